@@ -25,9 +25,13 @@ pub fn bench() {
 /// Two kernels for eight targets, all compiled anew, with one job and with two.
 fn parallel(folder: &Path, clang: &Path) {
     let targets = match std::env::var_os("CUDA_HOME") {
-        Some(_) => r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#,
+        Some(_) => {
+            r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#
+        }
         // The same number where there is no ptxas.
-        None => r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#,
+        None => {
+            r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#
+        }
     };
     let package = package(folder, "parallel", OFFLOAD_BUILD);
     package.write("build.rs", &script(targets));
@@ -73,7 +77,9 @@ fn again(folder: &Path, clang: &Path) {
     const HEADERS: usize = 200;
     let headers = self::package(folder, "headers", OFFLOAD_BUILD);
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
-    (0..HEADERS).for_each(|number| headers.write(format!("inc/h{number}.h"), &format!("#define H{number} {number}\n")));
+    (0..HEADERS).for_each(|number| {
+        headers.write(format!("inc/h{number}.h"), &format!("#define H{number} {number}\n"))
+    });
     headers.write("build.rs", &text.replace(".archs(", ".include(\"inc\").archs("));
     for name in ["one", "two"] {
         headers.write(format!("kernels/{name}.cu"), &(includes.clone() + &kernel(name, 0)));
@@ -89,7 +95,11 @@ fn again(folder: &Path, clang: &Path) {
     let [empty, full, headers] = times;
     let empty = print_row("an empty build script that runs again, cargo build", empty);
     let full = print_row("one with 16 images and nothing to do", full);
-    println!("  {:<58} {:>22.1} ms   (at most 50 ms more)", "", (full.as_secs_f64() - empty.as_secs_f64()) * 1e3);
+    println!(
+        "  {:<58} {:>22.1} ms   (at most 50 ms more)",
+        "",
+        (full.as_secs_f64() - empty.as_secs_f64()) * 1e3
+    );
     print_row("one with 16 images of 200 headers and nothing to do", headers);
 }
 
@@ -115,7 +125,10 @@ fn cold(folder: &Path) {
             Ok(output) if output.status.success() => rows.push((name, package, Vec::new())),
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                println!("  ({name} cannot be had: {})", text.lines().next().unwrap_or("cargo fetch failed"));
+                println!(
+                    "  ({name} cannot be had: {})",
+                    text.lines().next().unwrap_or("cargo fetch failed")
+                );
             }
             Err(error) => println!("  ({name} cannot be had: {error})"),
         }
@@ -130,7 +143,9 @@ fn cold(folder: &Path) {
     }
     let medians: Vec<(&str, Duration)> = rows
         .into_iter()
-        .map(|(name, _, times)| (name, print_row(&format!("cold compile of {name} as a build dependency"), times)))
+        .map(|(name, _, times)| {
+            (name, print_row(&format!("cold compile of {name} as a build dependency"), times))
+        })
         .collect();
     let median = |name: &str| medians.iter().find(|it| it.0 == name).map(|it| it.1.as_secs_f64());
     for (peer, most) in [("bindgen_cuda", 1.0), ("cudaforge", 1.0 / 3.0)] {

@@ -32,7 +32,11 @@ const HELPERS: [Helper; 2] = [
     Helper {
         name: "offload-build",
         build_dependency: OFFLOAD_BUILD,
-        dependencies: concat!("offload = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload\" }\n"),
+        dependencies: concat!(
+            "offload = { path = \"",
+            env!("CARGO_MANIFEST_DIR"),
+            "/../offload\" }\n"
+        ),
         script: our_script,
         program: our_program,
     },
@@ -48,7 +52,8 @@ const HELPERS: [Helper; 2] = [
 /// Prints the times and sizes: of all sources, or of some.
 pub fn bench(all: bool) {
     println!("candle: the published candle-kernels, for sm_80");
-    let (Some(source), Some(cuda)) = (source(), std::env::var_os("CUDA_HOME").map(PathBuf::from)) else {
+    let (Some(source), Some(cuda)) = (source(), std::env::var_os("CUDA_HOME").map(PathBuf::from))
+    else {
         println!("  (no candle-kernels in Cargo's cache, or no CUDA_HOME: cargo xtask setup)");
         return;
     };
@@ -68,7 +73,10 @@ pub fn bench(all: bool) {
         // With few sources: how many compilers run at once does not take all of them.
         write(&package, &(helper.script)(&some), &(helper.program)(&some));
         let (runs, most) = count_compilers(&package, &cuda);
-        println!("  {:<58} {most:>12} of {runs}   (at most 1)", format!("{name}: compilers at once, cargo build -j1"));
+        println!(
+            "  {:<58} {most:>12} of {runs}   (at most 1)",
+            format!("{name}: compilers at once, cargo build -j1")
+        );
 
         write(&package, &(helper.script)(&wanted), &(helper.program)(&wanted));
         let _ = fs::remove_dir_all(package.folder.join("target/release/build"));
@@ -79,17 +87,22 @@ pub fn bench(all: bool) {
         print_row(&format!("{name}: nothing to do"), (0..5).map(|_| run()).collect());
         let header = package.folder.join("kernels/cuda_utils.cuh");
         let text = fs::read_to_string(&header).expect("the crate has it");
-        fs::write(&header, format!("{text}\n// edited\n")).expect("the target folder can be written");
+        fs::write(&header, format!("{text}\n// edited\n"))
+            .expect("the target folder can be written");
         let edited = fs::metadata(&header).and_then(|it| it.modified()).expect("it was written");
         print_row(&format!("{name}: a header edited"), vec![run()]);
         let count = made_since(edited, &package.folder.join("target/release/build"));
-        println!("  {:<58} {count:>12} compiled", format!("{name}: of the sources, some of which have it"));
+        println!(
+            "  {:<58} {count:>12} compiled",
+            format!("{name}: of the sources, some of which have it")
+        );
     }
 }
 
 fn package(folder: &Path, helper: &Helper) -> Package {
     // Not a name that a crate has.
-    let package = build::package(folder, &format!("candle-by-{}", helper.name), helper.build_dependency);
+    let package =
+        build::package(folder, &format!("candle-by-{}", helper.name), helper.build_dependency);
     let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("it was written");
     package.write("Cargo.toml", &format!("{manifest}\n[dependencies]\n{}", helper.dependencies));
     fs::remove_file(package.folder.join("src/lib.rs")).expect("it was written");
@@ -103,7 +116,8 @@ fn write(package: &Package, script: &str, program: &str) {
 
 /// `nvcc` is the program, or what stands before it.
 fn build_with(package: &Package, nvcc: &Path, jobs: u8) {
-    let mut command = package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
+    let mut command =
+        package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
     // cudaforge does not ask Cargo; it runs as many as half of the machine's cores if it is told nothing.
     if jobs > 1 {
         command.env("CUDAFORGE_THREADS", jobs.to_string());
@@ -120,7 +134,9 @@ fn made_since(time: SystemTime, folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let count = |path: PathBuf| match path.extension().and_then(|it| it.to_str()) {
         _ if path.is_dir() => made_since(time, &path),
-        Some("ptx" | "o") => usize::from(fs::metadata(&path).and_then(|it| it.modified()).is_ok_and(|it| it > time)),
+        Some("ptx" | "o") => {
+            usize::from(fs::metadata(&path).and_then(|it| it.modified()).is_ok_and(|it| it > time))
+        }
         _ => 0,
     };
     entries.map(|entry| count(entry.path())).sum()
@@ -134,8 +150,11 @@ fn program_size(package: &Package) -> u64 {
 /// Builds with `-j1`; how many sources were compiled, and the most that were at the same time. A script before nvcc writes down
 /// how many of its kind it finds.
 fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
-    let (script, running, log) =
-        (package.folder.join("nvcc"), package.folder.join("running"), package.folder.join("counts"));
+    let (script, running, log) = (
+        package.folder.join("nvcc"),
+        package.folder.join("running"),
+        package.folder.join("counts"),
+    );
     fs::create_dir_all(&running).expect("the target folder can be written");
     let text = format!(
         "#!/bin/sh\ncase \"$*\" in\n*kernels/*.cu*)\n  touch '{running}'/$$\n  ls '{running}' | wc -l >>'{log}'\n  \
@@ -155,7 +174,11 @@ fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
 
 /// The list of these files, as Rust has it.
 fn list<'a>(files: impl IntoIterator<Item = &'a String>, extension: &str) -> String {
-    files.into_iter().map(|file| format!("\"kernels/{file}{extension}\"")).collect::<Vec<_>>().join(", ")
+    files
+        .into_iter()
+        .map(|file| format!("\"kernels/{file}{extension}\""))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn our_script(sources: &Sources) -> String {
@@ -191,7 +214,9 @@ fn their_script(sources: &Sources) -> String {
 /// Links all of the library into the program, as one that calls all of its functions would, with the same runtime.
 fn link(library: &str) -> String {
     let then = "-lcudart_static,-ldl,-lrt,-lpthread,-lstdc++";
-    format!("println!(\"cargo::rustc-link-arg-bins=-Wl,--whole-archive,{{}},--no-whole-archive,{then}\", {library});\n")
+    format!(
+        "println!(\"cargo::rustc-link-arg-bins=-Wl,--whole-archive,{{}},--no-whole-archive,{then}\", {library});\n"
+    )
 }
 
 fn our_program(sources: &Sources) -> String {
@@ -205,7 +230,9 @@ fn our_program(sources: &Sources) -> String {
 }
 
 fn their_program(sources: &Sources) -> String {
-    let line = |module: &String| format!("    println!(\"{module} {{:p}}\", {}.as_ptr());\n", module.to_uppercase());
+    let line = |module: &String| {
+        format!("    println!(\"{module} {{:p}}\", {}.as_ptr());\n", module.to_uppercase())
+    };
     let lines: String = sources.modules.iter().map(line).collect();
     format!("include!(concat!(env!(\"OUT_DIR\"), \"/ptx.rs\"));\nfn main() {{\n{lines}}}\n")
 }
@@ -213,11 +240,16 @@ fn their_program(sources: &Sources) -> String {
 fn source() -> Option<PathBuf> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/builds/candle/Cargo.toml");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
+    cargo
+        .args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"])
+        .arg(manifest);
     let text = String::from_utf8(cargo.output().ok()?.stdout).ok()?;
-    let paths = text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let paths =
+        text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let mut folders = paths.filter_map(|path| path.strip_suffix("/Cargo.toml")).map(PathBuf::from);
-    folders.find(|it| it.file_name().is_some_and(|name| name.to_string_lossy().starts_with("candle-kernels-")))
+    folders.find(|it| {
+        it.file_name().is_some_and(|name| name.to_string_lossy().starts_with("candle-kernels-"))
+    })
 }
 
 fn sources(source: &Path, all: bool) -> Sources {
@@ -228,7 +260,8 @@ fn sources(source: &Path, all: bool) -> Sources {
             let Some(stem) = name.strip_suffix(".cu") else { continue };
             let text = fs::read_to_string(entry.path()).unwrap_or_default();
             let launches = !folder.is_empty() || text.contains("<<<");
-            let is_wanted = if launches { SOME[1].contains(&name.as_str()) } else { SOME[0].contains(&stem) };
+            let is_wanted =
+                if launches { SOME[1].contains(&name.as_str()) } else { SOME[0].contains(&stem) };
             // Another crate's runtime is what moe_align needs, too.
             if (all && stem != "moe/moe_align") || is_wanted {
                 found[usize::from(launches)].push(if launches { name } else { stem.to_owned() });

@@ -15,7 +15,8 @@ pub const SECTION_SIZE: usize = 490_000_000;
 /// A folder under the one that Cargo builds into.
 pub fn folder() -> PathBuf {
     let exe = std::env::current_exe().expect("a program knows its path");
-    let folder = exe.ancestors().nth(2).expect("a program lies in <target>/<profile>").join("offload-bench");
+    let folder =
+        exe.ancestors().nth(2).expect("a program lies in <target>/<profile>").join("offload-bench");
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
     folder
 }
@@ -28,7 +29,8 @@ pub struct Generator(pub u64);
 
 impl Generator {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 32
     }
 
@@ -53,13 +55,19 @@ impl Generator {
 pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     let mut builder = BundleBuilder::hip();
     for (processor, code) in PROCESSORS.iter().zip(code) {
-        builder.entry(&format!("{HIP_ENTRY_PREFIX}{processor}"), code.len() as u64).expect("entries differ");
+        builder
+            .entry(&format!("{HIP_ENTRY_PREFIX}{processor}"), code.len() as u64)
+            .expect("entries differ");
     }
     for piece in builder.layout().pieces() {
         match piece {
             Piece::Bytes(bytes) => out.write_all(bytes)?,
-            Piece::Zeros(size) => std::io::copy(&mut std::io::Read::take(std::io::repeat(0), *size), out).map(drop)?,
-            Piece::Payload { index, .. } => out.write_all(if *index == 0 { &[] } else { code[*index - 1] })?,
+            Piece::Zeros(size) => {
+                std::io::copy(&mut std::io::Read::take(std::io::repeat(0), *size), out).map(drop)?
+            }
+            Piece::Payload { index, .. } => {
+                out.write_all(if *index == 0 { &[] } else { code[*index - 1] })?
+            }
         }
     }
     Ok(())

@@ -25,7 +25,8 @@ use std::process::Command;
 const IMAGE_SIZE: usize = 256 << 20;
 
 /// The code object that the image starts with; what follows is as good as code.
-const CODE_OBJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/saxpy/prebuilt/saxpy.gfx90a.hsaco");
+const CODE_OBJECT: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/saxpy/prebuilt/saxpy.gfx90a.hsaco");
 
 const SYMBOL: &str = "plain_image";
 
@@ -34,7 +35,9 @@ const ROUNDS: usize = 3;
 
 /// Prints the times; with `json` the ratios as an object, too, in the last line.
 pub fn bench(json: bool) {
-    println!("embed: an image of 256 MiB in a library crate, cargo build --release; least, median, greatest, peak");
+    println!(
+        "embed: an image of 256 MiB in a library crate, cargo build --release; least, median, greatest, peak"
+    );
     let folder = data::folder().join("embed");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("the target folder can be written");
@@ -42,7 +45,8 @@ pub fn bench(json: bool) {
     write_image(&image).expect("the target folder can be written");
     write_object(&image, &object).expect("the target folder can be written");
 
-    let [ours, theirs, plain] = [ours(&folder, &image), include_bytes(&folder, &image), plain(&folder, &object)];
+    let [ours, theirs, plain] =
+        [ours(&folder, &image), include_bytes(&folder, &image), plain(&folder, &object)];
     let mut edits = [Vec::new(), Vec::new(), Vec::new()];
     let mut colds = [Vec::new(), Vec::new()];
     for workspace in [&ours, &theirs, &plain] {
@@ -70,8 +74,10 @@ pub fn bench(json: bool) {
     println!("  {:<44} {their_edit}", "include_bytes!, after an edit of the library");
     println!("  {:<44} {our_edit}", "include_offload!, after an edit");
     println!("  {:<44} {plain_edit}", "an object given to the linker, after an edit");
-    let ratio = |ours: &Summary, theirs: &Summary| ours.median.as_secs_f64() / theirs.median.as_secs_f64();
-    let memory = our_cold.peak.max(our_edit.peak) as f64 / their_cold.peak.max(their_edit.peak) as f64;
+    let ratio =
+        |ours: &Summary, theirs: &Summary| ours.median.as_secs_f64() / theirs.median.as_secs_f64();
+    let memory =
+        our_cold.peak.max(our_edit.peak) as f64 / their_cold.peak.max(their_edit.peak) as f64;
     let ratios = [
         ("cold_ratio", ratio(&our_cold, &their_cold), "0.1"),
         ("edit_ratio", ratio(&our_edit, &their_edit), "0.05"),
@@ -100,10 +106,18 @@ struct Workspace {
 impl Workspace {
     fn new(folder: &Path, name: &'static str, manifest: &str, library: String) -> Self {
         let package = Package::at(folder.join(name));
-        package.write("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"images\", \"app\"]\n");
-        let header = |name| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n");
+        package.write(
+            "Cargo.toml",
+            "[workspace]\nresolver = \"3\"\nmembers = [\"images\", \"app\"]\n",
+        );
+        let header = |name| {
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n")
+        };
         package.write("images/Cargo.toml", &(header("images") + manifest));
-        package.write("app/Cargo.toml", &(header("app") + "[dependencies]\nimages = { path = \"../images\" }\n"));
+        package.write(
+            "app/Cargo.toml",
+            &(header("app") + "[dependencies]\nimages = { path = \"../images\" }\n"),
+        );
         package.write(
             "app/src/main.rs",
             "fn main() {\n    let at = std::env::args().count() << 20;\n    \
@@ -125,13 +139,26 @@ impl Workspace {
 
     /// Removes what Cargo has made of the two crates.
     fn forget(&self) {
-        measure::succeed(&mut self.package.cargo(&["clean", "--quiet", "--release", "-p", "images", "-p", "app"]));
+        measure::succeed(&mut self.package.cargo(&[
+            "clean",
+            "--quiet",
+            "--release",
+            "-p",
+            "images",
+            "-p",
+            "app",
+        ]));
     }
 
     fn build(&self) -> Run {
         // What the run before has written goes to the disk now, and not while this one is timed.
         measure::succeed(&mut Command::new("sync"));
-        let run = measure::process(&mut self.package.cargo(&["build", "--quiet", "--release", "--offline"]));
+        let run = measure::process(&mut self.package.cargo(&[
+            "build",
+            "--quiet",
+            "--release",
+            "--offline",
+        ]));
         measure::succeed(&mut Command::new(self.package.folder.join("target/release/app")));
         run
     }
@@ -140,8 +167,11 @@ impl Workspace {
 fn ours(folder: &Path, image: &Path) -> Workspace {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
     let dependency = |name: &str| format!("{name} = {{ path = {:?} }}\n", crates.join(name));
-    let manifest =
-        format!("[dependencies]\n{}\n[build-dependencies]\n{}", dependency("offload"), dependency("offload-build"));
+    let manifest = format!(
+        "[dependencies]\n{}\n[build-dependencies]\n{}",
+        dependency("offload"),
+        dependency("offload-build")
+    );
     let library = "pub static IMAGES: offload::KernelPack = offload::include_offload!(\"images\");\n\
                    pub fn image() -> &'static [u8] { IMAGES.images().next().unwrap().bytes() }\n";
     let workspace = Workspace::new(folder, "ours", &manifest, library.to_owned());
@@ -187,15 +217,21 @@ fn write_image(path: &Path) -> io::Result<()> {
 }
 
 fn write_object(image: &Path, path: &Path) -> io::Result<()> {
-    let target =
-        CargoTarget { arch: std::env::consts::ARCH, os: std::env::consts::OS, pointer_width: "64", endian: "little" };
+    let target = CargoTarget {
+        arch: std::env::consts::ARCH,
+        os: std::env::consts::OS,
+        pointer_width: "64",
+        endian: "little",
+    };
     let machine = Machine::of(&target).expect("packs can be embedded in this machine's programs");
     let object = host_object::write(machine, DeviceSection::HipFatbin, SYMBOL, IMAGE_SIZE as u64);
     let mut file = File::create(path)?;
     for piece in object.expect("ELF objects have room").pieces() {
         match piece {
             Piece::Bytes(bytes) => file.write_all(bytes)?,
-            Piece::Zeros(size) => io::copy(&mut io::Read::take(io::repeat(0), *size), &mut file).map(drop)?,
+            Piece::Zeros(size) => {
+                io::copy(&mut io::Read::take(io::repeat(0), *size), &mut file).map(drop)?
+            }
             Piece::Payload { .. } => io::copy(&mut File::open(image)?, &mut file).map(drop)?,
         }
     }

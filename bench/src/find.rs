@@ -33,7 +33,9 @@ pub fn bench() {
     println!("find: one image among {}, from the bundle's bytes", TARGETS.len());
     let mut builder = BundleBuilder::hip();
     for target in TARGETS {
-        builder.entry(&format!("{HIP_ENTRY_PREFIX}{target}"), 8).expect("targets may stand together");
+        builder
+            .entry(&format!("{HIP_ENTRY_PREFIX}{target}"), 8)
+            .expect("targets may stand together");
     }
     let code_objects: Vec<[u8; 8]> = (0..TARGETS.len() as u64).map(u64::to_le_bytes).collect();
     let mut payloads: Vec<&[u8]> = vec![b""];
@@ -47,7 +49,10 @@ pub fn bench() {
     });
     match Comgr::load() {
         Ok(comgr) => {
-            let offset = Bundle::parse(&bytes).ok().and_then(|it| it.entries().last()).map(|entry| entry.offset());
+            let offset = Bundle::parse(&bytes)
+                .ok()
+                .and_then(|it| it.entries().last())
+                .map(|entry| entry.offset());
             assert_eq!(comgr.lookup(&bytes, DEVICE), offset);
             row_of_many("amd_comgr_lookup_code_object", 11, 1000, || {
                 black_box(comgr.lookup(black_box(&bytes), DEVICE));

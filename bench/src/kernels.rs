@@ -50,7 +50,9 @@ fn sources(folder: &Path, clang: &Path) {
     for round in 0..6 {
         for (package, (changed, again)) in packages.iter().zip(changed.iter_mut().zip(&mut again)) {
             // Another text in each round, so that nothing is fresh.
-            names.iter().for_each(|name| package.1.write(format!("kernels/{name}.cu"), &kernel(name, round)));
+            names.iter().for_each(|name| {
+                package.1.write(format!("kernels/{name}.cu"), &kernel(name, round))
+            });
             let times = (build(package, 2 * round), build(package, 2 * round + 1));
             // The first compiles what the build script depends on.
             if round > 0 {
@@ -59,7 +61,10 @@ fn sources(folder: &Path, clang: &Path) {
             }
         }
     }
-    let more = rows(["four sources for AMD and NVIDIA, cargo build -j1", "the same without signatures"], changed);
+    let more = rows(
+        ["four sources for AMD and NVIDIA, cargo build -j1", "the same without signatures"],
+        changed,
+    );
     let each = more / (SOURCES * KINDS) as f64;
     println!("  {:<58} {:>22.1} ms   (at most 150 ms)", "for each source and kind", each);
     let more = rows(["nothing changed, cargo build", "the same without signatures"], again);
@@ -90,7 +95,8 @@ fn wrapper(package: &Package, clang: &Path, blind: bool) -> PathBuf {
   exit 0;;
 esac
 ";
-    let text = format!("#!/bin/sh\n{}exec {} \"$@\"\n", if blind { nothing } else { "" }, clang.display());
+    let text =
+        format!("#!/bin/sh\n{}exec {} \"$@\"\n", if blind { nothing } else { "" }, clang.display());
     package.write("clang", &text);
     let path = package.folder.join("clang");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
@@ -127,7 +133,9 @@ fn functions(folder: &Path, clang: &Path) {
     });
     let build = |(name, package): &(&str, Package), round: usize| {
         let items = match *name {
-            "include_offload" => "pub static PACK: offload::KernelPack = offload::include_offload!(\"many\");",
+            "include_offload" => {
+                "pub static PACK: offload::KernelPack = offload::include_offload!(\"many\");"
+            }
             _ => "pub mod kernels { offload::include_kernels!(\"many\"); }",
         };
         package.write("src/lib.rs", &format!("{items}\npub const ROUND: usize = {round};\n"));
@@ -139,7 +147,9 @@ fn functions(folder: &Path, clang: &Path) {
     for package in &packages {
         build(package, 0);
     }
-    for (what, is_fresh, most) in [("after an edit", false, "   (at most 500 ms)"), ("rustc from nothing", true, "")] {
+    for (what, is_fresh, most) in
+        [("after an edit", false, "   (at most 500 ms)"), ("rustc from nothing", true, "")]
+    {
         let mut times = [Vec::new(), Vec::new()];
         for round in 1..8 {
             for (package, times) in packages.iter().zip(&mut times) {

@@ -9,7 +9,11 @@ use std::path::Path;
 
 /// Prints the times.
 pub fn bench() {
-    println!("list: the entries of {} bundles in a section of {} MB", data::BUNDLES, data::SECTION_SIZE / 1_000_000);
+    println!(
+        "list: the entries of {} bundles in a section of {} MB",
+        data::BUNDLES,
+        data::SECTION_SIZE / 1_000_000
+    );
     let section = data::section().expect("the target folder can be written");
     row("ours, from the mapped section", 11, || {
         black_box(list(&map(&section)));
@@ -19,10 +23,15 @@ pub fn bench() {
         return;
     };
     // An object with the section in it is what the tool reads.
-    let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
+    let source =
+        format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();
     std::fs::write(folder.join("section.s"), source).expect("the target folder can be written");
-    succeed(clang.current_dir(&folder).args(["--target=x86_64-unknown-linux-gnu", "-c", "section.s"]));
+    succeed(clang.current_dir(&folder).args([
+        "--target=x86_64-unknown-linux-gnu",
+        "-c",
+        "section.s",
+    ]));
     let object = folder.join("section.o");
     row("ours, from a mapped object with the section", 11, || {
         black_box(list(&map(&object)));

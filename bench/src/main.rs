@@ -41,7 +41,9 @@ fn main() -> ExitCode {
         // What the benches start as a process of its own.
         ["child", "list", file] => list::child(Path::new(file)),
         ["child", "table", file] => table::child(Path::new(file)),
-        ["child", "images", file] => tools::make_images(Path::new(file)).expect("images can be made"),
+        ["child", "images", file] => {
+            tools::make_images(Path::new(file)).expect("images can be made")
+        }
         ["child", "tools", _] => tools::bench(),
         [] => {
             println!("each time is the least, the median and the greatest of its runs\n");

@@ -71,8 +71,8 @@ pub fn llvm(name: &str) -> Option<Command> {
 
 /// Where one of LLVM's programs is, if it is there.
 pub fn llvm_program(name: &str) -> Option<PathBuf> {
-    let folder =
-        std::env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| PathBuf::from("/usr/lib/llvm-22/bin"), PathBuf::from);
+    let folder = std::env::var_os("OFFLOAD_TEST_LLVM")
+        .map_or_else(|| PathBuf::from("/usr/lib/llvm-22/bin"), PathBuf::from);
     Some(folder.join(name)).filter(|path| path.is_file())
 }
 
@@ -98,12 +98,19 @@ pub struct Run {
 /// If it fails.
 pub fn process(command: &mut Command) -> Run {
     let start = Instant::now();
-    let child = command.stdout(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let child = command
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let (status, usage) = wait(child);
     let time = start.elapsed();
     assert_eq!(status, 0, "{command:?} failed");
     let of = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    Run { time, processor: of(usage.ru_utime) + of(usage.ru_stime), peak: usage.ru_maxrss as u64 * 1024 }
+    Run {
+        time,
+        processor: of(usage.ru_utime) + of(usage.ru_stime),
+        peak: usage.ru_maxrss as u64 * 1024,
+    }
 }
 
 /// Waits for a process; returns its raw status, and what it has used.

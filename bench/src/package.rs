@@ -18,7 +18,8 @@ impl Package {
     /// Writes a file, and makes the folders that it lies in.
     pub fn write(&self, path: impl AsRef<Path>, text: &str) {
         let path = self.folder.join(path);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("the target folder can be written");
         fs::write(path, text).expect("the target folder can be written");
     }
 
@@ -27,7 +28,9 @@ impl Package {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            let own = text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text.ends_with("MAKEFLAGS");
+            let own = text.starts_with("CARGO_")
+                || text.starts_with("OFFLOAD_")
+                || text.ends_with("MAKEFLAGS");
             if own && text != "CARGO_HOME" {
                 command.env_remove(&name);
             }

@@ -46,29 +46,54 @@ fn cold(folder: &Path) {
     // cudarc is in the lock file of the examples.
     let crates = [
         ("offload", format!("offload = {{ path = \"{ROOT}/offload\" }}"), "Cargo.lock"),
-        ("without", format!("offload = {{ path = \"{ROOT}/offload\", default-features = false }}"), "Cargo.lock"),
+        (
+            "without",
+            format!("offload = {{ path = \"{ROOT}/offload\", default-features = false }}"),
+            "Cargo.lock",
+        ),
         ("cudarc", cudarc().to_owned(), "examples/Cargo.lock"),
     ];
-    let packages = crates.map(|(name, dependency, lock)| package(folder, name, &dependency, "", lock));
-    let names =
-        ["cold release build of offload, -j2", "without the feature run", "cudarc with driver and dynamic loading"];
+    let packages =
+        crates.map(|(name, dependency, lock)| package(folder, name, &dependency, "", lock));
+    let names = [
+        "cold release build of offload, -j2",
+        "without the feature run",
+        "cudarc with driver and dynamic loading",
+    ];
     let mut runs = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..3 {
         for (package, runs) in packages.iter().zip(&mut runs) {
             let _ = fs::remove_dir_all(package.folder.join("target"));
-            runs.push(process(&mut package.cargo(&["build", "--quiet", "--release", "--offline", "-j2"])));
+            runs.push(process(&mut package.cargo(&[
+                "build",
+                "--quiet",
+                "--release",
+                "--offline",
+                "-j2",
+            ])));
         }
     }
-    let of = |what: fn(&Run) -> Duration| runs.each_ref().map(|runs| runs.iter().map(what).collect::<Vec<_>>());
+    let of = |what: fn(&Run) -> Duration| {
+        runs.each_ref().map(|runs| runs.iter().map(what).collect::<Vec<_>>())
+    };
     // Others may use this machine: processor time shows it less.
     for (what, times) in [("", of(|run| run.time)), (", processor time", of(|run| run.processor))] {
         let [with, without, cudarc] = times.each_ref().map(|times| seconds(times));
         for (name, times) in names.iter().zip(times) {
             print_row(&format!("{name}{what}"), times);
         }
-        let (most, most_more) = if what.is_empty() { ("   (at most 1)", "   (at most 1 s)") } else { ("", "") };
-        println!("  {:<58} {:>25.2}{most}", "offload as a part of cudarc, of the least", with / cudarc);
-        println!("  {:<58} {:>23.2} s{most_more}", "what the feature run adds, of the least", with - without);
+        let (most, most_more) =
+            if what.is_empty() { ("   (at most 1)", "   (at most 1 s)") } else { ("", "") };
+        println!(
+            "  {:<58} {:>25.2}{most}",
+            "offload as a part of cudarc, of the least",
+            with / cudarc
+        );
+        println!(
+            "  {:<58} {:>23.2} s{most_more}",
+            "what the feature run adds, of the least",
+            with - without
+        );
     }
 }
 
@@ -90,21 +115,31 @@ fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str
     );
     package.write("Cargo.toml", &manifest);
     package.write("src/lib.rs", "");
-    fs::copy(Path::new(ROOT).join(lock), package.folder.join("Cargo.lock")).expect("the lock file can be copied");
+    fs::copy(Path::new(ROOT).join(lock), package.folder.join("Cargo.lock"))
+        .expect("the lock file can be copied");
     package
 }
 
 /// The program that launches kernels, built.
 fn program(folder: &Path, clang: &Path) -> Package {
-    let dependencies = format!("offload = {{ path = \"{ROOT}/offload\" }}\nlibc = \"0.2\"\nlibloading = \"0.9\"\n");
+    let dependencies = format!(
+        "offload = {{ path = \"{ROOT}/offload\" }}\nlibc = \"0.2\"\nlibloading = \"0.9\"\n"
+    );
     let more = format!("\n[build-dependencies]\n{OFFLOAD_BUILD}\n");
     let package = package(folder, "program", &dependencies, &more, "Cargo.lock");
     package.write("src/main.rs", include_str!("run/program.rs"));
     package.write("build.rs", include_str!("run/program_build.rs"));
     package.write("kernels/saxpy.cu", include_str!("../../examples/saxpy/kernels/saxpy.cu"));
-    package.write("kernels/block_sum.cu", include_str!("../../examples/one-source/kernels/block_sum.cu"));
+    package.write(
+        "kernels/block_sum.cu",
+        include_str!("../../examples/one-source/kernels/block_sum.cu"),
+    );
     package.write("kernels/matmul.cu", include_str!("run/matmul.cu"));
-    succeed(package.cargo(&["build", "--quiet", "--release", "--offline", "-j2"]).env("OFFLOAD_CLANG", clang));
+    succeed(
+        package
+            .cargo(&["build", "--quiet", "--release", "--offline", "-j2"])
+            .env("OFFLOAD_CLANG", clang),
+    );
     package
 }
 
@@ -115,9 +150,14 @@ fn lines(program: &Package, task: &str, variables: &[(&str, &str)]) -> Vec<Strin
 
 fn lines_of(program: &Path, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let mut command = Command::new(program);
-    let output = command.arg(task).envs(variables.iter().copied()).output().expect("the program was built");
+    let output =
+        command.arg(task).envs(variables.iter().copied()).output().expect("the program was built");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     text.lines().map(str::to_owned).collect()
 }
 
@@ -130,9 +170,12 @@ fn nanoseconds(text: &str) -> Duration {
 /// Calls of the run time over a driver whose functions do next to nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
     let driver = folder.join("libcuda.so.1");
-    fs::write(folder.join("driver.c"), include_str!("run/driver.c")).expect("the target folder can be written");
+    fs::write(folder.join("driver.c"), include_str!("run/driver.c"))
+        .expect("the target folder can be written");
     let mut compile = Command::new(clang);
-    compile.args(["-O2", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]).arg(folder.join("driver.c"));
+    compile
+        .args(["-O2", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"])
+        .arg(folder.join("driver.c"));
     succeed(compile.arg("-o").arg(&driver));
     let libraries = folder.to_str().expect("the target folder's name is UTF-8");
     let printed = lines(program, "calls", &[("LD_LIBRARY_PATH", libraries)]);
@@ -171,15 +214,19 @@ struct Grid {
 /// Blocks of 256 threads and nine barriers, as images of tests have them and checked for races, by each C++ compiler.
 fn checks(program: &Package, clang: &Path) {
     let clang = clang.with_file_name("clang++");
-    for (compiler, name) in [("g++", "libtsan.so"), (&*clang.to_string_lossy(), "libclang_rt.tsan-x86_64.so")] {
+    for (compiler, name) in
+        [("g++", "libtsan.so"), (&*clang.to_string_lossy(), "libclang_rt.tsan-x86_64.so")]
+    {
         let asked = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
-        let library = asked.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let library =
+            asked.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
         let Some(library) = library.filter(|path| Path::new(path).is_absolute()) else {
             println!("  ({compiler} has no {name})");
             continue;
         };
         let times = |name: &str, profile: &str, check: &str| -> Vec<Duration> {
-            let mut build = program.cargo(&["build", "--quiet", "--offline", "-j2", "--profile", profile]);
+            let mut build =
+                program.cargo(&["build", "--quiet", "--offline", "-j2", "--profile", profile]);
             build
                 .env("OFFLOAD_CLANG", clang.with_file_name("clang"))
                 .env("CXX", compiler)
@@ -189,11 +236,17 @@ fn checks(program: &Package, clang: &Path) {
             let program = program.folder.join("target").join(folder).join("bench-program");
             let options = "ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
             let checked = [("LD_PRELOAD", &*library), ("TSAN_OPTIONS", options)];
-            let variables: &[(&str, &str)] = if check.is_empty() { &[("OFFLOAD_CPU_THREADS", "1")] } else { &checked };
-            let times: Vec<Duration> =
-                (0..5).flat_map(|_| lines_of(&program, "checks", variables)).map(|line| nanoseconds(&line)).collect();
+            let variables: &[(&str, &str)] =
+                if check.is_empty() { &[("OFFLOAD_CPU_THREADS", "1")] } else { &checked };
+            let times: Vec<Duration> = (0..5)
+                .flat_map(|_| lines_of(&program, "checks", variables))
+                .map(|line| nanoseconds(&line))
+                .collect();
             print_row(
-                &format!("200 blocks, {compiler}, {name}", compiler = compiler.rsplit('/').next().unwrap_or(compiler)),
+                &format!(
+                    "200 blocks, {compiler}, {name}",
+                    compiler = compiler.rsplit('/').next().unwrap_or(compiler)
+                ),
                 times.clone(),
             );
             times
@@ -201,7 +254,11 @@ fn checks(program: &Package, clang: &Path) {
         let plain = seconds(&times("dev profile", "dev", ""));
         let optimized = seconds(&times("release profile", "release", ""));
         let checked = seconds(&times("checked for races", "dev", "races"));
-        println!("  {:<58} {:>25.1}   (at most 30)", "checked as a multiple of the dev profile", checked / plain);
+        println!(
+            "  {:<58} {:>25.1}   (at most 30)",
+            "checked as a multiple of the dev profile",
+            checked / plain
+        );
         println!("  {:<58} {:>25.1}", "of the release profile", checked / optimized);
     }
 }
@@ -211,9 +268,13 @@ fn cpu(program: &Package) {
     let (mut one, mut two): (Vec<Grid>, Vec<Grid>) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         for (threads, grids) in [("1", &mut one), ("2", &mut two)] {
-            for (number, line) in lines(program, "cpu", &[("OFFLOAD_CPU_THREADS", threads)]).iter().enumerate() {
+            for (number, line) in
+                lines(program, "cpu", &[("OFFLOAD_CPU_THREADS", threads)]).iter().enumerate()
+            {
                 let words: Vec<&str> = line.split(' ').collect();
-                let [name, time, busier, bits] = words[..] else { panic!("{line:?} is no line of a grid") };
+                let [name, time, busier, bits] = words[..] else {
+                    panic!("{line:?} is no line of a grid")
+                };
                 if number == grids.len() {
                     let (name, bits) = (name.to_owned(), bits.to_owned());
                     grids.push(Grid { name, times: Vec::new(), busier: Vec::new(), bits });

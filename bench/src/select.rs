@@ -7,7 +7,9 @@ use offload::{DeviceInfo, KernelPack, Origin, PackImageKind};
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{
+    ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+};
 use offload_format::target::PtxVersion;
 use std::hint::black_box;
 
@@ -78,7 +80,8 @@ const LIMIT: u64 = 1 << 30;
 
 fn compressed() {
     // Nine code objects of 54 MB, of which 149 MB are left after compression.
-    let targets: Vec<String> = (0..9).map(|number| format!("{HIP_ENTRY_PREFIX}gfx110{number}")).collect();
+    let targets: Vec<String> =
+        (0..9).map(|number| format!("{HIP_ENTRY_PREFIX}gfx110{number}")).collect();
     let images: Vec<Vec<u8>> = (1..=9).map(|seed| Generator(seed).code(54_200_000, 29)).collect();
     let mut builder = BundleBuilder::hip();
     for (target, image) in targets.iter().zip(&images) {
@@ -90,7 +93,11 @@ fn compressed() {
     let mut options = CompressOptions::default();
     options.level = Some(1);
     let file = compress(&bundle, &options).expect("zstd is built in");
-    println!("select: an image of a compressed pack of {} bytes, decompressed {}", file.len(), bundle.len());
+    println!(
+        "select: an image of a compressed pack of {} bytes, decompressed {}",
+        file.len(),
+        bundle.len()
+    );
     drop(bundle);
 
     let parsed = CompressedBundle::parse(&file).expect("the bundle is sound");
@@ -120,13 +127,16 @@ fn compressed() {
     let parsed = binary.compressed().expect("it is compressed");
     let layout = builder.layout(Version::V3);
     for (name, number) in [("the first image", 0), ("the second image", 1), ("the last image", 8)] {
-        let (offset, size) = (layout.offset_of(number).expect("there are nine"), images[number].len() as u64);
+        let (offset, size) =
+            (layout.offset_of(number).expect("there are nine"), images[number].len() as u64);
         let mut out = Vec::new();
         parsed.decompress_into(offset, size, LIMIT, &mut out).expect("the stream is sound");
         assert!(out == images[number]);
         row(name, 5, || {
             out.clear();
-            parsed.decompress_into(offset, size, LIMIT, black_box(&mut out)).expect("the stream is sound");
+            parsed
+                .decompress_into(offset, size, LIMIT, black_box(&mut out))
+                .expect("the stream is sound");
         });
     }
     row("the whole pack", 5, || {

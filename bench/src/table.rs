@@ -47,5 +47,9 @@ pub fn child(file: &Path) {
 fn entries(file: &[u8]) -> usize {
     let bundle = CompressedBundle::parse(file).expect("the bundle is sound");
     let table = bundle.entry_table(LIMIT).expect("the stream is sound");
-    EntryTable::parse(&table).expect("the table is sound").entries().filter(|entry| entry.id().is_ok()).count()
+    EntryTable::parse(&table)
+        .expect("the table is sound")
+        .entries()
+        .filter(|entry| entry.id().is_ok())
+        .count()
 }

@@ -36,7 +36,8 @@ struct Work {
 /// takes more is done in processes of its own.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
-    let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED").map(|folder| PathBuf::from(folder).join(LIBRARY))
+    let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
+        .map(|folder| PathBuf::from(folder).join(LIBRARY))
     else {
         println!("  (OFFLOAD_TEST_PUBLISHED is not set: no code objects)");
         return;
@@ -50,7 +51,10 @@ pub fn bench() {
         return;
     };
     let own = std::env::current_exe().expect("a program knows its path").with_file_name(TOOL);
-    println!("  {:<28} {:>34} {:>34} {:>14}", "", "LLVM: least median greatest, peak", "ours", "time memory");
+    println!(
+        "  {:<28} {:>34} {:>34} {:>14}",
+        "", "LLVM: least median greatest, peak", "ours", "time memory"
+    );
     for work in works() {
         let mut runs = [Vec::new(), Vec::new()];
         // In turn, so that what else the machine does falls on both.
@@ -65,7 +69,8 @@ pub fn bench() {
                     runs.push(run);
                 }
                 for output in &work.outputs {
-                    let kept = format!("{}.{output}", if program == &own { "ours" } else { "llvm" });
+                    let kept =
+                        format!("{}.{output}", if program == &own { "ours" } else { "llvm" });
                     fs::rename(output, kept).expect("it was written");
                 }
             }
@@ -84,19 +89,33 @@ pub fn bench() {
 
 fn works() -> Vec<Work> {
     let prefix = "hipv4-amdgcn-amd-amdhsa--";
-    let devices: Vec<String> = PROCESSORS.iter().map(|processor| format!("{prefix}{processor}")).collect();
+    let devices: Vec<String> =
+        PROCESSORS.iter().map(|processor| format!("{prefix}{processor}")).collect();
     let targets = format!("-targets=host-x86_64-unknown-linux-gnu-,{}", devices.join(","));
-    let names: Vec<String> = PROCESSORS.iter().map(|processor| format!("{processor}.image")).collect();
+    let names: Vec<String> =
+        PROCESSORS.iter().map(|processor| format!("{processor}.image")).collect();
     let inputs = || names.iter().map(|name| format!("-input={name}"));
-    let taken: Vec<String> = PROCESSORS.iter().map(|processor| format!("{processor}.taken")).collect();
+    let taken: Vec<String> =
+        PROCESSORS.iter().map(|processor| format!("{processor}.taken")).collect();
     let outputs = || taken.iter().map(|name| format!("-output={name}"));
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let bundle = |more: &[&str], output: &str| -> Vec<String> {
         let start = words(&["-type=o", "-bundle-align=4096", &targets, "-input=/dev/null"]);
-        start.into_iter().chain(inputs()).chain(words(more)).chain([format!("-output={output}")]).collect()
+        start
+            .into_iter()
+            .chain(inputs())
+            .chain(words(more))
+            .chain([format!("-output={output}")])
+            .collect()
     };
     let unbundle = |input: &str| -> Vec<String> {
-        let start = words(&["-type=o", "-unbundle", &targets, "-output=/dev/null", &format!("-input={input}")]);
+        let start = words(&[
+            "-type=o",
+            "-unbundle",
+            &targets,
+            "-output=/dev/null",
+            &format!("-input={input}"),
+        ]);
         start.into_iter().chain(outputs()).collect()
     };
     let one = format!("-targets={prefix}gfx1100");
@@ -111,12 +130,30 @@ fn works() -> Vec<Work> {
         work("bundle", bundle(&[], "plain"), &["plain".into()], 0.25, Some(0.05)),
         work("unbundle", unbundle("ours.plain"), &taken, 0.25, Some(0.05)),
         work("list", words(&["-type=o", "-list", "-input=ours.plain"]), &[], 0.05, Some(0.05)),
-        work("compress", bundle(&["-compress"], "compressed"), &["compressed".into()], 0.6, Some(0.6)),
-        work("list a compressed one", words(&["-type=o", "-list", "-input=llvm.compressed"]), &[], 0.05, Some(0.1)),
+        work(
+            "compress",
+            bundle(&["-compress"], "compressed"),
+            &["compressed".into()],
+            0.6,
+            Some(0.6),
+        ),
+        work(
+            "list a compressed one",
+            words(&["-type=o", "-list", "-input=llvm.compressed"]),
+            &[],
+            0.05,
+            Some(0.1),
+        ),
         work("unbundle a compressed one", unbundle("llvm.compressed"), &taken, 0.5, Some(0.9)),
         work(
             "one image of a compressed one",
-            words(&["-type=o", "-unbundle", &one, "-input=llvm.compressed", "-output=gfx1100.taken"]),
+            words(&[
+                "-type=o",
+                "-unbundle",
+                &one,
+                "-input=llvm.compressed",
+                "-output=gfx1100.taken",
+            ]),
             &["gfx1100.taken".into()],
             0.5,
             Some(0.5),
@@ -142,7 +179,13 @@ fn compare(work: &Work) {
             let take = |input: &str, to: &str| {
                 let target = "-targets=hipv4-amdgcn-amd-amdhsa--gfx950";
                 let mut take = Command::new(&llvm);
-                take.args(["-type=o", "-unbundle", target, &format!("-input={input}"), &format!("-output={to}")]);
+                take.args([
+                    "-type=o",
+                    "-unbundle",
+                    target,
+                    &format!("-input={input}"),
+                    &format!("-output={to}"),
+                ]);
                 measure::succeed(&mut take);
             };
             take(&ours, "last");
@@ -191,7 +234,9 @@ pub fn make_images(library: &Path) -> io::Result<()> {
             skip = IMAGE_SIZE;
             &first
         });
-        let mut code = code.iter().fold(Box::new(io::empty()) as Box<dyn Read>, |all, next| Box::new(all.chain(*next)));
+        let mut code = code
+            .iter()
+            .fold(Box::new(io::empty()) as Box<dyn Read>, |all, next| Box::new(all.chain(*next)));
         io::copy(&mut code.by_ref().take(skip), &mut io::sink())?;
         let mut file = File::create(format!("{processor}.image"))?;
         let written = io::copy(&mut code.take(IMAGE_SIZE), &mut file)?;

@@ -18,23 +18,29 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Member>| {
         if added {
             let number = expected.len();
             expected.push((name.as_slice(), bytes.as_slice()));
-            expected_symbols.extend(symbols.iter().flatten().map(|symbol| (symbol.as_slice(), number)));
+            expected_symbols
+                .extend(symbols.iter().flatten().map(|symbol| (symbol.as_slice(), number)));
         }
     }
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, bytes)| *bytes).collect();
     let bytes = builder.layout().to_vec(&payloads);
     let archive = Archive::parse(&bytes).unwrap();
     let members: Vec<_> = archive.members().collect();
-    let found: Vec<(&[u8], &[u8])> = members.iter().map(|member| (member.name(), member.data().unwrap())).collect();
+    let found: Vec<(&[u8], &[u8])> =
+        members.iter().map(|member| (member.name(), member.data().unwrap())).collect();
     assert_eq!(found, expected);
     for member in &members {
-        assert_eq!(&bytes[member.data_offset() as usize..][..member.size() as usize], member.data().unwrap());
+        assert_eq!(
+            &bytes[member.data_offset() as usize..][..member.size() as usize],
+            member.data().unwrap()
+        );
     }
     let symbols: Vec<(&[u8], usize)> = archive
         .symbols()
         .unwrap()
         .map(|symbol| {
-            let number = members.iter().position(|member| member.offset() == symbol.member_offset());
+            let number =
+                members.iter().position(|member| member.offset() == symbol.member_offset());
             (symbol.name(), number.unwrap())
         })
         .collect();

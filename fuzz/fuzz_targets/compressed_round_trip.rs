@@ -1,7 +1,9 @@
 //! What was compressed comes out again, whole and in pieces.
 #![no_main]
 
-use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, Found, Version, compress};
+use offload_format::compressed::{
+    Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
+};
 use offload_format::compression::Method;
 
 libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {

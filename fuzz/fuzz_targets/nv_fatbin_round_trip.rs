@@ -13,7 +13,8 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
         let image = match is_ptx {
             true => {
                 let text: String = bytes.iter().map(|byte| char::from(byte % 96 + 32)).collect();
-                format!(".version 8.{}\n.target sm_90\n.address_size 64\n{text}", number % 9).into_bytes()
+                format!(".version 8.{}\n.target sm_90\n.address_size 64\n{text}", number % 9)
+                    .into_bytes()
             }
             false => [CUBIN, bytes].concat(),
         };

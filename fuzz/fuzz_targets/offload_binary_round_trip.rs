@@ -14,7 +14,9 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
     let mut builder = OffloadBinaryBuilder::new();
     let mut expected = Vec::new();
     for (image_kind, offload_kind, flags, strings, bytes) in &input {
-        let image = builder.image(ImageKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64).flags(*flags);
+        let image = builder
+            .image(ImageKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
+            .flags(*flags);
         // A key that comes twice gets both values.
         let mut map: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (key, value) in strings {
@@ -48,8 +50,15 @@ fn read(bytes: &[u8]) -> Vec<(u16, u16, u32, BTreeMap<String, Vec<u8>>, &[u8])> 
     let mut found = Vec::new();
     for binary in OffloadBinaries::new(bytes) {
         for image in binary.unwrap().1.images() {
-            let strings = image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
-            found.push((image.image_kind().0, image.offload_kind().0, image.flags(), strings, image.data()));
+            let strings =
+                image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
+            found.push((
+                image.image_kind().0,
+                image.offload_kind().0,
+                image.flags(),
+                strings,
+                image.data(),
+            ));
         }
     }
     found

@@ -9,7 +9,8 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let leader = CommentLeader::ALL[usize::from(leader) % CommentLeader::ALL.len()];
     let mut builder = TextBundleBuilder::new(leader);
     // An END line in a payload ends it.
-    let whole = entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
+    let whole =
+        entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
     let expected = taken(whole, |id, size| builder.entry(id, size).is_ok());
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, payload)| *payload).collect();
     let bytes = builder.layout().to_vec(&payloads);

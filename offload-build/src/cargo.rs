@@ -77,7 +77,8 @@ impl Cargo {
             target_endian: var("CARGO_CFG_TARGET_ENDIAN")?,
             host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
-            debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
+            debug: var("DEBUG")
+                .is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
             has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
             is_silent: false,
             told: RefCell::default(),
@@ -155,7 +156,9 @@ impl Cargo {
 
     /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or behind the older name, last.
     pub(crate) fn jobserver(&self) -> Option<String> {
-        let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"].iter().find_map(|name| env::var(name).ok())?;
+        let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
+            .iter()
+            .find_map(|name| env::var(name).ok())?;
         let behind = |name: &str| flags.rsplit_once(name).map(|(_, rest)| rest);
         let auth = behind("--jobserver-auth=").or_else(|| behind("--jobserver-fds="))?;
         auth.split(' ').next().map(str::to_owned)
@@ -164,10 +167,24 @@ impl Cargo {
     /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
     /// is for the `cc` crate to know, so these are more than it looks at.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
-        const PARTS: [&str; 12] =
-            ["CC", "CXX", "FLAGS", "CROSS", "RUST", "TARGET", "HOST", "SDK", "NDK", "PATH", "OPT_LEVEL", "DEBUG"];
+        const PARTS: [&str; 12] = [
+            "CC",
+            "CXX",
+            "FLAGS",
+            "CROSS",
+            "RUST",
+            "TARGET",
+            "HOST",
+            "SDK",
+            "NDK",
+            "PATH",
+            "OPT_LEVEL",
+            "DEBUG",
+        ];
         // It differs from run to run.
-        let may_count = |name: &str| !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part));
+        let may_count = |name: &str| {
+            !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
+        };
         let all = env::vars_os().filter(|(name, _)| may_count(&name.to_string_lossy()));
         let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
         all.sort_unstable();
@@ -213,7 +230,11 @@ impl Cargo {
         for folder in self.search_path() {
             // Cargo looks at all that lies in a folder: one around the build itself would change with each.
             let is_of_builds = folder.starts_with(self.target_folder());
-            if folder.is_absolute() && folder.is_dir() && !is_of_builds && !self.out_dir.starts_with(&folder) {
+            if folder.is_absolute()
+                && folder.is_dir()
+                && !is_of_builds
+                && !self.out_dir.starts_with(&folder)
+            {
                 self.watch(&folder);
             }
         }
@@ -223,7 +244,10 @@ impl Cargo {
     /// `<folder>/<profile>/build/<package>/out` in it.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
-        folders().find(|it| it.join("CACHEDIR.TAG").is_file()).or_else(|| folders().nth(3)).unwrap_or(&self.out_dir)
+        folders()
+            .find(|it| it.join("CACHEDIR.TAG").is_file())
+            .or_else(|| folders().nth(3))
+            .unwrap_or(&self.out_dir)
     }
 
     /// The build script runs again when something is put into a folder for headers, or changes there. Cargo looks at all that
@@ -301,7 +325,9 @@ impl Cargo {
     pub(crate) fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();
-        self.is_packaged() && self.manifest_dir.ends_with(name) && folder.is_some_and(|it| it.ends_with("package"))
+        self.is_packaged()
+            && self.manifest_dir.ends_with(name)
+            && folder.is_some_and(|it| it.ends_with("package"))
     }
 
     /// Something for the build scripts of dependents.
@@ -317,7 +343,8 @@ impl Cargo {
     /// All that it told under keys that start so.
     pub(crate) fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
-        let all = env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
+        let all = env::vars_os()
+            .filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
         all.filter_map(|(_, value)| value.into_string().ok()).collect()
     }
 

@@ -66,7 +66,9 @@ pub struct Tool {
 /// In the order of GPUs, machine code before PTX, each once.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets.sort_by_cached_key(|name| match Target::parse(name).as_ref().map(Target::arch) {
-        Ok(OffloadArch::Nvidia(arch)) => (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone()),
+        Ok(OffloadArch::Nvidia(arch)) => {
+            (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone())
+        }
         _ => (1, sdk::major(name).unwrap_or(u32::MAX), name.clone()),
     });
     targets.dedup();
@@ -78,7 +80,14 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple, true);
     let tools = Tools::forgetful(&cargo);
-    let found = vec![clang(&tools), ptxas(&tools), nvcc(&tools), rocm(&tools), cxx(&tools, &cargo), launcher(&cargo)];
+    let found = vec![
+        clang(&tools),
+        ptxas(&tools),
+        nvcc(&tools),
+        rocm(&tools),
+        cxx(&tools, &cargo),
+        launcher(&cargo),
+    ];
     let native = match targets::native_gpus(&cargo, &tools) {
         Ok(Gpus::Found(targets)) => Ok(targets),
         Ok(Gpus::None(trail)) => Err(trail),
@@ -91,7 +100,8 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
 fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict> {
     let dev_cargo = Cargo::outside(&cargo.target, false);
     let dev_tools = Tools::forgetful(&dev_cargo);
-    let trials = Trial::new(cargo, tools).and_then(|release| Ok((release, Trial::new(&dev_cargo, &dev_tools)?)));
+    let trials = Trial::new(cargo, tools)
+        .and_then(|release| Ok((release, Trial::new(&dev_cargo, &dev_tools)?)));
     let verdict = |target: &String| {
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
@@ -118,7 +128,8 @@ fn first_line(text: &str) -> String {
 
 /// Why the first of these targets cannot be built; of several, with its name.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
-    let (target, why) = targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
+    let (target, why) =
+        targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
     Some(if targets.len() > 1 { format!("{target}: {why}") } else { why })
 }
 
@@ -146,12 +157,16 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("clang", "code objects for AMD, with lld; PTX for NVIDIA", Clang::PLACES);
     let clang = match tools.clang() {
         Ok(Found::Tool(clang)) => clang,
-        Ok(Found::Missing(trail)) => return tool.missing(trail).install(MissingTool::clang(trail).help()),
+        Ok(Found::Missing(trail)) => {
+            return tool.missing(trail).install(MissingTool::clang(trail).help());
+        }
         Err(error) => return tool.unusable(error),
     };
     let lld = clang.lld.is_none().then(|| MissingTool::lld(clang));
-    let amd = if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
-    let nvidia = tools.those_that_clang_knows(clang, clang.processors("nvptx64-nvidia-cuda", "sm_"));
+    let amd =
+        if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
+    let nvidia =
+        tools.those_that_clang_knows(clang, clang.processors("nvptx64-nvidia-cuda", "sm_"));
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
     Tool {
         path: Some(clang.path.clone()),
@@ -172,9 +187,16 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
             if let Ok(Found::Tool(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }
-            Tool { path: Some(ptxas.path.clone()), version: Some(ptxas.version()), targets: in_order(targets), ..tool }
+            Tool {
+                path: Some(ptxas.path.clone()),
+                version: Some(ptxas.version()),
+                targets: in_order(targets),
+                ..tool
+            }
         }
-        Ok(Found::Missing(trail)) => tool.missing(trail).install(MissingTool::ptxas(trail, None).help()),
+        Ok(Found::Missing(trail)) => {
+            tool.missing(trail).install(MissingTool::ptxas(trail, None).help())
+        }
         Err(error) => tool.unusable(error),
     }
 }
@@ -198,7 +220,9 @@ fn rocm(tools: &Tools<'_>) -> Tool {
     let makes = "headers and device libraries for sources that include <hip/...>";
     let tool = Tool::new("ROCm", makes, Rocm::PLACES);
     match tools.rocm() {
-        Found::Tool(rocm) => Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool },
+        Found::Tool(rocm) => {
+            Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool }
+        }
         Found::Missing(trail) => tool.missing(trail),
     }
 }
@@ -206,9 +230,12 @@ fn rocm(tools: &Tools<'_>) -> Tool {
 fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
     let tool = Tool::new("C++ compiler", "the image for the CPU", Cxx::PLACES);
     match tools.cxx() {
-        Ok(cxx) => {
-            Tool { path: Some(cxx.path), targets: vec!["cpu".to_owned()], version: Some(cargo.target.clone()), ..tool }
-        }
+        Ok(cxx) => Tool {
+            path: Some(cxx.path),
+            targets: vec!["cpu".to_owned()],
+            version: Some(cargo.target.clone()),
+            ..tool
+        },
         Err(why) => {
             let help = MissingTool::cxx(cargo, &why).help();
             tool.unusable(why).install(help)
@@ -217,7 +244,8 @@ fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
 }
 
 fn launcher(cargo: &Cargo) -> Tool {
-    let tool = Tool::new("compiler launcher", "compiles out of a cache, or elsewhere", Launcher::PLACES);
+    let tool =
+        Tool::new("compiler launcher", "compiles out of a cache, or elsewhere", Launcher::PLACES);
     match Launcher::from_env(cargo) {
         Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
         Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set"),

@@ -136,7 +136,18 @@ mod tests {
 
     #[test]
     fn every_byte_and_the_size_count() {
-        let sizes = [0, 1, 15, 16, BLOCK - 1, BLOCK, BLOCK + 1, BLOCKS * BLOCK - 1, BLOCKS * BLOCK, BLOCKS * BLOCK + 1];
+        let sizes = [
+            0,
+            1,
+            15,
+            16,
+            BLOCK - 1,
+            BLOCK,
+            BLOCK + 1,
+            BLOCKS * BLOCK - 1,
+            BLOCKS * BLOCK,
+            BLOCKS * BLOCK + 1,
+        ];
         let mut seen: Vec<ContentHash> = sizes.iter().map(|size| hash(&vec![0; *size])).collect();
         let mut bytes = vec![0; 2 * BLOCK + 5];
         for at in 0..bytes.len() {

@@ -422,7 +422,9 @@ mod request;
 mod targets;
 mod toolchain;
 
-pub use build::{Build, ResolvedTarget, ResolvedTargets, StaticLibrary, embed_from, try_embed_from};
+pub use build::{
+    Build, ResolvedTarget, ResolvedTargets, StaticLibrary, embed_from, try_embed_from,
+};
 pub use error::{Error, ErrorKind};
 pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};

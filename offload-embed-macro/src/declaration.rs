@@ -66,7 +66,10 @@ impl Parse for Declarations {
                 braced!(content in input);
                 let of_module: Self = content.parse()?;
                 if let Some((inner, _)) = of_module.modules.first() {
-                    return Err(Error::new(inner.span(), "modules of a pack have no modules in them"));
+                    return Err(Error::new(
+                        inner.span(),
+                        "modules of a pack have no modules in them",
+                    ));
                 }
                 modules.push((name, of_module.kernels));
             } else {
@@ -83,10 +86,14 @@ fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     while input.peek(Token![#]) {
         let sign: Token![#] = input.parse()?;
         let group: TokenTree = input.parse()?;
-        let TokenTree::Group(inner) = &group else { return Err(Error::new(group.span(), "an attribute is #[...]")) };
+        let TokenTree::Group(inner) = &group else {
+            return Err(Error::new(group.span(), "an attribute is #[...]"));
+        };
         let link_name = |input: ParseStream| -> Result<Option<LitStr>> {
             let fork = input.fork();
-            if fork.call(Ident::parse_any).is_ok_and(|name| name == "link_name") && fork.peek(Token![=]) {
+            if fork.call(Ident::parse_any).is_ok_and(|name| name == "link_name")
+                && fork.peek(Token![=])
+            {
                 input.call(Ident::parse_any)?;
                 input.parse::<Token![=]>()?;
                 return input.parse().map(Some);
@@ -105,9 +112,14 @@ fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     Ok((others, symbol))
 }
 
-const FORM: &str = "a kernel is declared as in fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);";
+const FORM: &str =
+    "a kernel is declared as in fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);";
 
-fn kernel(input: ParseStream, attributes: TokenStream, symbol: Option<LitStr>) -> Result<Declaration> {
+fn kernel(
+    input: ParseStream,
+    attributes: TokenStream,
+    symbol: Option<LitStr>,
+) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
     // As a function in an `extern` block may have it. The function here is safe, and its launch is not.
     if !input.peek(Token![fn]) {

@@ -32,10 +32,14 @@ impl Parse for Record {
             ));
         }
         if input.peek(Token![<]) {
-            return Err(input.error("derive(Parameter) is for types without parameters: kernels take one layout"));
+            return Err(input.error(
+                "derive(Parameter) is for types without parameters: kernels take one layout",
+            ));
         }
         if !is_c {
-            let message = format!("Rust lays out `{name}` in an order of its own: #[repr(C)] gives it the layout of C");
+            let message = format!(
+                "Rust lays out `{name}` in an order of its own: #[repr(C)] gives it the layout of C"
+            );
             return Err(Error::new(name.span(), message));
         }
         let content;
@@ -44,7 +48,10 @@ impl Parse for Record {
             parenthesized!(content in input);
             input.parse::<Token![;]>()?;
         } else if input.peek(Token![;]) {
-            return Err(Error::new(name.span(), "a struct without fields has no bytes in Rust, and one in C++"));
+            return Err(Error::new(
+                name.span(),
+                "a struct without fields has no bytes in Rust, and one in C++",
+            ));
         } else {
             braced!(content in input);
         }
@@ -67,7 +74,10 @@ impl Parse for Record {
             content.parse::<Option<Token![,]>>()?;
         }
         if fields.is_empty() {
-            return Err(Error::new(name.span(), "a struct without fields has no bytes in Rust, and one in C++"));
+            return Err(Error::new(
+                name.span(),
+                "a struct without fields has no bytes in Rust, and one in C++",
+            ));
         }
         Ok(Self { name, fields, krate })
     }

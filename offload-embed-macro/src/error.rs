@@ -43,7 +43,8 @@ pub(crate) enum Error {
     NoImage { path: PathBuf, left_out: Vec<String> },
 }
 
-const CURE: &str = "the build script must run again: change build.rs, or run cargo clean -p for this package";
+const CURE: &str =
+    "the build script must run again: change build.rs, or run cargo clean -p for this package";
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,10 +119,16 @@ fn stem(path: &Path) -> String {
 
 /// A file, where a pack is meant: one to be embedded, or one to be compiled.
 fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-    const FILES: [&str; 9] = ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "bundle", "offload", "ob"];
-    let extension = Path::new(name).extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
-    write!(f, "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\"")?;
+    const FILES: [&str; 9] =
+        ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "bundle", "offload", "ob"];
+    let extension =
+        Path::new(name).extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem =
+        name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
+    write!(
+        f,
+        "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\""
+    )?;
     match FILES.contains(&&*extension) {
         true => write!(f, "; a file is embedded as include_offload!(path = \"{name}\")"),
         false => Ok(()),

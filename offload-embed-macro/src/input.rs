@@ -42,7 +42,11 @@ const EXPANSION: u32 = 2;
 impl Options {
     /// The hidden module of the crate `offload` with what an expansion uses.
     pub(crate) fn expansion(&self) -> TokenStream {
-        let offload = self.krate.clone().or_else(|| self.caller.clone()).unwrap_or_else(|| quote! { ::offload });
+        let offload = self
+            .krate
+            .clone()
+            .or_else(|| self.caller.clone())
+            .unwrap_or_else(|| quote! { ::offload });
         quote! { #offload::__expansion }
     }
 }
@@ -62,9 +66,13 @@ impl Parse for Input {
             if input.peek(LitStr) && first {
                 what = Some(What::Pack(input.parse()?));
             } else if input.peek(LitStr) && what.is_none() {
-                return Err(input.error("the name of the pack comes first: include_offload!(\"saxpy\", retain)"));
+                return Err(input.error(
+                    "the name of the pack comes first: include_offload!(\"saxpy\", retain)",
+                ));
             } else if input.peek(LitStr) {
-                return Err(input.error("include_offload! embeds one pack: each has an include_offload! of its own"));
+                return Err(input.error(
+                    "include_offload! embeds one pack: each has an include_offload! of its own",
+                ));
             } else if input.peek(Token![extern]) && declared.is_none() {
                 declared = Some((input.span(), Declarations::parse_block(input)?));
             } else if input.peek(Ident::peek_any) {
@@ -74,13 +82,17 @@ impl Parse for Input {
             }
             first = false;
             if !input.is_empty() && !input.peek(Token![,]) {
-                return Err(input.error("a comma is missing here, between the arguments of include_offload!"));
+                return Err(input
+                    .error("a comma is missing here, between the arguments of include_offload!"));
             }
             input.parse::<Option<Token![,]>>()?;
         }
         match what {
             Some(what) => Ok(Self { what, options, declared }),
-            None => Err(syn::Error::new(Span::call_site(), format!("nothing is to be embedded: {USAGE}"))),
+            None => Err(syn::Error::new(
+                Span::call_site(),
+                format!("nothing is to be embedded: {USAGE}"),
+            )),
         }
     }
 }
@@ -120,7 +132,9 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     if !NAMES.contains(&text.as_str()) {
         if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
             // A constant, or another macro's call.
-            return error(format!("a string literal is needed here, since a macro sees no values: {USAGE}"));
+            return error(format!(
+                "a string literal is needed here, since a macro sees no values: {USAGE}"
+            ));
         }
         let hint = match suggest::closest(&text, NAMES) {
             Some(meant) => format!("did you mean `{meant}`?"),
@@ -167,7 +181,10 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     let as_meant = |error: syn::Error| syn::Error::new(error.span(), &form);
     match text.as_str() {
         "path" if what.is_some() => {
-            return error("the pack has a name already: either a name or a `path` says what is embedded".to_owned());
+            return error(
+                "the pack has a name already: either a name or a `path` says what is embedded"
+                    .to_owned(),
+            );
         }
         "path" => *what = Some(What::Path(input.parse().map_err(as_meant)?)),
         "section" => options.section = Some(input.parse().map_err(as_meant)?),

@@ -42,7 +42,9 @@ pub fn parameter(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-fn expand_kernels(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2::TokenStream> {
+fn expand_kernels(
+    Input { what, options, declared }: &Input,
+) -> syn::Result<proc_macro2::TokenStream> {
     let none = Declarations::default();
     let declared = declared.as_ref().map_or(&none, |(_, declared)| declared);
     match what {
@@ -62,13 +64,17 @@ fn expand_kernels(Input { what, options, declared }: &Input) -> syn::Result<proc
                 return Err(syn::Error::new(path.span(), message));
             }
             let (file, value) = expand_file(path, options)?;
-            let pack = Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
+            let pack =
+                Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
             expand::kernels(&pack, options, declared)
         }
     }
 }
 
-fn expand_pack(name: &syn::LitStr, options: &Options) -> syn::Result<(Index, proc_macro2::TokenStream)> {
+fn expand_pack(
+    name: &syn::LitStr,
+    options: &Options,
+) -> syn::Result<(Index, proc_macro2::TokenStream)> {
     let at_name = |error| syn::Error::new(name.span(), error);
     let (index, folder) = resolve::pack(&name.value()).map_err(at_name)?;
     options::check_for_pack(options, &index)?;
@@ -77,7 +83,10 @@ fn expand_pack(name: &syn::LitStr, options: &Options) -> syn::Result<(Index, pro
     Ok((index, value))
 }
 
-fn expand_file(path: &syn::LitStr, options: &Options) -> syn::Result<(File, proc_macro2::TokenStream)> {
+fn expand_file(
+    path: &syn::LitStr,
+    options: &Options,
+) -> syn::Result<(File, proc_macro2::TokenStream)> {
     // The literal's: this macro is called in a file of the crate `offload`.
     let source = path.span().unwrap().local_file();
     let file = file::read(&path.value(), source, options.retain.is_some());
@@ -89,8 +98,7 @@ fn expand_file(path: &syn::LitStr, options: &Options) -> syn::Result<(File, proc
 
 fn expand(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2::TokenStream> {
     if let Some((span, _)) = declared {
-        let message =
-            "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
+        let message = "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
         return Err(syn::Error::new(*span, message));
     }
     match what {

@@ -13,10 +13,13 @@ const MOST_ALIGN: u64 = 1 << 29;
 /// For a pack of the build script.
 pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     let decided = |what: &str, why: &str| {
-        format!("the {what} of a pack is decided when build.rs makes it: {why}. Files have this option: path = \"...\"")
+        format!(
+            "the {what} of a pack is decided when build.rs makes it: {why}. Files have this option: path = \"...\""
+        )
     };
     if let Some(section) = &options.section {
-        let why = ".hip_fatbin if all targets are AMD's, .llvm.offloading otherwise, as tools expect it";
+        let why =
+            ".hip_fatbin if all targets are AMD's, .llvm.offloading otherwise, as tools expect it";
         return Err(Error::new(section.span(), decided("section", why)));
     }
     if let Some(align) = &options.align {
@@ -42,7 +45,8 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
             );
             return Err(Error::new(align.span(), message));
         }
-        let in_llvm = |name: &LitStr| section::device(&name.value()) == Some(FileKind::OffloadBinaries);
+        let in_llvm =
+            |name: &LitStr| section::device(&name.value()) == Some(FileKind::OffloadBinaries);
         let in_llvm = options.section.as_ref().is_none_or(in_llvm);
         if file.kind == FileKind::OffloadBinaries && in_llvm && value > file.kind.align() {
             let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
@@ -66,8 +70,7 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
         }
     }
     if let Some(compressed) = options.compressed {
-        let message =
-            "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
+        let message = "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
         return Err(Error::new(compressed, message));
     }
     match options.register {
@@ -75,7 +78,11 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
             let message = format!(
                 "HIP's runtime takes offload bundles over, and {} is {}",
                 file.path.display(),
-                if file.closed.is_some() { "compressed: its kernels are not known here" } else { file.kind.words() }
+                if file.closed.is_some() {
+                    "compressed: its kernels are not known here"
+                } else {
+                    file.kind.words()
+                }
             );
             Err(Error::new(register, message))
         }
@@ -85,7 +92,8 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
 
 /// Why a pack cannot be registered.
 fn not_for_amd(modules: &[IndexModule]) -> String {
-    let mut others: Vec<&str> = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target).collect();
+    let mut others: Vec<&str> =
+        modules.iter().flat_map(|module| &module.images).map(|image| &*image.target).collect();
     others.retain(|target| !target.starts_with("gfx"));
     others.sort_unstable();
     others.dedup();

@@ -40,13 +40,16 @@ pub(crate) fn from_disk() -> Result<bool, Error> {
         None => Ok(false),
         Some(value) if value.is_empty() || value == "0" => Ok(false),
         Some(value) if value == "1" => Ok(true),
-        Some(value) => Err(Error::Switch { variable: FROM_DISK, value: value.to_string_lossy().into_owned() }),
+        Some(value) => {
+            Err(Error::Switch { variable: FROM_DISK, value: value.to_string_lossy().into_owned() })
+        }
     }
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let indexes = files.filter(|path| path.extension().is_some_and(|extension| extension == "index"));
+    let indexes =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "index"));
     let mut names: Vec<String> =
         indexes.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     names.sort_unstable();
@@ -74,7 +77,11 @@ fn check_library(pack: &PackIndex, folder: &Path) -> Result<(), Error> {
         return Err(Error::Size { path, expected: pack.library_size, found });
     }
     if found_magic != magic {
-        return Err(Error::Magic { path, offset: pack.library_offset, section: pack.section.elf_name() });
+        return Err(Error::Magic {
+            path,
+            offset: pack.library_offset,
+            section: pack.section.elf_name(),
+        });
     }
     Ok(())
 }

@@ -118,16 +118,23 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     };
     let is_taken = if is_word(name) {
         true
-    } else if let Some((segment, section)) = name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b)) {
+    } else if let Some((segment, section)) =
+        name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
+    {
         // Behind a second comma a section gets a type, such as a list of functions to call.
         if segment.len() > 16 || section.len() > 16 {
-            return Err(format!("\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"));
+            return Err(format!(
+                "\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"
+            ));
         }
         TAKEN_SEGMENTS.iter().any(|taken| segment.starts_with(taken))
     } else {
-        let rest = name.strip_prefix('.').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        let rest = name
+            .strip_prefix('.')
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
         // Behind a `$`, linkers for Windows see where in the section it belongs.
-        let rest = rest.filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
+        let rest = rest
+            .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {
             return Err(
                 "the name of a section is meant: section = \".my_kernels\", of letters, digits, '_', '.' and '-' \
@@ -154,7 +161,14 @@ mod tests {
 
     #[test]
     fn bytes_are_only_bytes() {
-        for name in [".my_kernels", ".rodata", ".rodata.kernels", ".gpu-code", "__KERNELS,__my_kernels", "K,code"] {
+        for name in [
+            ".my_kernels",
+            ".rodata",
+            ".rodata.kernels",
+            ".gpu-code",
+            "__KERNELS,__my_kernels",
+            "K,code",
+        ] {
             assert_eq!(check(name), Ok(()), "{name}");
         }
         for name in [
@@ -185,7 +199,10 @@ mod tests {
             "__DATA_CONST,__x",
             "__TEXT,__text",
         ] {
-            assert!(check(name).is_err_and(|error| error.contains("has a meaning of its own")), "{name}");
+            assert!(
+                check(name).is_err_and(|error| error.contains("has a meaning of its own")),
+                "{name}"
+            );
         }
         for name in [
             "",
@@ -201,7 +218,10 @@ mod tests {
             ".init_array,x",
             "é",
         ] {
-            assert!(check(name).is_err_and(|error| error.starts_with("the name of a section is meant")), "{name}");
+            assert!(
+                check(name).is_err_and(|error| error.starts_with("the name of a section is meant")),
+                "{name}"
+            );
         }
         assert!(check("__KERNELS_OF_MINE,__x").is_err());
     }

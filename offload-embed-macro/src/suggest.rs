@@ -2,7 +2,10 @@
 //! each user's build; offload-tools, which nobody depends on, uses that crate.
 
 /// The name that is closest to what stands there, if it is close: no more than a third of it is to be changed.
-pub(crate) fn closest<'a>(meant: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(
+    meant: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let near = names.into_iter().map(|name| (distance(meant, name), name));
     let (distance, name) = near.min_by_key(|(distance, _)| *distance)?;
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
@@ -31,7 +34,10 @@ mod tests {
 
     #[test]
     fn what_is_close_is_meant() {
-        assert_eq!([distance("", "abc"), distance("abc", "abc"), distance("sectoin", "section")], [3, 0, 2]);
+        assert_eq!(
+            [distance("", "abc"), distance("abc", "abc"), distance("sectoin", "section")],
+            [3, 0, 2]
+        );
         let names = ["path", "section", "align", "retain"];
         assert_eq!(closest("retian", names), Some("retain"));
         assert_eq!(closest("alignment", names), None);

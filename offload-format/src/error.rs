@@ -132,7 +132,10 @@ impl fmt::Display for Error {
                 write!(f, "{what}: version {version} is not known (field at offset {offset})")
             }
             ErrorKind::UnsupportedCompression { method } => {
-                write!(f, "{what}: compression method {method} is not known (field at offset {offset})")
+                write!(
+                    f,
+                    "{what}: compression method {method} is not known (field at offset {offset})"
+                )
             }
             ErrorKind::NotBuiltIn { feature } => write!(
                 f,
@@ -143,9 +146,14 @@ impl fmt::Display for Error {
                 f,
                 "{what} (at offset {offset}): it is read with the feature `{feature}` of offload-format, which is off"
             ),
-            ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
+            ErrorKind::Compression { reason } => {
+                write!(f, "{what} does not decompress: {reason} (at offset {offset})")
+            }
             ErrorKind::LimitExceeded { need, limit } => {
-                write!(f, "{what}: {need} bytes are needed, {limit} are allowed (at offset {offset})")
+                write!(
+                    f,
+                    "{what}: {need} bytes are needed, {limit} are allowed (at offset {offset})"
+                )
             }
             ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),
         }

@@ -105,7 +105,11 @@ impl Layout {
             match piece {
                 Piece::Payload { index, size } => {
                     let layout = inner(index);
-                    assert_eq!(layout.size(), size, "payload {index} is another size than was said");
+                    assert_eq!(
+                        layout.size(),
+                        size,
+                        "payload {index} is another size than was said"
+                    );
                     outer.append(layout);
                 }
                 other => outer.push(other),
@@ -125,7 +129,11 @@ impl Layout {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Zeros(size) => out.resize(out.len() + *size as usize, 0),
                 Piece::Payload { index, size } => {
-                    assert_eq!(payloads[*index].len() as u64, *size, "payload {index} is another size than was said");
+                    assert_eq!(
+                        payloads[*index].len() as u64,
+                        *size,
+                        "payload {index} is another size than was said"
+                    );
                     out.extend_from_slice(payloads[*index]);
                 }
             }

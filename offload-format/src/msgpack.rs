@@ -90,7 +90,9 @@ impl<'data> Cursor<'data> {
     pub(crate) fn str(&mut self, what: &'static str) -> Result<&'data str> {
         let at = self.at;
         match self.next()? {
-            Value::Str(bytes) => str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, at)),
+            Value::Str(bytes) => {
+                str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, at))
+            }
             _ => Err(Error::new(ErrorKind::Malformed, what, at)),
         }
     }

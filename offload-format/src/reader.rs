@@ -26,7 +26,13 @@ impl<'data> Reader<'data> {
     }
 
     /// A range that the file itself gives, in a field at offset `field`.
-    pub(crate) fn range(&self, start: u64, size: u64, field: u64, what: &'static str) -> Result<&'data [u8]> {
+    pub(crate) fn range(
+        &self,
+        start: u64,
+        size: u64,
+        field: u64,
+        what: &'static str,
+    ) -> Result<&'data [u8]> {
         self.get(start, size).ok_or_else(|| {
             let len = self.len();
             Error::new(ErrorKind::OutOfBounds { start, size, len }, what, field)

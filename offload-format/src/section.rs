@@ -116,7 +116,9 @@ impl SectionNames {
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {
             ObjectFormat::Elf => section == self.name,
-            ObjectFormat::Coff => [self.name, self.link_name(), self.lld_link_name()].contains(&section),
+            ObjectFormat::Coff => {
+                [self.name, self.link_name(), self.lld_link_name()].contains(&section)
+            }
             ObjectFormat::MachO => (segment, section) == self.macho,
         }
     }
@@ -145,13 +147,21 @@ mod tests {
         use ObjectFormat::{Coff, Elf, MachO};
         let hip = [(Elf, "", ".hip_fatbin"), (Coff, "", ".hip_fatbin"), (Coff, "", ".hip_fat")];
         let hip = hip.into_iter().chain([(MachO, "__HIP", "__hip_fatbin")]);
-        let llvm = [(Elf, "", ".llvm.offloading"), (Coff, "", ".llvm.offloading"), (Coff, "", ".llvm.of")];
-        let llvm = llvm.into_iter().chain([(Coff, "", ".llvm"), (MachO, "__OFFLOAD", "__offloading")]);
+        let llvm =
+            [(Elf, "", ".llvm.offloading"), (Coff, "", ".llvm.offloading"), (Coff, "", ".llvm.of")];
+        let llvm =
+            llvm.into_iter().chain([(Coff, "", ".llvm"), (MachO, "__OFFLOAD", "__offloading")]);
         for (format, segment, section) in hip {
-            assert_eq!(DeviceSection::from_names(format, segment, section), Some(DeviceSection::HipFatbin));
+            assert_eq!(
+                DeviceSection::from_names(format, segment, section),
+                Some(DeviceSection::HipFatbin)
+            );
         }
         for (format, segment, section) in llvm {
-            assert_eq!(DeviceSection::from_names(format, segment, section), Some(DeviceSection::LlvmOffloading));
+            assert_eq!(
+                DeviceSection::from_names(format, segment, section),
+                Some(DeviceSection::LlvmOffloading)
+            );
         }
         let none = [
             (Elf, "", ".hip_fat"),
@@ -163,7 +173,11 @@ mod tests {
             (MachO, "", ".hip_fatbin"),
         ];
         for (format, segment, section) in none {
-            assert_eq!(DeviceSection::from_names(format, segment, section), None, "{format} {segment},{section}");
+            assert_eq!(
+                DeviceSection::from_names(format, segment, section),
+                None,
+                "{format} {segment},{section}"
+            );
         }
         assert!(SectionNames::HIP_FATBIN_SEGMENT.matches(Coff, "", ".hipFatB"));
         assert!(SectionNames::NV_FATBIN.matches(Coff, "", ".nv_fatb"));

@@ -85,10 +85,18 @@ impl<'a> Names<'a> {
     ///
     /// Returns an error if the table ends before, or if too much was read.
     pub(crate) fn get(&mut self, offset: u32, what: &'static str) -> Result<&'a [u8]> {
-        let rest = usize::try_from(offset).ok().and_then(|offset| self.table.get(offset..)).unwrap_or_default();
+        let rest = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| self.table.get(offset..))
+            .unwrap_or_default();
         let size = rest.iter().position(|byte| *byte == 0);
-        let name = size.and_then(|size| rest.get(..size)).ok_or(Error::new(ErrorKind::Malformed, what, 0))?;
-        self.left = self.left.checked_sub(name.len()).ok_or(Error::new(ErrorKind::Malformed, SHARED, 0))?;
+        let name = size.and_then(|size| rest.get(..size)).ok_or(Error::new(
+            ErrorKind::Malformed,
+            what,
+            0,
+        ))?;
+        self.left =
+            self.left.checked_sub(name.len()).ok_or(Error::new(ErrorKind::Malformed, SHARED, 0))?;
         Ok(name)
     }
 }

@@ -29,7 +29,11 @@ impl Compressed {
     ///
     /// # Panics
     /// If a payload is missing or has another size than the layout says.
-    pub fn new(layout: &Layout, payloads: &[Source<'_>], options: &CompressOptions) -> Result<Self, String> {
+    pub fn new(
+        layout: &Layout,
+        payloads: &[Source<'_>],
+        options: &CompressOptions,
+    ) -> Result<Self, String> {
         let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;
         let begun = Instant::now();
         // Both go through the whole bundle, one beside the other.

@@ -6,10 +6,14 @@ pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
-pub use crate::pack::{Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord};
+pub use crate::pack::{
+    Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord,
+};
 pub use crate::pack::{Kernel, Module, kernel, module};
 pub use crate::pack::{compressed, linked, not_built, on_disk, opaque};
-pub use crate::{cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles};
+pub use crate::{
+    cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
+};
 /// So that macros name it whatever a program calls `core`.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};

@@ -25,7 +25,10 @@ use offload_format::select::DeviceInfo;
 /// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
 /// the pack was not built, if its images are not known, and if a device has no name that [`DeviceInfo::parse`] knows.
 #[track_caller]
-pub fn assert_supports<F: Form, D: AsRef<str>>(pack: &KernelPack<F>, devices: impl IntoIterator<Item = D>) {
+pub fn assert_supports<F: Form, D: AsRef<str>>(
+    pack: &KernelPack<F>,
+    devices: impl IntoIterator<Item = D>,
+) {
     let devices = devices.into_iter().map(|text| match DeviceInfo::parse(text.as_ref()) {
         Ok(device) => device,
         Err(error) => panic!("assert_supports of the pack \"{}\": {error}", pack.name()),
@@ -43,9 +46,14 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     let name = pack.name();
     let (mut message, mut lines) = (String::new(), Vec::new());
     for device in devices {
-        let failed = pack.modules().filter_map(|module| Some((module, module.select(device).err()?)));
+        let failed =
+            pack.modules().filter_map(|module| Some((module, module.select(device).err()?)));
         for (module, error) in failed {
-            let place = if is_only(pack, &module) { String::new() } else { format!("module \"{}\": ", module.name()) };
+            let place = if is_only(pack, &module) {
+                String::new()
+            } else {
+                format!("module \"{}\": ", module.name())
+            };
             message += &format!("\n\n{place}{error}");
             if let Some(target) = error.targets_to_add().into_iter().next() {
                 let line = format!("\n    .arch(\"{target}\")");
@@ -74,12 +82,22 @@ fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion, linked, not_built, opaque};
+    use crate::__expansion::{
+        ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion, linked, not_built, opaque,
+    };
     use crate::Plain;
 
     const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
         let code = ImageRecord::code(target, kind);
-        ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+        ImageRecord {
+            target,
+            kind,
+            offset: 0,
+            size: 8,
+            origin: Origin::Compiled,
+            kernels: None,
+            code,
+        }
     }
 
     const IMAGES: &[ImageRecord] = &[
@@ -88,7 +106,8 @@ mod tests {
         image("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
         image("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
     ];
-    const ONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 3, registered: None }];
+    const ONE: &[ModuleRecord] =
+        &[ModuleRecord { name: "saxpy", first: 0, count: 3, registered: None }];
     const TWO: &[ModuleRecord] = &[
         ModuleRecord { name: "affine", first: 0, count: 3, registered: None },
         ModuleRecord { name: "scale", first: 2, count: 2, registered: None },
@@ -100,14 +119,18 @@ mod tests {
 
     #[test]
     fn what_is_supported() {
-        assert_supports(&pack(ONE), ["RTX 4090", "NVIDIA GeForce RTX 3090", "gfx1100", "sm_90@driver12.4", "sm_121"]);
+        assert_supports(
+            &pack(ONE),
+            ["RTX 4090", "NVIDIA GeForce RTX 3090", "gfx1100", "sm_90@driver12.4", "sm_121"],
+        );
         assert_supports(&pack(TWO), ["RTX 4090".to_string()]);
         assert_supports(&pack(ONE), [""; 0]);
     }
 
     #[test]
     fn what_is_missing_is_listed_with_the_lines_to_add() {
-        let devices = ["RTX 4090", "gfx1151", "Tesla T4"].map(|text| DeviceInfo::parse(text).unwrap());
+        let devices =
+            ["RTX 4090", "gfx1151", "Tesla T4"].map(|text| DeviceInfo::parse(text).unwrap());
         assert_eq!(
             unsupported(&pack(TWO), &devices).unwrap(),
             "\
@@ -143,16 +166,25 @@ add to build.rs, before .compile(...):
     }
 
     #[test]
-    #[should_panic(expected = "the images of the pack \"saxpy\" are not known: the file is compressed")]
+    #[should_panic(
+        expected = "the images of the pack \"saxpy\" are not known: the file is compressed"
+    )]
     fn a_pack_whose_images_are_not_known() {
-        assert_supports::<Plain, _>(&opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
+        assert_supports::<Plain, _>(
+            &opaque("saxpy", "", &[], "the file is compressed", ONE),
+            ["cpu"],
+        );
     }
 
     #[test]
     fn no_target_is_advised_for_a_module_without_images() {
-        const NONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+        const NONE: &[ModuleRecord] =
+            &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
         let message = unsupported(&pack(NONE), &[DeviceInfo::parse("RTX 4090").unwrap()]).unwrap();
-        assert!(message.ends_with("no image for GeForce RTX 4090 (sm_89): there are no images"), "{message}");
+        assert!(
+            message.ends_with("no image for GeForce RTX 4090 (sm_89): there are no images"),
+            "{message}"
+        );
     }
 
     #[test]

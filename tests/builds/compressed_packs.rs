@@ -65,7 +65,10 @@ const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 fn without_features(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
-        .pack("pack", r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#)
+        .pack(
+            "pack",
+            r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#,
+        )
         .kernel("affine", VALUE)
         .kernel("scale", VALUE)
         .write("src/main.rs", MAIN);
@@ -88,7 +91,8 @@ fn a_program_has_every_image() {
     for profile in ["debug", "release"] {
         for (archs, section) in [(MIXED, ".llvm.offloading"), (AMD, ".hip_fatbin")] {
             let ran = scenario.run().profile(profile).env("OFFLOAD_ARCH", archs).passes().stdout;
-            let lines = |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
+            let lines =
+                |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
             assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
         }
     }
@@ -100,7 +104,9 @@ fn a_program_has_every_image() {
 fn bytes_of_a_compressed_image_do_not_compile() {
     let scenario = package("compressed_types");
     let program = |form: &str, call: &str| {
-        let pack = format!("static PACK: offload::KernelPack{form} = offload::include_offload!(\"pack\");\n");
+        let pack = format!(
+            "static PACK: offload::KernelPack{form} = offload::include_offload!(\"pack\");\n"
+        );
         scenario.write(
             "src/main.rs",
             format!("{pack}fn main() {{\n    for image in PACK.images() {{\n        {call};\n    }}\n}}\n"),
@@ -114,9 +120,14 @@ fn bytes_of_a_compressed_image_do_not_compile() {
          println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n    }\n}\n",
     );
     let calls = scenario.text("build.rs");
-    for (text, expected) in [(&calls, "true true\n"), (&calls.replace(".compress()", ""), "false true\n")] {
+    for (text, expected) in
+        [(&calls, "true true\n"), (&calls.replace(".compress()", ""), "false true\n")]
+    {
         scenario.write("build.rs", text);
-        assert_eq!(scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout, expected.repeat(2));
+        assert_eq!(
+            scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout,
+            expected.repeat(2)
+        );
     }
     scenario.write("build.rs", &calls);
 
@@ -136,7 +147,8 @@ fn bytes_of_a_compressed_image_do_not_compile() {
 /// The program reads the pack when it runs. It was compiled for one that was not compressed, which then is.
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
-    let build = |target: &str| build(&scenario, AMD).arg(target).env("OFFLOAD_FROM_DISK", "1").passes();
+    let build =
+        |target: &str| build(&scenario, AMD).arg(target).env("OFFLOAD_FROM_DISK", "1").passes();
     build("--bins");
     assert_eq!(scenario.start("debug").passes().stdout.lines().count(), 4);
 
@@ -161,7 +173,8 @@ fn bundles_are_those_of_llvm() {
     let scenario = package("compressed_bundles");
     build(&scenario, AMD).passes();
     let pack = read(scenario.output("debug", "pack.pack"));
-    let starts: Vec<usize> = (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();
+    let starts: Vec<usize> =
+        (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
     for (number, module) in ["affine", "scale"].into_iter().enumerate() {
         let bytes = &pack[starts[number]..];
@@ -175,18 +188,31 @@ fn bundles_are_those_of_llvm() {
         for arch in ["gfx90a", "gfx1100"] {
             let out = scenario.folder.join(format!("{module}.{arch}"));
             let mut bundler = llvm("clang-offload-bundler");
-            bundler.args(["-unbundle", "-type=o", &format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}")]);
-            succeed(bundler.arg(format!("-input={}", file.display())).arg(format!("-output={}", out.display())));
+            bundler.args([
+                "-unbundle",
+                "-type=o",
+                &format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}"),
+            ]);
+            succeed(
+                bundler
+                    .arg(format!("-input={}", file.display()))
+                    .arg(format!("-output={}", out.display())),
+            );
             let image = scenario.output("debug", &format!("pack/{module}.{arch}.hsaco"));
             assert!(read(&out) == read(&image), "{module} {arch}");
         }
     }
     // LLVM's tool finds all of them in a program.
     let program = scenario.folder.join("listed");
-    fs::copy(scenario.program("debug", "compressed_bundles"), &program).expect("the program can be copied");
+    fs::copy(scenario.program("debug", "compressed_bundles"), &program)
+        .expect("the program can be copied");
     let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
     for arch in AMD.split(' ') {
-        assert_eq!(listing.matches(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")).count(), 2, "{listing}");
+        assert_eq!(
+            listing.matches(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")).count(),
+            2,
+            "{listing}"
+        );
     }
 }
 
@@ -196,10 +222,15 @@ fn offload_binaries_are_of_version_3() {
     let scenario = package("compressed_binaries");
     build(&scenario, MIXED).passes();
     let pack = read(scenario.output("debug", "pack.pack"));
-    let found: Vec<_> = OffloadBinaries::new(&pack).map(|it| it.expect("it can be read").1).collect();
+    let found: Vec<_> =
+        OffloadBinaries::new(&pack).map(|it| it.expect("it can be read").1).collect();
     assert_eq!(found.len(), 2, "one for each module");
     for (binary, module) in found.iter().zip(["affine", "scale"]) {
-        let whole = binary.compressed().expect("it is compressed").decompress(1 << 24).expect("it can be decompressed");
+        let whole = binary
+            .compressed()
+            .expect("it is compressed")
+            .decompress(1 << 24)
+            .expect("it can be decompressed");
         let (_, whole) = OffloadBinaries::new(&whole).next().expect("one").expect("it can be read");
         let images: Vec<_> = whole.images().collect();
         assert_eq!(images.len(), 3);
@@ -210,7 +241,10 @@ fn offload_binaries_are_of_version_3() {
                 Some(arch) => format!("{arch}.ptx"),
                 None => "cpu.so".to_owned(),
             };
-            assert!(image.data() == read(scenario.output("debug", &format!("pack/{module}.{name}"))), "{name}");
+            assert!(
+                image.data() == read(scenario.output("debug", &format!("pack/{module}.{name}"))),
+                "{name}"
+            );
         }
     }
     let images: u64 = scenario.index("debug", "pack").images().map(|image| image.size).sum();

@@ -19,16 +19,24 @@ type Call = (u32, String);
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
     let calls = whole_calls(trace);
     // A process that was forked may start a program before its parent's call of fork has returned, so all forks are read first.
-    let forks: Vec<(u32, u32)> = calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
-    let is_script = |call: &str| call.starts_with("execve(") && call.contains("/build-script-build\"");
+    let forks: Vec<(u32, u32)> =
+        calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
+    let is_script =
+        |call: &str| call.starts_with("execve(") && call.contains("/build-script-build\"");
     let mut of_script: BTreeSet<u32> = BTreeSet::new();
-    let mut roots: Vec<u32> = calls.iter().filter(|(_, call)| is_script(call)).map(|(process, _)| *process).collect();
+    let mut roots: Vec<u32> =
+        calls.iter().filter(|(_, call)| is_script(call)).map(|(process, _)| *process).collect();
     while let Some(process) = roots.pop() {
         if of_script.insert(process) {
-            roots.extend(forks.iter().filter(|(parent, _)| *parent == process).map(|(_, child)| child));
+            roots.extend(
+                forks.iter().filter(|(parent, _)| *parent == process).map(|(_, child)| child),
+            );
         }
     }
-    calls.into_iter().filter(|(process, call)| of_script.contains(process) && !is_script(call)).collect()
+    calls
+        .into_iter()
+        .filter(|(process, call)| of_script.contains(process) && !is_script(call))
+        .collect()
 }
 
 /// The calls of a trace, each whole, in the order in which they ended.
@@ -55,7 +63,8 @@ fn whole_calls(trace: &str) -> Vec<Call> {
 
 /// The process that a call made.
 fn forked(call: &str) -> Option<u32> {
-    let is_fork = ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
+    let is_fork =
+        ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
     if is_fork { call.rsplit("= ").next()?.parse().ok() } else { None }
 }
 
@@ -66,11 +75,17 @@ fn quoted(call: &str) -> Option<&str> {
 
 /// The names of programs in the first column of the page's table of processes.
 fn programs_of_the_page() -> BTreeSet<String> {
-    let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md")).expect("the page is there");
+    let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md"))
+        .expect("the page is there");
     let table = page.split("## Processes").nth(1).and_then(|rest| rest.split("## Files").next());
-    let rows = table.expect("the page has its sections").lines().filter_map(|line| line.strip_prefix("| "));
+    let rows = table
+        .expect("the page has its sections")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| "));
     let cells = rows.filter_map(|row| row.split(" | ").next());
-    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
 }
 
 fn a_build_does_what_the_page_lists_and_no_more() {
@@ -101,10 +116,14 @@ fn a_build_does_what_the_page_lists_and_no_more() {
     let temporary = std::env::temp_dir();
     let mut seen = 0;
     for (_, call) in &calls {
-        let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "creat("].iter().any(|word| call.contains(word))
-            || ["mkdir", "rename", "unlink", "link"].iter().any(|name| call.starts_with(name));
+        let writes =
+            ["O_WRONLY", "O_RDWR", "O_CREAT", "creat("].iter().any(|word| call.contains(word))
+                || ["mkdir", "rename", "unlink", "link"].iter().any(|name| call.starts_with(name));
         let failed = call.contains("= -1 ");
-        let Some(path) = quoted(call).filter(|path| path.starts_with('/') && writes && !failed) else { continue };
+        let Some(path) = quoted(call).filter(|path| path.starts_with('/') && writes && !failed)
+        else {
+            continue;
+        };
         let path = Path::new(path);
         let is_device = path.starts_with("/dev") || path.starts_with("/proc");
         let is_allowed = path.starts_with(&out) || path.starts_with(&temporary) || is_device;
@@ -112,7 +131,8 @@ fn a_build_does_what_the_page_lists_and_no_more() {
         seen += usize::from(path.starts_with(&out));
     }
     assert!(seen > 10, "files in OUT_DIR were written: {seen}");
-    let network = calls.iter().find(|(_, call)| call.starts_with("connect(") && call.contains("AF_INET"));
+    let network =
+        calls.iter().find(|(_, call)| call.starts_with("connect(") && call.contains("AF_INET"));
     assert_eq!(network, None);
 }
 

@@ -92,19 +92,23 @@ fn modules_are_taken_by_name() {
     scenario.kernel("own", "1.0f").write("src/main.rs", MAIN);
     let several = "the pack has 3 modules, each with images of its own: pack, affine, scale; \
                    select from one of them, as in PACK.module(\"pack\").select(...)\n";
-    for (archs, section) in [("gfx90a compute_80", ".llvm.offloading"), ("gfx90a gfx1100", ".hip_fatbin")] {
+    for (archs, section) in
+        [("gfx90a compute_80", ".llvm.offloading"), ("gfx90a gfx1100", ".hip_fatbin")]
+    {
         let ran = scenario.run().env("OFFLOAD_ARCH", archs).passes().stdout;
         let taken = |module| archs.split(' ').map(move |arch| format!("{module} {arch}\n"));
         let expected: String = ["affine", "scale", "pack"].into_iter().flat_map(taken).collect();
         assert_eq!(ran, expected + several, "{archs}");
 
         let program = scenario.folder.join("listed");
-        fs::copy(scenario.program("debug", "modules_by_name"), &program).expect("the program can be copied");
+        fs::copy(scenario.program("debug", "modules_by_name"), &program)
+            .expect("the program can be copied");
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
             // A line of a bundle, or of an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
-            let found = listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
+            let found =
+                listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
             assert_eq!(found, 3, "{arch} in\n{listing}");
         }
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&program)));
@@ -113,7 +117,8 @@ fn modules_are_taken_by_name() {
             // The strings of each offload binary name its module, by which LLVM's tool extracts the images of one.
             let pack = scenario.output("debug", "pack.pack");
             let extracted = scenario.folder.join("extracted.ptx");
-            let image = format!("--image=file={},module=scale,arch=compute_80", extracted.display());
+            let image =
+                format!("--image=file={},module=scale,arch=compute_80", extracted.display());
             succeed(llvm("llvm-offload-binary").arg(&pack).arg(image));
             assert_eq!(scenario.text("extracted.ptx"), ptx(&scenario, "scale"));
         }
@@ -121,8 +126,10 @@ fn modules_are_taken_by_name() {
 }
 
 fn a_wrong_name_does_not_compile() {
-    let scenario =
-        package("modules_wrong_name", r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#);
+    let scenario = package(
+        "modules_wrong_name",
+        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#,
+    );
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
     // A pack that is not built has its modules, too.
     for skip in ["0", "1"] {
@@ -155,8 +162,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
             "fp8: gfx942:xnack- compute_90a"
         ]
     );
-    let line =
-        "pack \"pack\": module \"scale\" built for gfx90a, gfx942:xnack-, cpu, of gfx90a, gfx942:xnack-, compute_80,";
+    let line = "pack \"pack\": module \"scale\" built for gfx90a, gfx942:xnack-, cpu, of gfx90a, gfx942:xnack-, compute_80,";
     printed.has(line).lacks("module \"affine\" built for");
 
     let printed = build("gfx90a cpu");
@@ -167,7 +173,8 @@ fn a_module_is_built_for_the_targets_it_supports() {
     build("gfx90a");
     let pack = read(scenario.output("debug", "pack.pack"));
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
-    let at: Vec<usize> = (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(magic)).collect();
+    let at: Vec<usize> =
+        (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(magic)).collect();
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
@@ -180,7 +187,11 @@ fn sources_of_other_targets_stay_out() {
             Source::new("kernels/fp8.cu").supports(["compute_80"]),
         ])).archs(["gfx90a", "compute_80"])"#,
     );
-    scenario.build().passes().has(r#"all gfx90a ["affine", "scale"]"#).has(r#"all compute_80 ["affine", "fp8"]"#);
+    scenario
+        .build()
+        .passes()
+        .has(r#"all gfx90a ["affine", "scale"]"#)
+        .has(r#"all compute_80 ["affine", "fp8"]"#);
 }
 
 fn options_are_for_a_module_a_source_or_a_target() {
@@ -196,7 +207,8 @@ fn options_are_for_a_module_a_source_or_a_target() {
     );
     // A macro that an option defines gives its kernel its name.
     let of_macro = |name: &str| format!("#ifdef {name}\n{}#endif\n", kernel(name, "1.0f"));
-    let source = |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
+    let source =
+        |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
     scenario
         .write("kernels/affine.cu", source("affine"))
         .write("kernels/scale.cu", source("scale"))
@@ -228,8 +240,12 @@ fn the_same_modules_make_the_same_bytes() {
 }
 
 fn only_the_module_that_changed_is_compiled() {
-    const IMAGES: [&str; 4] =
-        ["affine.gfx90a.hsaco", "affine.compute_80.ptx", "scale.gfx90a.hsaco", "scale.compute_80.ptx"];
+    const IMAGES: [&str; 4] = [
+        "affine.gfx90a.hsaco",
+        "affine.compute_80.ptx",
+        "scale.gfx90a.hsaco",
+        "scale.compute_80.ptx",
+    ];
     let scenario = package(
         "modules_changed",
         r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
@@ -239,7 +255,8 @@ fn only_the_module_that_changed_is_compiled() {
     let before = times();
     scenario.kernel("scale", "2.0f").build().passes();
     let after = times();
-    let changed: Vec<&str> = (0..IMAGES.len()).filter(|&at| before[at] != after[at]).map(|at| IMAGES[at]).collect();
+    let changed: Vec<&str> =
+        (0..IMAGES.len()).filter(|&at| before[at] != after[at]).map(|at| IMAGES[at]).collect();
     assert_eq!(changed, ["scale.gfx90a.hsaco", "scale.compute_80.ptx"]);
 }
 
@@ -281,7 +298,8 @@ fn kernels_of_ready_made_images() {
         .archs(["gfx90a"])"#,
     );
     for (folder, image) in [("a", "saxpy/prebuilt/saxpy"), ("b", "one-source/prebuilt/block_sum")] {
-        let bytes = read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
+        let bytes =
+            read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
         scenario.write(&format!("{folder}/k.hsaco"), bytes);
     }
     let records = || {
@@ -292,7 +310,10 @@ fn kernels_of_ready_made_images() {
         })
     };
     let first = records();
-    assert!(first[0].0.contains("\nkernel saxpy\narguments 0+4 4+4 8+8:pointer 16+8:pointer\n"), "{first:?}");
+    assert!(
+        first[0].0.contains("\nkernel saxpy\narguments 0+4 4+4 8+8:pointer 16+8:pointer\n"),
+        "{first:?}"
+    );
     scenario.touch_build_script();
     assert_eq!(records(), first);
 }
@@ -320,12 +341,16 @@ fn kernels_are_named_and_required() {
         .archs(["gfx90a", "compute_80", "cpu"])"#
         )
     };
-    let scenario =
-        package("modules_kernels", &calls(r#".requires_kernel("affine").requires_kernel_for("nvidia", "fast")"#));
+    let scenario = package(
+        "modules_kernels",
+        &calls(r#".requires_kernel("affine").requires_kernel_for("nvidia", "fast")"#),
+    );
     let fast = kernel("fast", "1.0f");
     scenario.write(
         "kernels/plus.cu",
-        format!("#ifdef OFFLOAD_NVPTX\n{fast}#endif\n__global__ void mangled(int *x) {{ *x = 1; }}\n"),
+        format!(
+            "#ifdef OFFLOAD_NVPTX\n{fast}#endif\n__global__ void mangled(int *x) {{ *x = 1; }}\n"
+        ),
     );
     scenario
         .build()
@@ -366,7 +391,9 @@ fn each_module_has_a_prebuilt_set() {
         ]
     );
     let build_from_the_set = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    build_from_the_set().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    build_from_the_set()
+        .passes()
+        .has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
     // A change of one module's source leaves the other module's set as it should be.
     scenario.kernel("affine", "2.0f");

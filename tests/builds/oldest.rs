@@ -22,22 +22,34 @@ const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#incl
 fn all_headers_for_every_kind_of_target() {
     let scenario = Scenario::new("oldest_headers");
     let targets = ["gfx90a", "gfx1030", "sm_80", "compute_60", "cpu"];
-    scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#)).write("kernels/k.cu", ALL_HEADERS);
+    scenario
+        .pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#))
+        .write("kernels/k.cu", ALL_HEADERS);
     let clang = oldest("usr/lib/llvm-15/bin/clang");
     let build = || {
-        let build = scenario.build().env("OFFLOAD_CLANG", &clang).env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+        let build = scenario
+            .build()
+            .env("OFFLOAD_CLANG", &clang)
+            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
         build.env("CXX", oldest("usr/bin/g++-11"))
     };
     build().passes();
     build().release().passes();
     assert_eq!(scenario.targets("k"), targets);
-    build().release().env("CXX", oldest("usr/lib/llvm-15/bin/clang++")).env("OFFLOAD_ARCH", "cpu").passes();
+    build()
+        .release()
+        .env("CXX", oldest("usr/lib/llvm-15/bin/clang++"))
+        .env("OFFLOAD_ARCH", "cpu")
+        .passes();
 }
 
 fn other_languages_for_amd() {
     let scenario = Scenario::new("oldest_languages");
     scenario.pack("k", r#".module(offload_build::Module::new("cl").file("kernels/k.cl")).module(offload_build::Module::new("hip").file("kernels/k.hip")).archs(["gfx906", "gfx90a:xnack-"])"#);
     scenario.write("kernels/k.cl", "kernel void k(global float *x) { x[0] = 1; }\n");
-    scenario.write("kernels/k.hip", "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n");
+    scenario.write(
+        "kernels/k.hip",
+        "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
+    );
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
 }

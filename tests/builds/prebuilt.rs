@@ -80,7 +80,12 @@ fn packaged(scenario: &Scenario) -> PathBuf {
 /// `cargo install` of a folder, without compilers; what the program prints.
 fn install(scenario: &Scenario, folder: &Path) -> String {
     let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
-    let install = install.arg("--path").arg(folder).arg("--root").arg(scenario.folder.join("installed")).command();
+    let install = install
+        .arg("--path")
+        .arg(folder)
+        .arg("--root")
+        .arg(scenario.folder.join("installed"))
+        .command();
     let output = succeed(&mut hidden::without_compilers(&install, &scenario.folder.join("path")));
     let text = offload_tests::scenario::printed(&output);
     let line = "pack \"add\": gfx90a, compute_80 from prebuilt/, because no clang was found";
@@ -111,7 +116,10 @@ fn a_package_is_installed_without_a_compiler() {
     succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
     let text = fs::read_to_string(&manifest).expect("the manifest can be read");
-    let line = text.lines().find(|line| line.ends_with("<offload/kernel.h>")).expect("the header is an input");
+    let line = text
+        .lines()
+        .find(|line| line.ends_with("<offload/kernel.h>"))
+        .expect("the header is an input");
     let other = format!("input {} <offload/kernel.h>", "0".repeat(32));
     scratch::write(&manifest, text.replace(line, &other));
     let ran = install(&scenario, &published);
@@ -137,14 +145,21 @@ fn a_stale_set_cannot_be_packaged() {
     scenario.kernel("add", "2.0f");
     fails_until_updated(
         &scenario,
-        &["gfx90a, sm_80, compute_80: kernels/add.cu has changed since prebuilt/add.manifest was made"],
+        &[
+            "gfx90a, sm_80, compute_80: kernels/add.cu has changed since prebuilt/add.manifest was made",
+        ],
     );
     build_script(&scenario, &format!(".define(\"FAST\", None){ARCHS}"));
     fails_until_updated(
         &scenario,
-        &["gfx90a, sm_80, compute_80: prebuilt/add.manifest was made with other options (kernels/add.cu)"],
+        &[
+            "gfx90a, sm_80, compute_80: prebuilt/add.manifest was made with other options (kernels/add.cu)",
+        ],
     );
-    build_script(&scenario, r#".define("FAST", None).archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#);
+    build_script(
+        &scenario,
+        r#".define("FAST", None).archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#,
+    );
     fails_until_updated(&scenario, &["gfx1100: prebuilt/add.manifest has no image for it"]);
     // An ordinary build compiles what has changed, and asks for nothing.
     scenario.kernel("add", "3.0f");
@@ -152,7 +167,8 @@ fn a_stale_set_cannot_be_packaged() {
 }
 
 fn a_set_that_is_left_out_of_the_package() {
-    let scenario = published("prebuilt_left_out", r#"["src", "build.rs", "kernels", "prebuilt/*.manifest"]"#);
+    let scenario =
+        published("prebuilt_left_out", r#"["src", "build.rs", "kernels", "prebuilt/*.manifest"]"#);
     cargo_package(&scenario)
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
@@ -186,7 +202,14 @@ fn a_prebuilt_set_can_travel() {
     files.sort_unstable();
     assert_eq!(
         files,
-        [".gitattributes", "add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt", "add.signatures"]
+        [
+            ".gitattributes",
+            "add.cu",
+            "add.gfx90a.hsaco",
+            "add.manifest",
+            "add.notes.txt",
+            "add.signatures"
+        ]
     );
     let manifest = there.text("kernels/add.manifest");
     assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
@@ -194,7 +217,8 @@ fn a_prebuilt_set_can_travel() {
     for file in ["add.manifest", "add.gfx90a.hsaco"] {
         here.write(&format!("kernels/{file}"), read(there.folder.join("kernels").join(file)));
     }
-    let printed = here.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "only").passes();
+    let printed =
+        here.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "only").passes();
     printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 }
 
@@ -209,9 +233,15 @@ fn folders_outside_go_by_their_position() {
         let scenario = Scenario::new(name);
         scenario
             .pack("add", CALLS)
-            .write("kernels/add.cu", format!("#include <sdk/value.h>\n#include <own.h>\n{}", kernel("add", "VALUE")))
+            .write(
+                "kernels/add.cu",
+                format!("#include <sdk/value.h>\n#include <own.h>\n{}", kernel("add", "VALUE")),
+            )
             .write("own.h", "");
-        scratch::write(scratch::folder(&format!("{name}_sdk")).join("sdk/value.h"), "#define VALUE 1.0f\n");
+        scratch::write(
+            scratch::folder(&format!("{name}_sdk")).join("sdk/value.h"),
+            "#define VALUE 1.0f\n",
+        );
         scenario
     });
     let build = |scenario: &Scenario, prebuilt: &str| {
@@ -220,7 +250,10 @@ fn folders_outside_go_by_their_position() {
     };
     build(&there, "update");
     let manifest = there.text("prebuilt/add.manifest");
-    assert!(manifest.contains("-I<folder 1>") && manifest.contains(" <folder 1>/sdk/value.h"), "{manifest}");
+    assert!(
+        manifest.contains("-I<folder 1>") && manifest.contains(" <folder 1>/sdk/value.h"),
+        "{manifest}"
+    );
     assert!(!manifest.contains(&*scratch::target_dir().to_string_lossy()), "{manifest}");
     for file in ["add.manifest", "add.gfx90a.hsaco"] {
         here.write(&format!("prebuilt/{file}"), read(there.folder.join("prebuilt").join(file)));
@@ -233,7 +266,9 @@ fn folders_outside_go_by_their_position() {
     there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));
     let sdk = there.folder.with_file_name("set_sdk_there_sdk");
     let refused = there.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", "update").fails();
-    refused.has(&format!("a prebuilt set is for every machine, and {elsewhere} is a path of this one"));
+    refused.has(&format!(
+        "a prebuilt set is for every machine, and {elsewhere} is a path of this one"
+    ));
 }
 
 /// git's core.autocrlf changes a source, and what is said of that.
@@ -245,7 +280,9 @@ fn line_ends_of_windows() {
     let text = scenario.text("kernels/add.cu").replace('\n', "\r\n");
     scenario.write("kernels/add.cu", text);
     let refused = scenario.build().release().env("OFFLOAD_PREBUILT", "only").fails();
-    refused.has("kernels/add.cu has the line ends of Windows (CRLF)").has("kernels/add.cu text eol=lf");
+    refused
+        .has("kernels/add.cu has the line ends of Windows (CRLF)")
+        .has("kernels/add.cu text eol=lf");
 }
 
 /// What build scripts write themselves is no reason to run them again.

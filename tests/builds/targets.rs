@@ -40,7 +40,10 @@ impl Machine {
     fn new(scenario: &Scenario, stand_ins: &[StandIn]) -> Self {
         let folder = scenario.folder.join("tools");
         let _ = fs::remove_dir_all(&folder);
-        scenario.script("tools/clang", &format!("exec '{}' \"$@\"", llvm_bin().join("clang").display()));
+        scenario.script(
+            "tools/clang",
+            &format!("exec '{}' \"$@\"", llvm_bin().join("clang").display()),
+        );
         for (name, commands) in stand_ins {
             scenario.script(&format!("tools/{name}"), commands);
         }
@@ -79,7 +82,8 @@ fn names_in_any_spelling() {
 fn variables_of_other_programs() {
     let scenario = package("targets_field", "");
     /// Variables, targets, and what is printed for each variable that counts.
-    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
+    type Row =
+        (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
     let rows: &[Row] = &[
         (
             &[("CUDA_COMPUTE_CAP", "80")],
@@ -91,7 +95,11 @@ fn variables_of_other_programs() {
             &["sm_80", "sm_90a", "sm_86"],
             &["CUDA_COMPUTE_CAPS="],
         ),
-        (&[("CUDAARCHS", "80;90a-real;90-virtual")], &["sm_80", "compute_80", "sm_90a", "compute_90"], &["CUDAARCHS="]),
+        (
+            &[("CUDAARCHS", "80;90a-real;90-virtual")],
+            &["sm_80", "compute_80", "sm_90a", "compute_90"],
+            &["CUDAARCHS="],
+        ),
         (
             &[("CUDAARCHS", "80-real;90a-virtual")],
             &["sm_80", "compute_90a"],
@@ -99,7 +107,11 @@ fn variables_of_other_programs() {
                 "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could compute_90",
             ],
         ),
-        (&[("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")], &["sm_80", "sm_90", "compute_90"], &["TORCH_CUDA_ARCH_LIST="]),
+        (
+            &[("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")],
+            &["sm_80", "sm_90", "compute_90"],
+            &["TORCH_CUDA_ARCH_LIST="],
+        ),
         (
             &[("AMDGPU_TARGETS", "gfx90a:xnack-;gfx1100"), ("GPU_TARGETS", "gfx942")],
             &["gfx90a:xnack-", "gfx1100"],
@@ -112,12 +124,17 @@ fn variables_of_other_programs() {
         ),
         (&[("HIPARCHS", "gfx942"), ("CUDAARCHS", "OFF")], &["gfx942"], &["HIPARCHS=gfx942"]),
         // Empty is not set.
-        (&[("CUDAARCHS", ""), ("HIP_ARCH_LIST", "gfx1030 gfx942")], &["gfx1030", "gfx942"], &["HIP_ARCH_LIST="]),
+        (
+            &[("CUDAARCHS", ""), ("HIP_ARCH_LIST", "gfx1030 gfx942")],
+            &["gfx1030", "gfx942"],
+            &["HIP_ARCH_LIST="],
+        ),
     ];
     for (variables, expected, sentences) in rows {
         let printed = scenario.build().envs(variables.iter().copied()).passes();
         assert_eq!(scenario.targets("add"), *expected, "{variables:?}");
-        let lines = printed.stderr.lines().filter(|line| line.contains("using targets from ")).count();
+        let lines =
+            printed.stderr.lines().filter(|line| line.contains("using targets from ")).count();
         assert_eq!(lines, sentences.len(), "{variables:?}: {printed}");
         printed.each_once(*sentences);
     }
@@ -133,7 +150,10 @@ fn build_rs_and_our_variable_come_first() {
     let bare = package("targets_bare", "");
     let [a, b, c] = FOREIGN;
     assert_eq!(targets(&bare, &[a, b, c, ("OFFLOAD_ARCH", "gfx1100")]), ["gfx1100"]);
-    assert_eq!(targets(&bare, &[a, b, ("OFFLOAD_ARCH_targets_bare", "compute_80")]), ["compute_80"]);
+    assert_eq!(
+        targets(&bare, &[a, b, ("OFFLOAD_ARCH_targets_bare", "compute_80")]),
+        ["compute_80"]
+    );
 }
 
 /// nvcc is asked what it would make, of which the compilers here may know less.
@@ -178,8 +198,14 @@ fn native_is_each_gpu_once() {
     const NONE: &str = "exit 1";
     const ENUMERATOR: &str = "echo gfx000; echo gfx942";
     let rows: &[(&[StandIn], &[&str])] = &[
-        (&[("nvidia-smi", SMI), ("amdgpu-arch", AMD)], &["sm_90", "sm_80", "gfx90a", "gfx1100", "compute_80"]),
-        (&[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")], &["sm_90", "sm_80", "compute_80"]),
+        (
+            &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)],
+            &["sm_90", "sm_80", "gfx90a", "gfx1100", "compute_80"],
+        ),
+        (
+            &[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")],
+            &["sm_90", "sm_80", "compute_80"],
+        ),
         // A driver that is broken, and a letter that nobody asked for.
         (
             &[
@@ -190,7 +216,12 @@ fn native_is_each_gpu_once() {
             &["sm_90", "compute_80"],
         ),
         (
-            &[("nvidia-smi", NONE), ("nvptx-arch", NONE), ("amdgpu-arch", ""), ("rocm_agent_enumerator", ENUMERATOR)],
+            &[
+                ("nvidia-smi", NONE),
+                ("nvptx-arch", NONE),
+                ("amdgpu-arch", ""),
+                ("rocm_agent_enumerator", ENUMERATOR),
+            ],
             &["gfx942", "compute_80"],
         ),
     ];
@@ -257,7 +288,8 @@ fn the_default_counts_after_all_variables() {
     ] {
         let printed = scenario.build().env(variable, value).passes();
         assert_eq!(scenario.targets("add"), [expected], "{variable}");
-        let line = format!("using targets from {variable}={value} in place of the default of build.rs");
+        let line =
+            format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
     // Those of a vendor that the pack is not for do not count, and nothing is said of them: by what build.rs supports, by the
@@ -286,7 +318,9 @@ fn the_default_counts_after_all_variables() {
         let build = || scenario.build().env("AMDGPU_TARGETS", "gfx90a").env("HIPARCHS", "nonsense");
         build().passes().once("resolved compute_80\n").lacks("using targets from");
         let both = build().env("CUDA_COMPUTE_CAP", "90").passes();
-        both.once("resolved sm_90\n").once("using targets from ").once("CUDA_COMPUTE_CAP=90 in place of");
+        both.once("resolved sm_90\n")
+            .once("using targets from ")
+            .once("CUDA_COMPUTE_CAP=90 in place of");
         if name != "targets_default_compiler" {
             build().env("BUILDS", "1").passes().lacks("using targets from");
             assert_eq!(scenario.targets("add"), ["compute_80"], "{name}");
@@ -294,11 +328,16 @@ fn the_default_counts_after_all_variables() {
     }
     // A variable that lists none is no list.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
-    let listed = package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
+    let listed =
+        package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
     // A default without 'native' is the same on each machine, so that a prebuilt set can be made for it.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    let refused = scenario.build().release().envs([("OFFLOAD_PREBUILT", "update"), ("CUDAARCHS", "90")]).fails();
+    let refused = scenario
+        .build()
+        .release()
+        .envs([("OFFLOAD_PREBUILT", "update"), ("CUDAARCHS", "90")])
+        .fails();
     refused.once("a prebuilt set is made for the targets that build.rs names");
 }
 
@@ -326,7 +365,12 @@ fn a_build_script_asks_for_its_targets() {
         (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
         (
             &[("LISTED", "1")],
-            &["gfx90a:xnack+ from BuildScript", "sm_90a from BuildScript", "amd true sm_90a true", BUILT],
+            &[
+                "gfx90a:xnack+ from BuildScript",
+                "sm_90a from BuildScript",
+                "amd true sm_90a true",
+                BUILT,
+            ],
         ),
         (
             &[("CUDA_COMPUTE_CAP", "90"), ("AMDGPU_TARGETS", "gfx1100")],
@@ -338,8 +382,16 @@ fn a_build_script_asks_for_its_targets() {
             ],
         ),
         (
-            &[("LISTED", "1"), ("OFFLOAD_ARCH_targets_resolved", "sm_80"), ("OFFLOAD_ARCH", "sm_90")],
-            &["sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")", "amd false sm_90a false", BUILT],
+            &[
+                ("LISTED", "1"),
+                ("OFFLOAD_ARCH_targets_resolved", "sm_80"),
+                ("OFFLOAD_ARCH", "sm_90"),
+            ],
+            &[
+                "sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")",
+                "amd false sm_90a false",
+                BUILT,
+            ],
         ),
         // What needs no tool is known without one.
         (
@@ -358,18 +410,28 @@ fn a_build_script_asks_for_its_targets() {
     ];
     for (variables, expected) in rows {
         let printed = scenario.build().envs(variables.iter().copied()).passes();
-        printed.each_once(expected.iter().map(|line| format!("warning: targets_resolved@0.1.0: {line}\n")));
-        let lines = printed.text().lines().filter(|line| line.contains(" from ") && line.contains("@0.1.0: ")).count();
+        printed.each_once(
+            expected.iter().map(|line| format!("warning: targets_resolved@0.1.0: {line}\n")),
+        );
+        let lines = printed
+            .text()
+            .lines()
+            .filter(|line| line.contains(" from ") && line.contains("@0.1.0: "))
+            .count();
         let announced = printed.count("using targets from ");
         assert_eq!(lines - announced, expected.len() - 2, "{variables:?}: {printed}");
     }
     let refused = scenario.build().env("OFFLOAD_ARCH", "nonsense").fails();
-    refused.once("offload-build could not make the list of targets").once("a target from OFFLOAD_ARCH: ");
+    refused
+        .once("offload-build could not make the list of targets")
+        .once("a target from OFFLOAD_ARCH: ");
 }
 
 fn a_default_with_native_does_without_a_gpu() {
-    const LINE: &str = "no GPU found for 'native': building only for the other targets of the default of build.rs";
-    let scenario = package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
+    const LINE: &str =
+        "no GPU found for 'native': building only for the other targets of the default of build.rs";
+    let scenario =
+        package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
@@ -391,7 +453,8 @@ fn every_refusal_is_said_before_anything_is_compiled() {
         r#".archs(["gfx90a", "gfx9999", "sm_999", "compute_80", "compute_99", "sm_70", "gfx99-generic", "cpu"])"#,
     );
     let watched = Watched::new(&scenario);
-    let [clang, ptxas, log] = ["clang", "ptxas", "log"].map(|name| scenario.folder.join("watched").join(name));
+    let [clang, ptxas, log] =
+        ["clang", "ptxas", "log"].map(|name| scenario.folder.join("watched").join(name));
     let printed = watched.set(scenario.build()).fails();
     for target in ["gfx9999", "sm_999", "compute_99", "gfx99-generic"] {
         printed.once(&format!("no image for {target}: {} refuses it\n", clang.display()));

@@ -16,7 +16,8 @@ offload_tests::tests! {
 const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload::KernelPack = \
                    offload::include_offload!(\"add\");\n";
 
-const OTHER: &str = "pub static OTHER: offload::KernelPack = offload::include_offload!(\"Other-one\");\n";
+const OTHER: &str =
+    "pub static OTHER: offload::KernelPack = offload::include_offload!(\"Other-one\");\n";
 
 /// A program that has the packs of three crates, which are one, and writes it into the file that its argument names.
 const MAIN: &str = r#"fn main() {
@@ -47,7 +48,8 @@ fn a_pack_of_a_dependency_is_embedded() {
             ),
         ],
     );
-    let [kernels, program] = ["shared-kernels", "shared_program"].map(|name| workspace.member(name));
+    let [kernels, program] =
+        ["shared-kernels", "shared_program"].map(|name| workspace.member(name));
     let packs_for = |archs: &str| {
         kernels.build_script(&format!(
             r#"Build::new().file("kernels/add.cu").archs({archs}).compile("add");
@@ -77,7 +79,8 @@ fn a_pack_of_a_dependency_is_embedded() {
         assert!(read(&copy) == first, "another pack in the program");
         // Three crates embed it, and the program has it once.
         let listed = workspace.folder.join("program");
-        fs::copy(program.program(profile, "shared_program"), &listed).expect("the program can be copied");
+        fs::copy(program.program(profile, "shared_program"), &listed)
+            .expect("the program can be copied");
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&listed)));
         assert_eq!(
             listing.matches("OFFLOADING IMAGE").count(),
@@ -108,7 +111,8 @@ fn a_dependency_that_offers_no_pack() {
             ("no_pack_program", "", "no_pack_kernels = { path = \"../no_pack_kernels\" }"),
         ],
     );
-    let [kernels, program] = ["no_pack_kernels", "no_pack_program"].map(|name| workspace.member(name));
+    let [kernels, program] =
+        ["no_pack_kernels", "no_pack_program"].map(|name| workspace.member(name));
     kernels.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
     for (links, pack, expected) in [
         (
@@ -133,7 +137,9 @@ fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     let workspace = Scenario::workspace(name, &members.map(|(member, _)| (member, "", "")));
     for (member, calls) in members {
         let member = workspace.member(member);
-        member.pack("add", &format!(r#".file("kernels/add.cu"){calls}.archs(["cpu"])"#)).kernel("add", "1.0f");
+        member
+            .pack("add", &format!(r#".file("kernels/add.cu"){calls}.archs(["cpu"])"#))
+            .kernel("add", "1.0f");
     }
     workspace
 }
@@ -141,7 +147,9 @@ fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
 /// The targets of a package's pack, or why there are none.
 fn targets(member: &Scenario) -> String {
     match Index::parse(&member.output_text("debug", "add.index")).expect("it can be read") {
-        Index::Built(index) => index.images().map(|image| &*image.target).collect::<Vec<_>>().join(" "),
+        Index::Built(index) => {
+            index.images().map(|image| &*image.target).collect::<Vec<_>>().join(" ")
+        }
         Index::Absent { why, .. } => format!("none: {why}"),
     }
 }
@@ -156,11 +164,16 @@ fn each_package_builds_its_part() {
         ],
     );
     let build = |of: &Scenario, archs: &str| {
-        of.build().env("OFFLOAD_ARCH", archs).env("OFFLOAD_PTXAS", cuda("ptxas").get_program()).passes()
+        of.build()
+            .env("OFFLOAD_ARCH", archs)
+            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
+            .passes()
     };
     // An ordinary build, without -v, prints what is left out.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
-    for (member, left) in [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")] {
+    for (member, left) in
+        [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")]
+    {
         assert_eq!(targets(&workspace.member(member)), left.replace(", ", " "));
         printed.has(&format!(
             "warning: {member}@0.1.0: pack \"add\": built for {left}, of sm_80, sm_90a, gfx1100 in OFFLOAD_ARCH\n"
@@ -179,7 +192,8 @@ fn a_part_that_is_empty() {
             ("empty_amd", r#".supports(["amd"])"#),
         ],
     );
-    let [error, allowed, amd] = ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));
+    let [error, allowed, amd] =
+        ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));
     error.build().env("OFFLOAD_ARCH", "gfx1100").fails().has(
         "OFFLOAD_ARCH lists gfx1100, and the pack \"add\" is for nvidia alone: build.rs calls .supports([\"sm_90a\"]).\n  \
          Add a target such as sm_90a, or set OFFLOAD_ARCH_empty_error=sm_90a, which counts for this package alone. Without \

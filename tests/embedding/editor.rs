@@ -17,12 +17,14 @@ offload_tests::tests! {
 /// The library of the macro that the scenario's build has compiled.
 fn library(scenario: &Scenario) -> PathBuf {
     let folder = scenario.program("debug", "deps");
-    let files = fs::read_dir(&folder).expect("Cargo made the folder").flatten().map(|entry| entry.path());
+    let files =
+        fs::read_dir(&folder).expect("Cargo made the folder").flatten().map(|entry| entry.path());
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.starts_with("liboffload_embed_macro-") && name.ends_with(std::env::consts::DLL_SUFFIX)
     };
-    let newest = files.filter(is_it).max_by_key(|path| path.metadata().and_then(|it| it.modified()).ok());
+    let newest =
+        files.filter(is_it).max_by_key(|path| path.metadata().and_then(|it| it.modified()).ok());
     newest.expect("the build has compiled the macro")
 }
 
@@ -38,7 +40,8 @@ fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
         "macro_name": "include_offload", "attributes": null, "span_data_table": [],
         "has_global_spans": { "serialize": false, "def_site": 0, "call_site": 0, "mixed_site": 0 },
     }});
-    let answer: Value = serde_json::from_str(&macro_server(&request.to_string())).expect("it answers in JSON");
+    let answer: Value =
+        serde_json::from_str(&macro_server(&request.to_string())).expect("it answers in JSON");
     answer["ExpandMacro"]["Ok"].clone()
 }
 
@@ -51,9 +54,13 @@ fn has_text(tree: &Value, part: &str) -> bool {
 fn an_editor_expands_the_macro() {
     let scenario = Scenario::new("editor");
     scenario.pack("pack", r#".file("kernels/add.cu").archs(["cpu"])"#);
-    scenario.write("kernels/add.cu", "extern \"C\" __global__ void add(float *x) { x[threadIdx.x] += 1; }\n");
+    scenario.write(
+        "kernels/add.cu",
+        "extern \"C\" __global__ void add(float *x) { x[threadIdx.x] += 1; }\n",
+    );
     let package = scenario.folder.display().to_string();
-    let variables = |out_dir: String| [("OUT_DIR", out_dir), ("CARGO_MANIFEST_DIR", package.clone())];
+    let variables =
+        |out_dir: String| [("OUT_DIR", out_dir), ("CARGO_MANIFEST_DIR", package.clone())];
 
     scenario.build().passes();
     let out_dir = || scenario.out_dir("debug").display().to_string();
@@ -63,7 +70,10 @@ fn an_editor_expands_the_macro() {
     // As editors build: nothing is compiled, and the program is complete all the same.
     scenario.build().env("OFFLOAD_SKIP", "1").passes();
     let skipped = expanded(&scenario, &variables(out_dir()));
-    assert!(has_text(&skipped, "OFFLOAD_SKIP was set") && !has_text(&skipped, "compile_error"), "{skipped}");
+    assert!(
+        has_text(&skipped, "OFFLOAD_SKIP was set") && !has_text(&skipped, "compile_error"),
+        "{skipped}"
+    );
 
     // An editor that runs no build scripts shows the reason at the macro.
     let without = expanded(&scenario, &[("CARGO_MANIFEST_DIR", package.clone())]);

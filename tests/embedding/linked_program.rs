@@ -44,11 +44,14 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
 
 /// Returns the sections of these names in what `llvm-readelf -SW` prints, in alphabetical order: linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
-    let rows = listing.lines().filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
+    let rows = listing
+        .lines()
+        .filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
     let rows = rows.filter(|row| row.first().is_some_and(|name| names.contains(name)));
     // Name, type, address, offset, size, entry size, flags, link, info, alignment.
-    let mut sections: Vec<Section> =
-        rows.map(|row| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1])).collect();
+    let mut sections: Vec<Section> = rows
+        .map(|row| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1]))
+        .collect();
     sections.sort_unstable();
     sections
 }
@@ -60,5 +63,7 @@ pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");
     let _ = fs::remove_file(&link);
     fs::hard_link(program, &link).expect("scratch folders are in the target folder");
-    stdout(&succeed(llvm("llvm-objdump").current_dir(&scenario.folder).arg("--offloading").arg(&link)))
+    stdout(&succeed(
+        llvm("llvm-objdump").current_dir(&scenario.folder).arg("--offloading").arg(&link),
+    ))
 }

@@ -5,5 +5,7 @@ pub const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
 /// Returns a `pub static` that embeds a pack: `arguments` are those of `include_offload!`.
 pub fn pack(name: &str, arguments: &str) -> String {
-    format!("pub static {name}: offload::KernelPack =\n    offload::include_offload!({arguments});\n")
+    format!(
+        "pub static {name}: offload::KernelPack =\n    offload::include_offload!({arguments});\n"
+    )
 }

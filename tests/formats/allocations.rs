@@ -42,7 +42,9 @@ const VIEWS: &[(&str, View)] = &[
         entries.map(|entry| ids(entry.id_str())).sum()
     }),
     ("text_bundle", |bytes| {
-        let bundles = CommentLeader::ALL.into_iter().filter_map(|leader| TextBundle::parse(bytes, leader).ok());
+        let bundles = CommentLeader::ALL
+            .into_iter()
+            .filter_map(|leader| TextBundle::parse(bytes, leader).ok());
         bundles.flat_map(|bundle| bundle.entries()).map(|entry| ids(entry.id_str())).sum()
     }),
     ("object_bundle", |bytes| {
@@ -59,7 +61,10 @@ const VIEWS: &[(&str, View)] = &[
     }),
     ("nv_fatbin", |bytes| {
         let entries = NvFatbins::new(bytes).flatten().flat_map(|(_, fatbin)| fatbin.entries());
-        entries.flat_map(|entry| entry.images()).map(|image| 1 + image.name().len() + image.options().len()).sum()
+        entries
+            .flat_map(|entry| entry.images())
+            .map(|image| 1 + image.name().len() + image.options().len())
+            .sum()
     }),
     ("archive", |bytes| {
         let Ok(archive) = Archive::parse(bytes) else { return 0 };
@@ -77,7 +82,9 @@ const VIEWS: &[(&str, View)] = &[
         let kernels = Kernels::parse(bytes).into_iter().flatten();
         kernels.map(|kernel| kernel.name.len() + kernel.arguments.count()).sum()
     }),
-    ("bitcode", |bytes| Bitcode::parse(bytes).map_or(0, |bitcode| bitcode.defined_globals().count())),
+    ("bitcode", |bytes| {
+        Bitcode::parse(bytes).map_or(0, |bitcode| bitcode.defined_globals().count())
+    }),
 ];
 
 /// The parts of a bundle entry ID, if it is one: an error has a copy of the text.
@@ -85,7 +92,8 @@ fn ids(text: &str) -> usize {
     if text.matches('-').count() < 4 {
         return 0;
     }
-    EntryId::parse(text).map_or(0, |id| 1 + id.target_id().map_or(0, |target| target.features().count()))
+    EntryId::parse(text)
+        .map_or(0, |id| 1 + id.target_id().map_or(0, |target| target.features().count()))
 }
 
 /// The corpus, and a Mach-O object.
@@ -155,7 +163,11 @@ fn an_image_of_a_pack_is_selected() {
         let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
         assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");
     }
-    if cfg!(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))) {
+    if cfg!(all(
+        target_os = "linux",
+        target_env = "gnu",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )) {
         let (choice, allocated) = Allocated::during(|| PACK.select(&DeviceInfo::cpu()).unwrap());
         assert_eq!((choice.target(), allocated), ("cpu", Allocated::default()));
     }

@@ -35,7 +35,8 @@ fn ours_of<'a>(
     targets: &[String],
     options: &UnbundleOptions,
 ) -> Vec<Vec<u8>> {
-    let requested: Vec<EntryId<'_>> = targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
+    let requested: Vec<EntryId<'_>> =
+        targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
     let archives = unbundle(members, &requested, options).unwrap();
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
@@ -43,9 +44,12 @@ fn ours_of<'a>(
 /// LLVM's, from the file `hda.a`.
 fn theirs(folder: &Path, targets: &[String], options: &[&str]) -> Vec<Vec<u8>> {
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=a", "-unbundle", "-allow-missing-bundles", "-input=hda.a"]).args(options);
+    tool.current_dir(folder)
+        .args(["-type=a", "-unbundle", "-allow-missing-bundles", "-input=hda.a"])
+        .args(options);
     tool.arg(format!("-targets={}", targets.join(",")));
-    let outputs: Vec<PathBuf> = (0..targets.len()).map(|number| folder.join(format!("out{number}.a"))).collect();
+    let outputs: Vec<PathBuf> =
+        (0..targets.len()).map(|number| folder.join(format!("out{number}.a"))).collect();
     succeed(tool.args(outputs.iter().map(|output| format!("-output={}", output.display()))));
     outputs.into_iter().map(read).collect()
 }
@@ -85,11 +89,19 @@ fn what_llvm_took() {
 
 /// What device code is in archives: bitcode, an object, a linked code object, and bytes that nobody knows.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
-    scratch::write(folder.join("device.c"), "int device_function(int x) { return x; } int device_variable = 3;\n");
+    scratch::write(
+        folder.join("device.c"),
+        "int device_function(int x) { return x; } int device_variable = 3;\n",
+    );
     let mut payloads = vec![b"unknown bytes".to_vec()];
     for (number, options) in [&["-emit-llvm", "-c"][..], &["-c"], &["-fPIC"]].iter().enumerate() {
         let mut tool = llvm("clang");
-        tool.current_dir(folder).args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-O1"]);
+        tool.current_dir(folder).args([
+            "--target=amdgcn-amd-amdhsa",
+            "-mcpu=gfx90a",
+            "-nogpulib",
+            "-O1",
+        ]);
         succeed(tool.args(*options).args(["device.c", "-o", &format!("device{number}")]));
         payloads.push(read(folder.join(format!("device{number}"))));
     }
@@ -102,7 +114,13 @@ fn host(folder: &Path) -> Vec<u8> {
         folder.join("host.c"),
         "int host_function(int x) { return x; } static int local; int *p = &local;\n",
     );
-    succeed(llvm("clang").current_dir(folder).args(["--target=x86_64-linux-gnu", "-c", "host.c", "-o", "host.o"]));
+    succeed(llvm("clang").current_dir(folder).args([
+        "--target=x86_64-linux-gnu",
+        "-c",
+        "host.c",
+        "-o",
+        "host.o",
+    ]));
     read(folder.join("host.o"))
 }
 
@@ -110,7 +128,10 @@ fn host(folder: &Path) -> Vec<u8> {
 fn bundle(folder: &Path, name: &str, options: &[&str], entries: &[(String, &[u8])]) {
     let mut tool = llvm("clang-offload-bundler");
     let ids: Vec<&str> = entries.iter().map(|(id, _)| id.as_str()).collect();
-    tool.current_dir(folder).args(options).arg(format!("-targets={}", ids.join(","))).arg(format!("-output={name}"));
+    tool.current_dir(folder)
+        .args(options)
+        .arg(format!("-targets={}", ids.join(",")))
+        .arg(format!("-output={name}"));
     for (number, (_, bytes)) in entries.iter().enumerate() {
         scratch::write(folder.join(format!("in{number}")), bytes);
         tool.arg(format!("-input=in{number}"));
@@ -122,7 +143,9 @@ fn bundle(folder: &Path, name: &str, options: &[&str], entries: &[(String, &[u8]
 fn archive(folder: &Path, options: &[&str], names: &[impl AsRef<str>]) {
     let _ = fs::remove_file(folder.join("hda.a"));
     let names = names.iter().map(AsRef::as_ref);
-    succeed(llvm("llvm-ar").current_dir(folder).args(["qcSD"]).args(options).arg("hda.a").args(names));
+    succeed(
+        llvm("llvm-ar").current_dir(folder).args(["qcSD"]).args(options).arg("hda.a").args(names),
+    );
 }
 
 fn members_of_all_forms() {
@@ -145,14 +168,22 @@ fn members_of_all_forms() {
     ];
     for (number, (name, first, options)) in forms.iter().enumerate() {
         let entries = entries(first, number);
-        let entries: Vec<(String, &[u8])> = entries.iter().map(|(id, bytes)| (id.clone(), bytes.as_slice())).collect();
+        let entries: Vec<(String, &[u8])> =
+            entries.iter().map(|(id, bytes)| (id.clone(), bytes.as_slice())).collect();
         bundle(&folder, name, options, &entries);
     }
     scratch::write(folder.join("plain.txt"), "no bundle");
     scratch::write(folder.join("empty"), "");
     scratch::write(folder.join("plain.o"), &host);
-    let names =
-        ["plain.txt", "object.o", "binary.bc", "empty", "compressed.bc", "plain.o", "binary with host object.o"];
+    let names = [
+        "plain.txt",
+        "object.o",
+        "binary.bc",
+        "empty",
+        "compressed.bc",
+        "plain.o",
+        "binary with host object.o",
+    ];
     archive(&folder, &[], &names);
     let targets = [
         gfx("gfx90a"),
@@ -189,15 +220,20 @@ fn random_archives() {
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
-                    entries.push((gfx(&format!("{processor}{features}")), &payloads[random.below(payloads.len())]));
+                    entries.push((
+                        gfx(&format!("{processor}{features}")),
+                        &payloads[random.below(payloads.len())],
+                    ));
                 }
             }
-            let options: &[&str] = [&["-type=o"][..], &["-type=bc"], &["-type=bc", "-compress"]][random.below(3)];
+            let options: &[&str] =
+                [&["-type=o"][..], &["-type=bc"], &["-type=bc", "-compress"]][random.below(3)];
             bundle(&folder, &name, options, &entries);
             names.push(name);
         }
         archive(&folder, &[], &names);
-        let targets = ["gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx908:xnack-", "gfx90a"].map(gfx);
+        let targets =
+            ["gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx908:xnack-", "gfx90a"].map(gfx);
         compare(&folder, &targets);
         compare(&folder, &[HOST.to_owned()]);
     }
@@ -233,17 +269,32 @@ fn names_of_members() {
         "hip-spirv64-amd-amdhsa--amdgcnspirv".to_owned(),
         "openmp-aarch64-unknown-linux-gnu-".to_owned(),
     ];
-    let entries: Vec<(String, &[u8])> = targets.iter().map(|target| (target.clone(), &b"code"[..])).collect();
+    let entries: Vec<(String, &[u8])> =
+        targets.iter().map(|target| (target.clone(), &b"code"[..])).collect();
     let mut entries = entries;
     entries.insert(0, (HOST.to_owned(), b""));
-    let names = ["a.o", "name with.dots.o", "noextension", ".hidden", "a:b.c", "ends.", "a.very_long_extension"];
+    let names = [
+        "a.o",
+        "name with.dots.o",
+        "noextension",
+        ".hidden",
+        "a:b.c",
+        "ends.",
+        "a.very_long_extension",
+    ];
     for name in names {
         bundle(&folder, name, &["-type=bc"], &entries);
     }
     archive(&folder, &[], &names);
     let found = compare(&folder, &targets);
-    assert_eq!(inside(&found[0]).0[4], "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc");
-    assert_eq!(inside(&found[1]).0[1], "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin");
+    assert_eq!(
+        inside(&found[0]).0[4],
+        "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc"
+    );
+    assert_eq!(
+        inside(&found[1]).0[1],
+        "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin"
+    );
 }
 
 fn hip_for_openmp() {
@@ -272,7 +323,8 @@ fn linkers_take_ours() {
         let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx90a"), &payloads[number])];
         bundle(&folder, "m.bc", &["-type=bc", "-compress"], &entries);
         archive(&folder, &[], &["m.bc"]);
-        let found = ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
+        let found =
+            ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
         scratch::write(folder.join("device.a"), &found[0]);
         scratch::write(
             folder.join("use.c"),
@@ -293,23 +345,31 @@ fn linkers_take_ours() {
 
 fn entries_of_a_binary_bundle_stay_in_file_order() {
     let mut builder = BundleBuilder::new();
-    let ids =
-        ["hipv4-amdgcn-amd-amdhsa--gfx906", "hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa1.2--gfx906"];
+    let ids = [
+        "hipv4-amdgcn-amd-amdhsa--gfx906",
+        "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
+        "hip-amdgcn-amd-amdhsa1.2--gfx906",
+    ];
     for id in ids {
         builder.entry(id, 1).unwrap();
     }
     let bundle = builder.layout().to_vec(&[b"1", b"2", b"3"]);
     let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906:xnack+").unwrap()];
-    let found = unbundle([(&b"m"[..], &bundle[..])], &requested, &UnbundleOptions::default()).unwrap();
+    let found =
+        unbundle([(&b"m"[..], &bundle[..])], &requested, &UnbundleOptions::default()).unwrap();
     assert_eq!(found[0].members().map(|(_, bytes)| bytes).collect::<Vec<_>>(), [b"1", b"2", b"3"]);
 }
 
 fn malformed_members() {
     let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906").unwrap()];
     let found = |name: &[u8], data: &[u8]| {
-        unbundle([(&b"first"[..], &b"plain"[..]), (name, data)], &requested, &UnbundleOptions::default())
-            .and_then(|archives| archives[0].to_vec())
-            .map(|archive| inside(&archive).0.len())
+        unbundle(
+            [(&b"first"[..], &b"plain"[..]), (name, data)],
+            &requested,
+            &UnbundleOptions::default(),
+        )
+        .and_then(|archives| archives[0].to_vec())
+        .map(|archive| inside(&archive).0.len())
     };
     let mut good = 0;
     for file in ["bundle", "malformed", "compressed"] {
@@ -338,7 +398,8 @@ fn malformed_members() {
         found(b"line\nend", &bundle).unwrap_err().to_string(),
         "entry 0, name of an archive member is malformed (at offset 0)"
     );
-    let (bad, at) = (read(workspace().join("tests/corpus/malformed/bad_id.bc")), "entry 1, bundle entry ID");
+    let (bad, at) =
+        (read(workspace().join("tests/corpus/malformed/bad_id.bc")), "entry 1, bundle entry ID");
     assert!(found(b"m", &bad).unwrap_err().to_string().starts_with(at));
 }
 

@@ -27,7 +27,9 @@ offload_tests::tests! {
 /// A test for each file of the corpus.
 fn dumps() -> impl Iterator<Item = Test> {
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    files.map(|file| Test::new(module_path!(), &short_name(&file), NOTHING, move || is_as_its_dump(&file)))
+    files.map(|file| {
+        Test::new(module_path!(), &short_name(&file), NOTHING, move || is_as_its_dump(&file))
+    })
 }
 
 /// The name with the folder that it is in.
@@ -55,7 +57,8 @@ fn every_dump_has_its_file() {
         let folder = corpus(&folder)[0].parent().expect("a file lies in a folder").to_owned();
         for entry in fs::read_dir(&folder).expect("the corpus can be read").flatten() {
             let dump = entry.path();
-            if dump.extension().is_some_and(|it| it == "txt") && !dump.with_extension("").is_file() {
+            if dump.extension().is_some_and(|it| it == "txt") && !dump.with_extension("").is_file()
+            {
                 assert!(blesses(), "{} has no file", dump.display());
                 fs::remove_file(dump).expect("the corpus can be written");
             }
@@ -82,7 +85,12 @@ impl Dump {
     }
 
     /// A line for what was read, or its error; what follows belongs to it.
-    fn result<T>(&mut self, what: &str, result: Result<T, impl Display>, lines: impl FnOnce(&mut Self, T)) {
+    fn result<T>(
+        &mut self,
+        what: &str,
+        result: Result<T, impl Display>,
+        lines: impl FnOnce(&mut Self, T),
+    ) {
         match result {
             Ok(value) => lines(self, value),
             Err(error) => self.line(format_args!("{what}: error: {error}")),
@@ -105,7 +113,12 @@ impl Dump {
         find(bytes, |place, container| self.place(bytes.len(), &place, container));
     }
 
-    fn place(&mut self, size: usize, place: &Place<'_>, container: offload_format::Result<Container<'_>>) {
+    fn place(
+        &mut self,
+        size: usize,
+        place: &Place<'_>,
+        container: offload_format::Result<Container<'_>>,
+    ) {
         let mut name = format!("place at {}", place.offset);
         if let Some(slice) = place.slice {
             name += &format!(", slice for {slice}");
@@ -136,9 +149,13 @@ impl Dump {
             Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
                 dump.line(format_args!("kpack: {kpack:?}"));
             }),
-            Container::KpackReference(section) => self.line(format_args!("{:?}", KpackReference::parse(section))),
+            Container::KpackReference(section) => {
+                self.line(format_args!("{:?}", KpackReference::parse(section)))
+            }
             Container::Image(image) => self.image(image),
-            Container::Elsewhere(path) => self.line(format_args!("in the file {}", path.escape_ascii())),
+            Container::Elsewhere(path) => {
+                self.line(format_args!("in the file {}", path.escape_ascii()))
+            }
         }
     }
 
@@ -147,7 +164,11 @@ impl Dump {
             self.result("bundle", found, |dump, (at, found)| match found {
                 Found::Plain(bundle) => {
                     let table = bundle.table();
-                    dump.line(format_args!("bundle at {at}: {} bytes, entry table {}", bundle.size(), table.size()));
+                    dump.line(format_args!(
+                        "bundle at {at}: {} bytes, entry table {}",
+                        bundle.size(),
+                        table.size()
+                    ));
                     dump.inside(|dump| {
                         for entry in bundle.entries() {
                             dump.entry(entry.id_str(), entry.offset(), entry.code_object());
@@ -155,7 +176,10 @@ impl Dump {
                     });
                 }
                 Found::Compressed(bundle) => {
-                    dump.line(format_args!("compressed bundle at {at}, version {}", bundle.version()));
+                    dump.line(format_args!(
+                        "compressed bundle at {at}, version {}",
+                        bundle.version()
+                    ));
                     dump.inside(|dump| dump.compressed(&bundle));
                 }
             });
@@ -164,7 +188,9 @@ impl Dump {
 
     fn compressed(&mut self, bundle: &CompressedBundle<'_>) {
         match bundle.method() {
-            Some(method) => self.line(format_args!("method: {method} ({})", bundle.method_number())),
+            Some(method) => {
+                self.line(format_args!("method: {method} ({})", bundle.method_number()))
+            }
             None => self.line(format_args!("method: unknown ({})", bundle.method_number())),
         }
         match bundle.total_size() {
@@ -176,7 +202,8 @@ impl Dump {
         self.line(format_args!("uncompressed size: {}", bundle.uncompressed_size()));
         self.result("decompressed", bundle.decompress(LIMIT), |dump, bytes| {
             let computed = compressed::hash(&bytes);
-            let same = if computed == bundle.hash() { "as computed" } else { "another was computed" };
+            let same =
+                if computed == bundle.hash() { "as computed" } else { "another was computed" };
             dump.line(format_args!("hash: {:#018x}, {same}", bundle.hash()));
             dump.line("decompressed");
             dump.inside(|dump| dump.file(&bytes));
@@ -209,7 +236,12 @@ impl Dump {
         self.line(format_args!("entry {id:?}"));
         self.inside(|dump| {
             dump.result("ID", EntryId::parse(id), |dump, id| {
-                dump.line(format_args!("kind {:?}, triple {}, target {:?}", id.kind(), id.triple(), id.target()));
+                dump.line(format_args!(
+                    "kind {:?}, triple {}, target {:?}",
+                    id.kind(),
+                    id.triple(),
+                    id.target()
+                ));
                 if id.to_canonical() != id.to_string() {
                     dump.line(format_args!("canonical {}", id.to_canonical()));
                 }
@@ -228,7 +260,11 @@ impl Dump {
     fn offload_binaries(&mut self, bytes: &[u8]) {
         for found in OffloadBinaries::new(bytes) {
             self.result("offload binary", found, |dump, (at, binary)| {
-                dump.line(format_args!("offload binary at {at}: {:?}, {} bytes", binary.version(), binary.size()));
+                dump.line(format_args!(
+                    "offload binary at {at}: {:?}, {} bytes",
+                    binary.version(),
+                    binary.size()
+                ));
                 dump.inside(|dump| {
                     for image in binary.images() {
                         let (kind, offload_kind) = (image.image_kind(), image.offload_kind());
@@ -271,20 +307,33 @@ impl Dump {
     fn nv_entry(&mut self, entry: &Entry<'_>) {
         let (kind, size, offset) = (entry.kind(), entry.size(), entry.offset());
         let (stored, compression) = (entry.stored().len(), entry.compression());
-        self.line(format_args!("entry: {kind}, payload at {offset}, {stored} bytes, {compression:?}, {size} bytes"));
+        self.line(format_args!(
+            "entry: {kind}, payload at {offset}, {stored} bytes, {compression:?}, {size} bytes"
+        ));
         self.result("payload", entry.decompress(LIMIT), |dump, payload| {
             for (image, bytes) in payload.images() {
                 dump.inside(|dump| {
                     let arch = image.arch().map_or("unknown".to_owned(), |arch| arch.to_string());
-                    dump.line(format_args!("image: {} for {arch}, version {:?}", image.kind(), image.version()));
+                    dump.line(format_args!(
+                        "image: {} for {arch}, version {:?}",
+                        image.kind(),
+                        image.version()
+                    ));
                     dump.inside(|dump| {
                         dump.line(format_args!("name \"{}\"", image.name().escape_ascii()));
                         dump.line(format_args!("options \"{}\"", image.options().escape_ascii()));
                         let bits = if image.is_64_bit() { 64 } else { 32 };
-                        let debug =
-                            if image.has_debug_info() { "with debug information" } else { "no debug information" };
-                        let host = image.host().map_or("unknown".to_owned(), |host| format!("{host:?}"));
-                        dump.line(format_args!("flags {:#x}: host {host}, {bits} bits, {debug}", image.flags()));
+                        let debug = if image.has_debug_info() {
+                            "with debug information"
+                        } else {
+                            "no debug information"
+                        };
+                        let host =
+                            image.host().map_or("unknown".to_owned(), |host| format!("{host:?}"));
+                        dump.line(format_args!(
+                            "flags {:#x}: host {host}, {bits} bits, {debug}",
+                            image.flags()
+                        ));
                         dump.payload(0, bytes);
                     });
                 });
@@ -298,7 +347,11 @@ impl Dump {
             dump.line(format_args!("archive: {:?}{thin}", archive.kind()));
             dump.inside(|dump| {
                 for member in archive.members() {
-                    dump.line(format_args!("member {} at {}", member.name().escape_ascii(), member.offset()));
+                    dump.line(format_args!(
+                        "member {} at {}",
+                        member.name().escape_ascii(),
+                        member.offset()
+                    ));
                     dump.inside(|dump| {
                         dump.line(format_args!(
                             "header name \"{}\", modified {:?}, owner {:?}, group {:?}, mode {:?}",
@@ -327,15 +380,21 @@ impl Dump {
         wrappers(bytes, |wrapper| {
             self.line(format_args!("wrapper: {:?}, version {}", wrapper.kind(), wrapper.version()));
             match wrapper.image() {
-                Some(image) => {
-                    self.inside(|dump| dump.line(format_args!("at {}, {} bytes", wrapper.offset(), image.len())))
-                }
-                None => self.inside(|dump| dump.line(format_args!("at {}, of another file", wrapper.offset()))),
+                Some(image) => self.inside(|dump| {
+                    dump.line(format_args!("at {}, {} bytes", wrapper.offset(), image.len()))
+                }),
+                None => self.inside(|dump| {
+                    dump.line(format_args!("at {}, of another file", wrapper.offset()))
+                }),
             }
         });
         self.result("without the bundle", object_bundle::strip(bytes), |dump, host| {
             if host != bytes {
-                dump.line(format_args!("without the bundle: {} bytes: {}", host.len(), contents(&host)));
+                dump.line(format_args!(
+                    "without the bundle: {} bytes: {}",
+                    host.len(),
+                    contents(&host)
+                ));
             }
         });
     }
@@ -343,7 +402,11 @@ impl Dump {
     /// What an archive would list for a member with these bytes.
     fn symbols(&mut self, bytes: &[u8]) {
         self.result("symbols", member_symbols(bytes), |dump, symbols| {
-            let names = symbols.iter().flatten().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>();
+            let names = symbols
+                .iter()
+                .flatten()
+                .map(|name| name.escape_ascii().to_string())
+                .collect::<Vec<_>>();
             if !names.is_empty() {
                 dump.line(format_args!("defines {}", names.join(", ")));
             }
@@ -360,7 +423,9 @@ impl Dump {
                     header.generic_version(),
                 )),
                 Image::Cubin(header) => dump.line(format_args!("cubin for {}", header.number())),
-                Image::Ptx(header) => dump.line(format_args!("PTX {} for {}", header.version(), header.arch())),
+                Image::Ptx(header) => {
+                    dump.line(format_args!("PTX {} for {}", header.version(), header.arch()))
+                }
                 Image::Bitcode => {
                     dump.line("bitcode");
                     dump.inside(|dump| dump.symbols(bytes));
@@ -394,7 +459,8 @@ impl Dump {
             ("wavefront size", kernel.wavefront_size),
             ("max threads", kernel.max_threads),
         ];
-        let known = facts.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}")));
+        let known =
+            facts.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}")));
         self.line(known.collect::<Vec<_>>().join(", "));
         if let Some(block) = kernel.required_block {
             self.line(format_args!("required block {block:?}"));
@@ -420,7 +486,8 @@ fn contents(bytes: &[u8]) -> String {
     if bytes.len() <= SHORT && is_text {
         return format!("\"{}\"", bytes.escape_ascii());
     }
-    let hash =
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("\"{}\"... {hash:016x}", bytes[..bytes.len().min(8)].escape_ascii())
 }

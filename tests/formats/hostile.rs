@@ -119,7 +119,8 @@ const ELF_HEADER: usize = 64;
 /// address, offset and size. The names are in the contents, too, which end with a NUL.
 fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
     let names = [0, 3, 0, 0, ELF_HEADER as u64, contents.len() as u64];
-    let sections: Vec<[u64; 6]> = [[0; 6], names].into_iter().chain(sections.iter().copied()).collect();
+    let sections: Vec<[u64; 6]> =
+        [[0; 6], names].into_iter().chain(sections.iter().copied()).collect();
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     for field in [file_type, 62, 1, 0] {
         file.extend_from_slice(&field.to_le_bytes());
@@ -144,7 +145,9 @@ fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
 const PROGBITS: u64 = 1;
 
 fn elf_sections_that_share_their_bytes() {
-    let contents = [b"\0.s\0__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-\0", &[0; 100_000][..]].concat();
+    let contents =
+        [b"\0.s\0__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-\0", &[0; 100_000][..]]
+            .concat();
     let whole = contents.len() as u64;
     let mut sections = vec![[1, PROGBITS, 0, 0, ELF_HEADER as u64, whole]; 2000];
     sections.push([4, PROGBITS, 0, 0, ELF_HEADER as u64, 1]);
@@ -161,7 +164,9 @@ fn coff_sections_that_share_their_bytes() {
     file.extend([contents_at + CONTENTS, 0, 0].map(u32::to_le_bytes).concat());
     for number in 0..COUNT {
         file.extend_from_slice(if number == 0 { b"/4\0\0\0\0\0\0" } else { b".data\0\0\0" });
-        file.extend([0, 0, CONTENTS, contents_at, 0, 0, 0, 0x4000_0040].map(u32::to_le_bytes).concat());
+        file.extend(
+            [0, 0, CONTENTS, contents_at, 0, 0, 0, 0x4000_0040].map(u32::to_le_bytes).concat(),
+        );
     }
     file.resize((contents_at + CONTENTS) as usize, 0);
     file.extend_from_slice(&(4 + name.len() as u32).to_le_bytes());
@@ -171,8 +176,15 @@ fn coff_sections_that_share_their_bytes() {
 
 fn sections_that_share_their_wrappers() {
     let names = b"\0.hipFatBinSegment\0";
-    let wrapper =
-        [0x4849_5046u32.to_le_bytes(), 1u32.to_le_bytes(), 1u32.to_le_bytes(), [0; 4], [0; 4], [0; 4]].concat();
+    let wrapper = [
+        0x4849_5046u32.to_le_bytes(),
+        1u32.to_le_bytes(),
+        1u32.to_le_bytes(),
+        [0; 4],
+        [0; 4],
+        [0; 4],
+    ]
+    .concat();
     let contents = [&names[..], &wrapper.repeat(8000)[..], &[0]].concat();
     let (offset, size) = ((ELF_HEADER + names.len()) as u64, 24 * 8000);
     let sections = vec![[1, PROGBITS, 2, 1 << 40, offset, size]; 8000];
@@ -181,6 +193,7 @@ fn sections_that_share_their_wrappers() {
 
 fn sections_that_share_a_long_name() {
     let contents = [&[b'n'; 1_000_000][..], &[0]].concat();
-    let sections: Vec<_> = (0..20_000).map(|number| [number % 8, PROGBITS, 0, 0, ELF_HEADER as u64, 1]).collect();
+    let sections: Vec<_> =
+        (0..20_000).map(|number| [number % 8, PROGBITS, 0, 0, ELF_HEADER as u64, 1]).collect();
     check(&elf(3, &contents, &sections), "20000 names of a megabyte");
 }

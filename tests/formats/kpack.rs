@@ -30,8 +30,12 @@ fn what_the_packer_wrote() {
         let bytes = corpus(file);
         let kpack = Kpack::parse(&bytes).unwrap();
         assert_eq!((kpack.group(), kpack.family(), kpack.scheme()), ("demo", "gfx9", scheme));
-        assert_eq!((kpack.targets(), kpack.size()), (&["gfx906", "gfx90a:xnack-"][..], bytes.len() as u64));
-        let names = kpack.kernels().iter().map(|kernel| (kernel.binary(), kernel.target(), kernel.kind()));
+        assert_eq!(
+            (kpack.targets(), kpack.size()),
+            (&["gfx906", "gfx90a:xnack-"][..], bytes.len() as u64)
+        );
+        let names =
+            kpack.kernels().iter().map(|kernel| (kernel.binary(), kernel.target(), kernel.kind()));
         let expected = [
             ("lib/libk.so#0", "gfx906", "hsaco"),
             ("lib/libk.so#0", "gfx90a:xnack-", "hsaco"),
@@ -69,7 +73,8 @@ fn references_and_manifests() {
     ] {
         assert!(KpackReference::parse(bytes).is_err(), "{}", bytes.escape_ascii());
     }
-    let with_more = b"\x83\xb2kpack_search_paths\x93\xa1p\xc0\xa1q\xa1x\x81\x01\x02\xabkernel_name\xa1a\0\0\0";
+    let with_more =
+        b"\x83\xb2kpack_search_paths\x93\xa1p\xc0\xa1q\xa1x\x81\x01\x02\xabkernel_name\xa1a\0\0\0";
     let reference = KpackReference::parse(with_more).unwrap();
     assert_eq!((reference.kernel_name, reference.search_paths), ("a", vec!["p", "q"]));
 
@@ -77,7 +82,10 @@ fn references_and_manifests() {
     let manifest = KpackManifest::parse(&bytes).unwrap();
     let files = manifest.files.iter().map(|file| (file.target, file.file, file.size, file.kernels));
     assert_eq!(manifest.component, "demo");
-    assert!(files.eq([("gfx906", "demo_gfx906.kpack", 2689, 2), ("gfx1100", "demo_gfx1100.kpack", 2701, 2)]));
+    assert!(files.eq([
+        ("gfx906", "demo_gfx906.kpack", 2689, 2),
+        ("gfx1100", "demo_gfx1100.kpack", 2701, 2)
+    ]));
     for name in ["a/b", "..", ".", "/a", "a\\b"] {
         let mut bytes = b"\x81\xabkpack_files\x81\xa1t\x81\xa4file".to_vec();
         bytes.push(0xa0 | name.len() as u8);
@@ -133,12 +141,24 @@ fn tables_that_are_wrong() {
         ("no streams", table(&[scheme, b"\xafzstd-per-kernel"])),
         (
             "a blob outside",
-            table(&[scheme, b"\xa4none", b"\xa5blobs", b"\x91\x82\xa6offset\x00\xa4size\xce\x00\xff\xff\xff"]),
+            table(&[
+                scheme,
+                b"\xa4none",
+                b"\xa5blobs",
+                b"\x91\x82\xa6offset\x00\xa4size\xce\x00\xff\xff\xff",
+            ]),
         ),
         ("blobs without end", table(&[scheme, b"\xa4none", b"\xa5blobs", b"\xdd\xff\xff\xff\xff"])),
         (
             "streams outside",
-            table(&[scheme, b"\xafzstd-per-kernel", b"\xabzstd_offset", b"\xcd\xff\xff", b"\xa9zstd_size", b"\x04"]),
+            table(&[
+                scheme,
+                b"\xafzstd-per-kernel",
+                b"\xabzstd_offset",
+                b"\xcd\xff\xff",
+                b"\xa9zstd_size",
+                b"\x04",
+            ]),
         ),
         (
             "streams that overflow",
@@ -157,7 +177,14 @@ fn tables_that_are_wrong() {
         assert!(Kpack::parse(&bytes).is_err(), "{what}");
     }
     // So many streams that are not there: the count is at 16, where zeros follow.
-    let mut bytes = table(&[scheme, b"\xafzstd-per-kernel", b"\xabzstd_offset", b"\x10", b"\xa9zstd_size", b"\x30"]);
+    let mut bytes = table(&[
+        scheme,
+        b"\xafzstd-per-kernel",
+        b"\xabzstd_offset",
+        b"\x10",
+        b"\xa9zstd_size",
+        b"\x30",
+    ]);
     assert_eq!(Kpack::parse(&bytes).unwrap().kernels().len(), 0);
     bytes[16..20].fill(0xff);
     assert!(Kpack::parse(&bytes).is_err(), "millions of streams in 48 bytes");
@@ -211,8 +238,12 @@ fn kernels_of_one_binary() {
     assert_eq!(inventory.images.len(), 0, "the beginning of a name is another name");
     let mut inventory = Inventory::of(&bytes, 1 << 20);
     inventory.retain_kernels_of("lib/libk.so");
-    let targets: Vec<_> = inventory.images.iter().filter_map(|image| image.target_id.as_deref()).collect();
-    assert_eq!((targets, inventory.containers[0].images.clone()), (vec!["gfx906", "gfx90a:xnack-"], 0..2));
+    let targets: Vec<_> =
+        inventory.images.iter().filter_map(|image| image.target_id.as_deref()).collect();
+    assert_eq!(
+        (targets, inventory.containers[0].images.clone()),
+        (vec!["gfx906", "gfx90a:xnack-"], 0..2)
+    );
     let mut images = Images::new(1 << 20);
     assert!(images.read(&inventory.images[1]).unwrap().starts_with(b"\x7fELF"));
 }

@@ -7,7 +7,9 @@ use offload_format::fat_file::wrappers;
 use offload_format::image::{Image, Kernels};
 use offload_format::target::TargetId;
 use offload_tests::data::{assert_same_bytes, read};
-use offload_tests::judges::{self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges};
+use offload_tests::judges::{
+    self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
+};
 use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
 use offload_tests::registry::{Needs, needs};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
@@ -46,7 +48,11 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     for bundle in bundles {
         let entries = bundle.parsed().entries();
         all.extend(entries.filter(|entry| !entry.id_str().starts_with("host")).map(|entry| {
-            (entry.id_str().to_owned(), bundle.start() + entry.offset(), entry.code_object().len() as u64)
+            (
+                entry.id_str().to_owned(),
+                bundle.start() + entry.offset(),
+                entry.code_object().len() as u64,
+            )
         }));
     }
     all
@@ -70,7 +76,9 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let mut listing: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
     assert_eq!(listing["size"], file.len(), "{}", path.display());
     let Value::Array(images) = listing["images"].take() else { panic!("no array of images") };
-    let extracted = stdout(&succeed(offload().args(["extract", "--empty", "-o"]).arg(folder.join("ours")).arg(path)));
+    let extracted = stdout(&succeed(
+        offload().args(["extract", "--empty", "-o"]).arg(folder.join("ours")).arg(path),
+    ));
     let extracted: Vec<PathBuf> = extracted.lines().map(PathBuf::from).collect();
     assert_eq!(images.len(), extracted.len(), "{}", path.display());
     let sums = stdout(&succeed(Command::new("sha256sum").args(&extracted)));
@@ -87,7 +95,9 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
 
 /// How many containers of which kind are in which section.
 fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
-    let key = |image: &Value| [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ");
+    let key = |image: &Value| {
+        [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
+    };
     let containers: BTreeSet<_> =
         images.iter().map(|(image, _)| (image["container_index"].as_u64(), key(image))).collect();
     containers.into_iter().fold(BTreeMap::new(), |mut counts, (_, key)| {
@@ -144,7 +154,11 @@ fn targets_with_features() {
         let output = extract("--target", target);
         let chosen = stdout(&output);
         let chosen: Vec<&str> = chosen.lines().collect();
-        assert_eq!((chosen.len(), output.status.success()), (expect.len(), !expect.is_empty()), "{target}: {output:?}");
+        assert_eq!(
+            (chosen.len(), output.status.success()),
+            (expect.len(), !expect.is_empty()),
+            "{target}: {output:?}"
+        );
         for (chosen, id) in chosen.iter().zip(expect) {
             let named = stdout(&extract("--exact", id));
             assert_same_bytes(&read(chosen), &read(named.trim_end()), target);
@@ -167,7 +181,11 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
     let mut ours = parsed.iter().flat_map(Bundle::entries);
     let by_offload = by_offload(folder, &path, &file);
-    assert_eq!(containers(&by_offload), [(".hip_fatbin bundle".to_owned(), count)].into(), "{name}");
+    assert_eq!(
+        containers(&by_offload),
+        [(".hip_fatbin bundle".to_owned(), count)].into(),
+        "{name}"
+    );
     let mut by_offload = Entries(by_offload.into_iter());
     for (id, extracted) in objdump_extracts(&path) {
         let entry = ours.next().expect("as many entries");
@@ -200,12 +218,18 @@ fn compressed_bundles() {
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
         assert_are_unbundled(&folder, &path, &bundles);
         // What it takes for the code objects.
-        let extracted: Vec<_> = objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
-        for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted) {
+        let extracted: Vec<_> =
+            objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
+        for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted)
+        {
             assert_eq!(id, theirs, "{name}");
             let [start, end] = [offset, offset + size].map(|at| (at as usize).min(file.len()));
             let extracted = read(extracted);
-            assert_same_bytes(&file[start..end], &extracted[..end - start], &format!("{name}, {id}, llvm-objdump"));
+            assert_same_bytes(
+                &file[start..end],
+                &extracted[..end - start],
+                &format!("{name}, {id}, llvm-objdump"),
+            );
         }
     }
 }
@@ -220,7 +244,9 @@ fn bundles_in_a_dll() {
     for bundle in &bundles {
         assert_eq!((bundle.version, bundle.parsed().entries().count()), (Some(3), 8));
     }
-    let [(start, size)] = section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:")[..] else {
+    let [(start, size)] =
+        section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:")[..]
+    else {
         panic!("one section")
     };
     assert_eq!(bundles[0].range.start as u64, start);
@@ -232,8 +258,12 @@ fn bundles_in_a_dll() {
 fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let file = read(path);
     let by_offload = by_offload(folder, path, &file);
-    let section = if path.extension().is_some_and(|it| it == "dll") { ".hip_fat" } else { ".hip_fatbin" };
-    assert_eq!(containers(&by_offload), [(format!("{section} compressed-bundle"), bundles.len())].into());
+    let section =
+        if path.extension().is_some_and(|it| it == "dll") { ".hip_fat" } else { ".hip_fatbin" };
+    assert_eq!(
+        containers(&by_offload),
+        [(format!("{section} compressed-bundle"), bundles.len())].into()
+    );
     let mut by_offload = Entries(by_offload.into_iter());
     let tool = || {
         let mut tool = llvm("clang-offload-bundler");
@@ -276,7 +306,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
             let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
             let own = header.target_id().expect("a target ID");
             let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
-            let [own, target] = [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
+            let [own, target] =
+                [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
             assert!(own.provides_for(&target), "{name}: {own} under {target}");
             kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
         }
@@ -288,11 +319,17 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
 
 /// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros behind it.
 #[track_caller]
-fn assert_same_images(mut ours: Vec<(String, Vec<u8>)>, mut theirs: Vec<(String, Vec<u8>)>, what: &str) {
+fn assert_same_images(
+    mut ours: Vec<(String, Vec<u8>)>,
+    mut theirs: Vec<(String, Vec<u8>)>,
+    what: &str,
+) {
     for images in [&mut ours, &mut theirs] {
         images.sort();
     }
-    let names = |images: &[(String, Vec<u8>)]| images.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let names = |images: &[(String, Vec<u8>)]| {
+        images.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(names(&ours), names(&theirs), "{what}");
     for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
         let (common, zeros) = ours.split_at_checked(theirs.len()).unwrap_or((ours, b"1"));
@@ -303,14 +340,23 @@ fn assert_same_images(mut ours: Vec<(String, Vec<u8>)>, mut theirs: Vec<(String,
 }
 
 /// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
-fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> Vec<(String, Vec<u8>)> {
+fn images_by_offload(
+    folder: &Path,
+    path: &Path,
+    file: &[u8],
+    counts: [usize; 2],
+) -> Vec<(String, Vec<u8>)> {
     let images = by_offload(folder, path, file);
     let is_dll = path.extension().is_some_and(|it| it == "dll");
     let sections = if is_dll { [".nv_fatb", "__nv_rel"] } else { [".nv_fatbin", "__nv_relfatbin"] };
     let counts = sections.into_iter().zip(counts).filter(|(_, count)| *count > 0);
-    assert_eq!(containers(&images), counts.map(|(section, count)| (format!("{section} fatbin"), count)).collect());
+    assert_eq!(
+        containers(&images),
+        counts.map(|(section, count)| (format!("{section} fatbin"), count)).collect()
+    );
     let image = |(image, extracted): OfOffload| {
-        let [arch, kind] = ["target_id", "image_kind"].map(|key| image[key].as_str().expect("a name").to_owned());
+        let [arch, kind] =
+            ["target_id", "image_kind"].map(|key| image[key].as_str().expect("a name").to_owned());
         (format!("{}.{kind}", arch.replace("compute", "sm")), read(extracted))
     };
     let images = images.into_iter().map(image).collect();
@@ -353,7 +399,11 @@ fn fatbins_in_a_dll() {
         theirs.extend(cuobjdump_extracts(&dumped, &folder));
     }
     assert_same_images(ours, theirs.clone(), published::BITSANDBYTES_CUDA132_DLL);
-    assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, published::BITSANDBYTES_CUDA132_DLL);
+    assert_same_images(
+        images_by_offload(&folder, &dll, &file, [1, 6]),
+        theirs,
+        published::BITSANDBYTES_CUDA132_DLL,
+    );
 }
 
 // ----------------------------------------------------------------------------------------------------------------- all
@@ -385,7 +435,9 @@ fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let is_dll = name.ends_with(".dll");
     let section = if is_dll { &section[..8] } else { section };
     let size = if is_dll { "VirtualSize:" } else { "Size:" };
-    let [(_, size)] = section_ranges(&path(name), section, size, size)[..] else { panic!("{name}: one section") };
+    let [(_, size)] = section_ranges(&path(name), section, size, size)[..] else {
+        panic!("{name}: one section")
+    };
     assert_eq!(count * 24, size, "{name}");
     starts
 }
@@ -404,6 +456,10 @@ fn wrappers_point_to_the_fatbins() {
         let file = read(path(name));
         let (_, starts) = fatbin_images(&file);
         let left_out = if name == published::NVJPEG12 { 1 } else { 0 };
-        assert_eq!(wrapped(name, &file, ".nvFatBinSegment"), starts.into_iter().skip(left_out).collect(), "{name}");
+        assert_eq!(
+            wrapped(name, &file, ".nvFatBinSegment"),
+            starts.into_iter().skip(left_out).collect(),
+            "{name}"
+        );
     }
 }

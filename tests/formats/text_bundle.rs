@@ -58,13 +58,21 @@ fn read(bytes: &[u8], leader: CommentLeader) -> Vec<(String, Vec<u8>)> {
 
 fn listed(folder: &Path, file_type: &str, file: &str) -> Vec<String> {
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([format!("-type={file_type}"), "-list".to_owned(), format!("-input={file}")]);
+    tool.current_dir(folder).args([
+        format!("-type={file_type}"),
+        "-list".to_owned(),
+        format!("-input={file}"),
+    ]);
     stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
 }
 
 fn unbundled(folder: &Path, file_type: &str, file: &str, ids: &[&str]) -> Vec<Vec<u8>> {
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([format!("-type={file_type}"), "-unbundle".to_owned(), format!("-input={file}")]);
+    tool.current_dir(folder).args([
+        format!("-type={file_type}"),
+        "-unbundle".to_owned(),
+        format!("-input={file}"),
+    ]);
     tool.arg(format!("-targets={}", ids.join(",")));
     tool.args((0..ids.len()).map(|number| format!("-output=out{number}")));
     succeed(&mut tool);
@@ -75,7 +83,8 @@ fn unbundled(folder: &Path, file_type: &str, file: &str, ids: &[&str]) -> Vec<Ve
 fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     let ids = &IDS[..payloads.len()];
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args([format!("-type={file_type}"), format!("-targets={}", ids.join(","))]);
+    tool.current_dir(folder)
+        .args([format!("-type={file_type}"), format!("-targets={}", ids.join(","))]);
     for (number, payload) in payloads.iter().enumerate() {
         scratch::write(folder.join(format!("in{number}")), payload);
         tool.arg(format!("-input=in{number}"));
@@ -116,8 +125,10 @@ fn every_file_type() {
         // A line that is an END line in one type is none in another.
         let own_end = end(leader(file_type), "").into_bytes();
         let own_end = &own_end[..own_end.len() - 1];
-        let fits = |payload: &&&[u8]| !payload.windows(own_end.len()).any(|window| window == own_end);
-        let payloads: Vec<Vec<u8>> = payloads.iter().filter(fits).map(|payload| payload.to_vec()).collect();
+        let fits =
+            |payload: &&&[u8]| !payload.windows(own_end.len()).any(|window| window == own_end);
+        let payloads: Vec<Vec<u8>> =
+            payloads.iter().filter(fits).map(|payload| payload.to_vec()).collect();
         for three in payloads.windows(3) {
             compare(&folder, file_type, three);
         }
@@ -152,11 +163,15 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 
 fn random_payloads() {
     let folder = scratch::folder("text-bundle-random");
-    let mut runner =
-        TestRunner::new(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     let strategy = (0..FILE_TYPES.len(), proptest::collection::vec(payload(), 1..=3));
     let result = runner.run(&strategy, |(file_type, payloads)| {
-        let marker = [start(leader(FILE_TYPES[file_type]), ""), end(leader(FILE_TYPES[file_type]), "")];
+        let marker =
+            [start(leader(FILE_TYPES[file_type]), ""), end(leader(FILE_TYPES[file_type]), "")];
         let has = |payload: &Vec<u8>, marker: &String| {
             let marker = marker.trim_end_matches('\n').as_bytes();
             payload.windows(marker.len()).any(|window| window == marker)
@@ -173,14 +188,17 @@ fn random_payloads() {
 
 fn corpus() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/text_bundle");
-    FILE_TYPES.into_iter().map(move |it| (it, fs::read(folder.join(format!("basic.{it}"))).unwrap()))
+    FILE_TYPES
+        .into_iter()
+        .map(move |it| (it, fs::read(folder.join(format!("basic.{it}"))).unwrap()))
 }
 
 fn files_of_llvm_are_read() {
     let folder = scratch::folder("text-bundle-corpus");
     for (file_type, bytes) in corpus() {
         let (a, b) = ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgcn-amd-amdhsa--gfx908");
-        let expected = [(IDS[0], "host line 1\nhost line 2\n"), (a, "dev1 no trailing newline"), (b, "")];
+        let expected =
+            [(IDS[0], "host line 1\nhost line 2\n"), (a, "dev1 no trailing newline"), (b, "")];
         let expected = expected.map(|(id, payload)| (id.to_owned(), payload.as_bytes().to_vec()));
         assert_eq!(read(&bytes, leader(file_type)), expected, "{file_type}");
         scratch::write(folder.join("file"), &bytes);
@@ -195,9 +213,16 @@ fn files_of_llvm_are_read() {
 fn duplicates_are_kept_in_file_order() {
     let folder = scratch::folder("text-bundle-duplicates");
     let leader = leader("ii");
-    let entry = |id: &str, payload: &str| format!("{}{payload}{}", start(leader, id), end(leader, id));
+    let entry =
+        |id: &str, payload: &str| format!("{}{payload}{}", start(leader, id), end(leader, id));
     // Text outside of entries, and an END line with another ID.
-    let file = ["before\n".to_owned(), entry(IDS[1], "first"), entry(IDS[0], "host"), "\nbetween".to_owned()].concat()
+    let file = [
+        "before\n".to_owned(),
+        entry(IDS[1], "first"),
+        entry(IDS[0], "host"),
+        "\nbetween".to_owned(),
+    ]
+    .concat()
         + &entry(IDS[1], "second")
         + &start(leader, "foo")
         + "third"
@@ -209,7 +234,10 @@ fn duplicates_are_kept_in_file_order() {
     scratch::write(folder.join("file"), &file);
     assert_eq!(listed(&folder, "ii", "file"), expected.map(|(id, _)| id));
     assert_eq!(unbundled(&folder, "ii", "file", &[IDS[1], IDS[0]]), [b"first", b"host".as_slice()]);
-    let unknown = TextBundle::parse(file.as_bytes(), leader).unwrap().entries().find(|entry| entry.id().is_err());
+    let unknown = TextBundle::parse(file.as_bytes(), leader)
+        .unwrap()
+        .entries()
+        .find(|entry| entry.id().is_err());
     assert_eq!(unknown.unwrap().id_str(), "foo");
 }
 
@@ -219,7 +247,10 @@ fn a_start_line_in_a_payload_is_payload() {
     let leader = leader("s");
     let payload = format!("a{}b", start(leader, IDS[2]));
     let file = ours(leader, &[payload.clone().into_bytes(), b"device".to_vec()]);
-    let expected = [(IDS[0].to_owned(), payload.clone().into_bytes()), (IDS[1].to_owned(), b"device".to_vec())];
+    let expected = [
+        (IDS[0].to_owned(), payload.clone().into_bytes()),
+        (IDS[1].to_owned(), b"device".to_vec()),
+    ];
     assert_eq!(read(&file, leader), expected);
     scratch::write(folder.join("file"), &file);
     assert_eq!(listed(&folder, "s", "file"), IDS[..2]);
@@ -232,9 +263,13 @@ fn text_without_entries() {
     let folder = scratch::folder("text-bundle-none");
     let leader = leader("ii");
     let at_start = ours(leader, &[b"HH\n".to_vec()])[1..].to_vec();
-    for text in
-        [b"".to_vec(), b"\n".to_vec(), b"int main(void) {}\n".to_vec(), end(leader, IDS[0]).into_bytes(), at_start]
-    {
+    for text in [
+        b"".to_vec(),
+        b"\n".to_vec(),
+        b"int main(void) {}\n".to_vec(),
+        end(leader, IDS[0]).into_bytes(),
+        at_start,
+    ] {
         assert_eq!(read(&text, leader), []);
         assert_eq!(TextBundle::detect(&text), None);
         // Of an empty file LLVM says that it is one.
@@ -260,8 +295,15 @@ fn entries_without_an_end() {
     for rest in cut {
         let file = whole.clone() + &rest;
         let error = TextBundle::parse(file.as_bytes(), leader).unwrap_err();
-        assert_eq!((error.kind(), error.offset()), (ErrorKind::Malformed, whole.len() as u64), "{file}");
-        assert!(error.to_string().starts_with("entry 1, bundle entry (START without END)"), "{error}");
+        assert_eq!(
+            (error.kind(), error.offset()),
+            (ErrorKind::Malformed, whole.len() as u64),
+            "{file}"
+        );
+        assert!(
+            error.to_string().starts_with("entry 1, bundle entry (START without END)"),
+            "{error}"
+        );
     }
     // LLVM lists such an entry for ever, which is not tried here, and to unbundle it reads past the end of its memory.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
@@ -275,10 +317,16 @@ fn ids_are_checked() {
     builder.entry("hip-amdgcn-amd-amdhsa-gfx906", 1).unwrap();
     let error = builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 1).unwrap_err();
     assert_eq!(error, WriteError::Duplicate("hip-amdgcn-amd-amdhsa--gfx906".into()));
-    assert!(matches!(builder.entry("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1), Err(WriteError::Conflict(..))));
+    assert!(matches!(
+        builder.entry("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1),
+        Err(WriteError::Conflict(..))
+    ));
     assert!(matches!(builder.entry("hip", 1), Err(WriteError::Id(_))));
     let file = builder.layout().to_vec(&[b"x"]);
-    assert_eq!(read(&file, CommentLeader::Hash), [("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"x".to_vec())]);
+    assert_eq!(
+        read(&file, CommentLeader::Hash),
+        [("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"x".to_vec())]
+    );
 
     // A CR is part of the ID; what is no text is refused.
     let file = start(CommentLeader::Hash, "id\r") + &end(CommentLeader::Hash, "id");
@@ -292,8 +340,11 @@ fn ids_are_checked() {
 
 fn leaders_are_found() {
     for leader in CommentLeader::ALL {
-        let others: String =
-            CommentLeader::ALL.into_iter().filter(|other| *other != leader).map(|other| start(other, "id")).collect();
+        let others: String = CommentLeader::ALL
+            .into_iter()
+            .filter(|other| *other != leader)
+            .map(|other| start(other, "id"))
+            .collect();
         let file = "text\n# comment\n".to_owned() + &start(leader, "id") + &others;
         assert_eq!(TextBundle::detect(file.as_bytes()), Some(leader));
     }

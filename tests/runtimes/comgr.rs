@@ -10,7 +10,9 @@
 
 use libloading::Library;
 use offload_format::DeviceInfo;
-use offload_format::bundle::{Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
+use offload_format::bundle::{
+    Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
+};
 use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
 use offload_tests::data::Random;
@@ -53,7 +55,10 @@ impl<'a> Image<'a> {
 
 impl Candidate for Image<'_> {
     fn code(&self) -> Code<'_> {
-        Code::Amdgpu { id: TargetId::parse(self.target).expect("an entry of ours has a target ID"), version: None }
+        Code::Amdgpu {
+            id: TargetId::parse(self.target).expect("an entry of ours has a target ID"),
+            version: None,
+        }
     }
 
     fn label(&self) -> &str {
@@ -68,7 +73,9 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
         ids = ids
             .iter()
             .flat_map(|id| {
-                ["", "+", "-"].map(|sign| if sign.is_empty() { id.clone() } else { format!("{id}:{feature}{sign}") })
+                ["", "+", "-"].map(|sign| {
+                    if sign.is_empty() { id.clone() } else { format!("{id}:{feature}{sign}") }
+                })
             })
             .collect();
     }
@@ -123,7 +130,11 @@ fn every_device_and_every_image() {
                 for device in &devices {
                     let ours = judge(&image, &DeviceInfo::hip(device).unwrap());
                     let expected = ours.is_ok().then_some((image.offset, image.size));
-                    assert_eq!(comgr.lookup(&bundle, device), Ok(expected), "{kind} {target} for {device}: {ours:?}");
+                    assert_eq!(
+                        comgr.lookup(&bundle, device),
+                        Ok(expected),
+                        "{kind} {target} for {device}: {ours:?}"
+                    );
                     pairs += 1;
                     found += usize::from(ours.is_ok());
                 }
@@ -153,12 +164,21 @@ fn the_first_entry_that_fits() {
             table.extend_from_slice(id.as_bytes());
             entries.push(kind);
         }
-        let mut bundle = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &(entries.len() as u64).to_le_bytes(), &table].concat();
+        let mut bundle =
+            [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &(entries.len() as u64).to_le_bytes(), &table]
+                .concat();
         bundle.resize(4096 + 16 * entries.len(), 0);
-        let device = pick(&["gfx906", "gfx90a"]) + &pick(&[":sramecc+", ":sramecc-"]) + &pick(&[":xnack+", ":xnack-"]);
+        let device = pick(&["gfx906", "gfx90a"])
+            + &pick(&[":sramecc+", ":sramecc-"])
+            + &pick(&[":xnack+", ":xnack-"]);
         let entry = Bundle::parse(&bundle).unwrap().find_hip(&TargetId::parse(&device).unwrap());
         let ours = entry.map(|entry| (entry.offset(), entry.code_object().len() as u64));
-        assert_eq!(comgr.lookup(&bundle, &device), Ok(ours), "{device} in {:?}", Bundle::parse(&bundle).unwrap());
+        assert_eq!(
+            comgr.lookup(&bundle, &device),
+            Ok(ours),
+            "{device} in {:?}",
+            Bundle::parse(&bundle).unwrap()
+        );
         if let Some((_, size)) = ours {
             found.insert(entries[size as usize - 1].clone());
             second += usize::from(size > 1);
@@ -173,7 +193,9 @@ fn bundle_with_table(size: usize) -> Vec<u8> {
     let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
     let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
     // The bytes that are left for entries before the last one. An entry is 24 bytes and its ID.
-    let left = |ids: &[String]| size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>();
+    let left = |ids: &[String]| {
+        size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>()
+    };
     while left(&ids) > 200 {
         ids.push(format!("{HIP_ENTRY_PREFIX}gfx{}", 7000 + ids.len()));
     }
@@ -197,7 +219,11 @@ fn the_table_ends_within_the_first_4096_bytes() {
         let found = Ok(Some((bundle.len() as u64 - 1, 1)));
         assert_eq!(comgr.lookup(&bundle, device), found, "{table}");
         let shown = &bundle[..HIP_TABLE_LIMIT as usize];
-        assert_eq!(comgr.lookup(shown, device), if readable { found } else { Err(ERROR) }, "{table}");
+        assert_eq!(
+            comgr.lookup(shown, device),
+            if readable { found } else { Err(ERROR) },
+            "{table}"
+        );
     }
 }
 
@@ -209,14 +235,25 @@ fn offload_select() {
     let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
     let code_object = format!("gfx90a={}", code_object.display());
     let states = |processor| with_states(processor, &["sramecc", "xnack"]);
-    let mut devices: Vec<String> = ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
-    devices.extend(["gfx803", "gfx1030", "gfx1010:xnack+", "gfx1010:xnack-", "gfx900"].map(str::to_owned));
+    let mut devices: Vec<String> =
+        ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
+    devices.extend(
+        ["gfx803", "gfx1030", "gfx1010:xnack+", "gfx1010:xnack-", "gfx900"].map(str::to_owned),
+    );
     let mut chosen = BTreeSet::new();
     for (number, targets) in [
         &["gfx906=junk", "gfx908=junk", &code_object][..],
         &["gfx906:xnack-=junk", "gfx906:xnack+=junk", "fiji=junk", "gfx1010:xnack-=junk"],
-        &["gfx90a:sramecc+:xnack-=junk", "gfx90a:sramecc-:xnack-=junk", "gfx90a:xnack+:sramecc+=junk"],
-        &["gfx900=junk", "hip-amdgcn-amd-amdhsa--gfx906=junk", "hipv4-amdgcn-amd-amdhsa--gfx1030=junk"],
+        &[
+            "gfx90a:sramecc+:xnack-=junk",
+            "gfx90a:sramecc-:xnack-=junk",
+            "gfx90a:xnack+:sramecc+=junk",
+        ],
+        &[
+            "gfx900=junk",
+            "hip-amdgcn-amd-amdhsa--gfx906=junk",
+            "hipv4-amdgcn-amd-amdhsa--gfx1030=junk",
+        ],
     ]
     .into_iter()
     .enumerate()
@@ -225,12 +262,17 @@ fn offload_select() {
         succeed(offload().current_dir(&folder).args(["bundle", "-o", "bundle"]).args(targets));
         let bundle = fs::read(folder.join("bundle")).unwrap();
         for device in &devices {
-            let output =
-                offload().current_dir(&folder).args(["select", "bundle", "--json", "-d", device]).output().unwrap();
+            let output = offload()
+                .current_dir(&folder)
+                .args(["select", "bundle", "--json", "-d", device])
+                .output()
+                .unwrap();
             let json = stdout(&output);
             let field = |name: &str| {
                 let start = format!("  \"{name}\": ");
-                json.lines().find_map(|line| line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok())
+                json.lines().find_map(|line| {
+                    line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok()
+                })
             };
             let ours = field("offset").zip(field("size"));
             assert_eq!(output.status.success(), ours.is_some(), "{json}");
@@ -271,7 +313,9 @@ fn the_pack_of_a_linked_program() {
 
     let dump = scenario.folder.join("hip_fatbin");
     let mut objcopy = llvm("llvm-objcopy");
-    objcopy.arg(format!("--dump-section=.hip_fatbin={}", dump.display())).arg(scenario.program("debug", "comgr-pack"));
+    objcopy
+        .arg(format!("--dump-section=.hip_fatbin={}", dump.display()))
+        .arg(scenario.program("debug", "comgr-pack"));
     succeed(objcopy.arg(scenario.folder.join("copy")));
     let section = fs::read(&dump).unwrap();
     let bundle = Bundle::parse(&section).unwrap();
@@ -294,7 +338,11 @@ fn the_pack_of_a_linked_program() {
         assert_eq!(lines.next(), Some(program_says.as_str()));
         assert_eq!(comgr.lookup(&section, device), Ok(ours), "{device}");
         // All that the runtime shows to comgr.
-        assert_eq!(comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device), Ok(ours), "{device}");
+        assert_eq!(
+            comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device),
+            Ok(ours),
+            "{device}"
+        );
         chosen.extend(ours);
     }
     assert_eq!(chosen.len(), images.len(), "every image is some device's");

@@ -19,7 +19,10 @@ offload_tests::tests! {
 
 /// The release build of the example, with the images that come with it.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
-    release(&Scenario::copy_of("examples/saxpy", "saxpy-cuda-driver"), &[("OFFLOAD_PREBUILT", "only")])
+    release(
+        &Scenario::copy_of("examples/saxpy", "saxpy-cuda-driver"),
+        &[("OFFLOAD_PREBUILT", "only")],
+    )
 });
 
 /// The folder of the stand-in.
@@ -27,7 +30,8 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("cuda-driver", &[]));
 
 fn driver(name: &str, flags: &[&str]) -> PathBuf {
     let folder = scratch::folder(name);
-    let flags: Vec<&str> = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"].iter().chain(flags).copied().collect();
+    let flags: Vec<&str> =
+        ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"].iter().chain(flags).copied().collect();
     compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
     folder
 }
@@ -83,12 +87,19 @@ fn each_gpu_gets_its_image_byte_for_byte() {
 fn without_a_fitting_image_the_cpu_runs() {
     for (gpu, driver, reason) in [
         ("7.5", "12080", "compute_80     needs compute capability 8.0"),
-        ("10.0", "10020", "compute_80     PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.2"),
+        (
+            "10.0",
+            "10020",
+            "compute_80     PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.2",
+        ),
     ] {
         let staged = on_gpus(gpu).with("FAKE_DRIVER", driver);
         let outcome = run(&staged, &[], &format!("{gpu}-cpu"));
         assert_eq!(outcome.status, Some(0), "{gpu}: {outcome:#?}");
-        outcome.prints("none fits; --device cuda:0 tells why").prints_last(RAN_ON_CPU).loads_nothing();
+        outcome
+            .prints("none fits; --device cuda:0 tells why")
+            .prints_last(RAN_ON_CPU)
+            .loads_nothing();
 
         let outcome = run(&staged, &["--device", "cuda:0"], &format!("{gpu}-asked"));
         outcome.fails_first_with("error: no image for sm_").complains(reason).loads_nothing();
@@ -105,16 +116,23 @@ fn of_several_gpus_the_first_that_fits_runs() {
     outcome.prints_last("Ran the sm_80 cubin on cuda:2: all 1048576 elements are right.\n");
     assert_eq!(outcome.log.first().map(String::as_str), Some("cuDevicePrimaryCtxRetain: GPU 2"));
 
-    run(&gpus, &["--device", "cuda:3"], "several-fourth")
-        .fails_with("error: could not use the device \"cuda:3\": there is cuda:0, cuda:1, cuda:2\n");
+    run(&gpus, &["--device", "cuda:3"], "several-fourth").fails_with(
+        "error: could not use the device \"cuda:3\": there is cuda:0, cuda:1, cuda:2\n",
+    );
 }
 
 fn wrong_results_are_found() {
     for (end, error) in [
         ("0", "wrong result: 1048576 of 1048576 elements; the first is y[0]: expected 3, found 0"),
         // x[1500] is 492, y[1500] is 500.
-        ("1500", "wrong result: 1047076 of 1048576 elements; the first is y[1500]: expected 1976, found 500"),
-        ("1048575", "wrong result: 1 of 1048576 elements; the first is y[1048575]: expected 1250, found 575"),
+        (
+            "1500",
+            "wrong result: 1047076 of 1048576 elements; the first is y[1500]: expected 1976, found 500",
+        ),
+        (
+            "1048575",
+            "wrong result: 1 of 1048576 elements; the first is y[1048575]: expected 1250, found 575",
+        ),
     ] {
         run(&on_gpus("9.0").with("FAKE_KERNEL_END", end), &[], &format!("end-{end}"))
             .fails_with(&format!("error: {error}\n"))
@@ -124,7 +142,12 @@ fn wrong_results_are_found() {
 
 /// Functions that run a kernel: what each is called for, an error's code, and how the program prints that error.
 const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
-    ("cuDevicePrimaryCtxRetain", "make a context on the GPU", 2, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"),
+    (
+        "cuDevicePrimaryCtxRetain",
+        "make a context on the GPU",
+        2,
+        "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory",
+    ),
     (
         "cuCtxPushCurrent_v2",
         "make the GPU's context current",
@@ -138,10 +161,30 @@ const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
         "CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid\n\
          Update the driver, or add this GPU's own target in build.rs.",
     ),
-    ("cuLibraryGetKernel", "find the kernel saxpy", 500, "CUDA_ERROR_NOT_FOUND (500): named symbol not found"),
-    ("cuMemAlloc_v2", "allocate 4194304 bytes on the GPU", 2, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"),
-    ("cuMemcpyHtoD_v2", "copy 4194304 bytes to the GPU", 1, "CUDA_ERROR_INVALID_VALUE (1): invalid argument"),
-    ("cuLaunchKernel", "launch saxpy", 400, "CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle"),
+    (
+        "cuLibraryGetKernel",
+        "find the kernel saxpy",
+        500,
+        "CUDA_ERROR_NOT_FOUND (500): named symbol not found",
+    ),
+    (
+        "cuMemAlloc_v2",
+        "allocate 4194304 bytes on the GPU",
+        2,
+        "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory",
+    ),
+    (
+        "cuMemcpyHtoD_v2",
+        "copy 4194304 bytes to the GPU",
+        1,
+        "CUDA_ERROR_INVALID_VALUE (1): invalid argument",
+    ),
+    (
+        "cuLaunchKernel",
+        "launch saxpy",
+        400,
+        "CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle",
+    ),
     (
         "cuMemcpyDtoH_v2",
         "copy 4194304 bytes from the GPU",
@@ -154,7 +197,9 @@ const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
 fn errors_while_running_are_told() {
     for (function, what, code, error) in WHILE_RUNNING {
         run(&on_gpus("9.0").with("FAKE_ERROR", &format!("{function}={code}")), &[], function)
-            .fails_with(&format!("error: cuda:0 (Fake GPU 9.0): could not {what}: {function} returned {error}\n"));
+            .fails_with(&format!(
+                "error: cuda:0 (Fake GPU 9.0): could not {what}: {function} returned {error}\n"
+            ));
     }
 }
 
@@ -171,8 +216,13 @@ const WHILE_LOOKING: [(&str, &str); 6] = [
 fn errors_while_looking_for_gpus_are_told() {
     for (function, what) in WHILE_LOOKING {
         let staged = on_gpus("9.0").with("FAKE_ERROR", &format!("{function}=101"));
-        let error = format!("{what}: {function} returned CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal\n");
-        run(&staged, &[], function).succeeds().prints(&format!("  {error}")).prints_last(RAN_ON_CPU);
+        let error = format!(
+            "{what}: {function} returned CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal\n"
+        );
+        run(&staged, &[], function)
+            .succeeds()
+            .prints(&format!("  {error}"))
+            .prints_last(RAN_ON_CPU);
 
         run(&staged, &["--device", "cuda:0"], &format!("{function}-asked"))
             .fails_with(&format!("error: could not use the device \"cuda:0\": {error}"));
@@ -206,8 +256,12 @@ fn unusable_drivers_are_told_from_absent_ones() {
             "  no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link with\n",
         ),
     ] {
-        let name = libraries.file_name().expect("a folder has a name").to_string_lossy().into_owned();
-        run(&staged(libraries).with("FAKE_GPU", gpu), &[], &name).succeeds().prints(note).prints_last(RAN_ON_CPU);
+        let name =
+            libraries.file_name().expect("a folder has a name").to_string_lossy().into_owned();
+        run(&staged(libraries).with("FAKE_GPU", gpu), &[], &name)
+            .succeeds()
+            .prints(note)
+            .prints_last(RAN_ON_CPU);
     }
 }
 
@@ -222,7 +276,10 @@ fn no_driver_is_needed_to_start() {
     // What each Rust program for Linux may need.
     let usual = ["libc.", "libgcc_s.", "libm.", "libdl.", "libpthread.", "ld-linux"];
     for library in needed {
-        assert!(usual.iter().any(|start| library.starts_with(start)), "the program needs {library} to start");
+        assert!(
+            usual.iter().any(|start| library.starts_with(start)),
+            "the program needs {library} to start"
+        );
     }
 }
 

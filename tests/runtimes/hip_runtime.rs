@@ -37,26 +37,37 @@ impl Example {
         let version_4 = script.replace(".compile(", ".code_object_version(4).compile(");
         assert_ne!(version_4, script);
         scenario.write("build.rs", version_4);
-        let program = release(&scenario, &[("OFFLOAD_ARCH", targets), ("OFFLOAD_PREBUILT", "never")]);
+        let program =
+            release(&scenario, &[("OFFLOAD_ARCH", targets), ("OFFLOAD_PREBUILT", "never")]);
         Self { scenario, program }
     }
 
     /// What the stand-in writes down when a target's image is loaded and its kernel is looked up.
     fn loading(&self, target: &str) -> [String; 3] {
-        let image = self.scenario.output("release", &format!("saxpy/{}.hsaco", target.replace(':', "_")));
+        let image =
+            self.scenario.output("release", &format!("saxpy/{}.hsaco", target.replace(':', "_")));
         let image = described(&read(image));
-        [format!("code object: {image}"), "loaded on the GPU".to_owned(), "symbol: saxpy.kd".to_owned()]
+        [
+            format!("code object: {image}"),
+            "loaded on the GPU".to_owned(),
+            "symbol: saxpy.kd".to_owned(),
+        ]
     }
 }
 
 /// Offload binaries in .llvm.offloading.
-static MIXED: LazyLock<Example> = LazyLock::new(|| Example::build("saxpy-hip-mixed", "gfx90a gfx1030 cpu"));
+static MIXED: LazyLock<Example> =
+    LazyLock::new(|| Example::build("saxpy-hip-mixed", "gfx90a gfx1030 cpu"));
 /// A bundle in .hip_fatbin.
-static BUNDLE: LazyLock<Example> =
-    LazyLock::new(|| Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030"));
+static BUNDLE: LazyLock<Example> = LazyLock::new(|| {
+    Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030")
+});
 /// As it is in the repository, with the images that come with it.
 static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
-    release(&Scenario::copy_of("examples/saxpy", "saxpy-hip-unchanged"), &[("OFFLOAD_PREBUILT", "only")])
+    release(
+        &Scenario::copy_of("examples/saxpy", "saxpy-hip-unchanged"),
+        &[("OFFLOAD_PREBUILT", "only")],
+    )
 });
 
 /// A folder with the stand-in and the runtime.
@@ -80,7 +91,12 @@ fn the_runtime_gets_the_selected_image_of_a_mixed_pack() {
 fn the_runtime_gets_the_selected_image_of_a_bundle() {
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx90a:sramecc-:xnack+", "gfx90a");
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx906:sramecc-:xnack-", "gfx906:xnack-");
-    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx908:sramecc+:xnack+", "gfx908:sramecc+:xnack+");
+    assert_reaches_the_gpu(
+        &BUNDLE,
+        ".hip_fatbin",
+        "gfx908:sramecc+:xnack+",
+        "gfx908:sramecc+:xnack+",
+    );
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx1030", "gfx1030");
 }
 
@@ -91,7 +107,10 @@ fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &
     outcome.prints(&format!("are in this program, in section {section}:\n"));
     let row = format!("hip:0 Fake AMD GPU {gpu} {target} code object made for this processor");
     let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(outcome.stdout.lines().any(|line| squeezed(line).starts_with(&row)), "{row}: {outcome:#?}");
+    assert!(
+        outcome.stdout.lines().any(|line| squeezed(line).starts_with(&row)),
+        "{row}: {outcome:#?}"
+    );
 
     assert_eq!(outcome.log.get(..3), Some(&example.loading(target)[..]), "{gpu}: {outcome:#?}");
     // What follows are the runtime's own kernels, which copy memory.
@@ -152,7 +171,12 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     compile("hip_load.c", &["-ldl"], &load);
     let bundle = LIBRARIES.join("bundle");
     let dump = format!(".hip_fatbin={}", bundle.display());
-    succeed(Command::new("objcopy").args(["--dump-section", &dump]).arg(&BUNDLE.program).arg(LIBRARIES.join("rest")));
+    succeed(
+        Command::new("objcopy")
+            .args(["--dump-section", &dump])
+            .arg(&BUNDLE.program)
+            .arg(LIBRARIES.join("rest")),
+    );
     let args = [RUNTIME, bundle.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
     for (gpu, target) in [
         ("gfx90a:sramecc+:xnack-", Some("gfx90a")),
@@ -176,7 +200,10 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
                 assert_eq!(theirs.status, Some(0), "{gpu}: {theirs:#?}");
                 assert_eq!(theirs.log, BUNDLE.loading(target), "{gpu}");
                 assert_eq!(ours.status, Some(0), "{gpu}: {ours:#?}");
-                assert!(ours.stdout.starts_with(&format!("{gpu} gets the {target} code object (")), "{ours:#?}");
+                assert!(
+                    ours.stdout.starts_with(&format!("{gpu} gets the {target} code object (")),
+                    "{ours:#?}"
+                );
             }
             None => {
                 // The runtime ends the process by a signal.
@@ -190,7 +217,8 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
 
 /// Code objects of version 6, the compiler's default, are too new for this runtime.
 fn what_the_runtime_refuses_is_told() {
-    let image = fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
+    let image =
+        fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
     let size = image.expect("the image comes with the example").len();
     let error = format!(
         "error: hip:0 (Fake AMD GPU): could not load the gfx90a code object ({size} bytes): \
@@ -225,17 +253,28 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
     std::fs::copy(pack.path().unwrap(), "pack.hipfb").unwrap();"#;
     scenario
         .build_script(&build_script.replace("RUNTIME", &LIBRARIES.display().to_string()))
-        .write("kernels/one.hip", "extern \"C\" __global__ void add(float *y) { y[threadIdx.x] += 1.0f; }\n")
-        .write("kernels/two.hip", "extern \"C\" __global__ void sub(float *y) { y[threadIdx.x] -= 1.0f; }\n");
-    for (name, argument) in
-        [("pack", "\"pack\", register"), ("file", "path = \"$CARGO_MANIFEST_DIR/pack.hipfb\", register")]
-    {
+        .write(
+            "kernels/one.hip",
+            "extern \"C\" __global__ void add(float *y) { y[threadIdx.x] += 1.0f; }\n",
+        )
+        .write(
+            "kernels/two.hip",
+            "extern \"C\" __global__ void sub(float *y) { y[threadIdx.x] -= 1.0f; }\n",
+        );
+    for (name, argument) in [
+        ("pack", "\"pack\", register"),
+        ("file", "path = \"$CARGO_MANIFEST_DIR/pack.hipfb\", register"),
+    ] {
         scenario.write(&format!("src/bin/{name}.rs"), REGISTERED.replace("ARGUMENT", argument));
         scenario.build().release().args(["--bin", name]).passes();
         let program = scenario.program("release", name);
         for gpu in ["gfx90a:sramecc+:xnack-", "gfx1030"] {
             let outcome = run(&program, gpu, &[]);
-            assert_eq!((outcome.status, &*outcome.stdout), (Some(0), "add 0\nsub 0\n"), "{outcome:#?}");
+            assert_eq!(
+                (outcome.status, &*outcome.stdout),
+                (Some(0), "add 0\nsub 0\n"),
+                "{outcome:#?}"
+            );
             for kernel in ["add", "sub"] {
                 assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
             }

@@ -56,7 +56,11 @@ fn kernels_get_the_bytes_that_were_passed() {
     }
 
     let driver = scratch::folder("kernel_arguments_driver");
-    compile("cuda_driver.c", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], &driver.join("libcuda.so.1"));
+    compile(
+        "cuda_driver.c",
+        &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"],
+        &driver.join("libcuda.so.1"),
+    );
     for (gpu, image) in [("8.0", "sm_80.cubin"), ("9.0", "compute_80.ptx")] {
         let log = launch(&scenario, &driver, "cuda", gpu, image);
         compare(&random, &masks, &log, &["pointers", "buffer"], image);
@@ -68,7 +72,11 @@ fn kernels_get_the_bytes_that_were_passed() {
 
 /// The values of each argument but the first, as text.
 fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
-    let kernel = random.kernels.iter().find(|kernel| kernel.name == name).expect("the kernel is one of these");
+    let kernel = random
+        .kernels
+        .iter()
+        .find(|kernel| kernel.name == name)
+        .expect("the kernel is one of these");
     let masks = &masks[name];
     assert_eq!(kernel.parameters.len(), masks.len() + 1);
     let value = |(at, mask): (usize, &String)| {
@@ -82,11 +90,20 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
-    text.chars().zip(mask.chars()).filter_map(|(c, of_mask)| char::from_digit(digit(c) & digit(of_mask), 16)).collect()
+    text.chars()
+        .zip(mask.chars())
+        .filter_map(|(c, of_mask)| char::from_digit(digit(c) & digit(of_mask), 16))
+        .collect()
 }
 
 /// Launches all kernels on a pretended GPU; returns what the stand-in has logged.
-fn launch(scenario: &Scenario, libraries: &Path, runtime: &str, gpu: &str, image: &str) -> Vec<String> {
+fn launch(
+    scenario: &Scenario,
+    libraries: &Path,
+    runtime: &str,
+    gpu: &str,
+    image: &str,
+) -> Vec<String> {
     let bytes = read(scenario.output("release", &format!("random/{image}")));
     let mut kernels = String::new();
     for kernel in Kernels::parse(&bytes).expect("an image that was built") {
@@ -97,8 +114,10 @@ fn launch(scenario: &Scenario, libraries: &Path, runtime: &str, gpu: &str, image
     let list = libraries.join(format!("{image}.kernels"));
     scratch::write(&list, kernels);
     let program = scenario.program("release", "kernel_arguments");
-    let staged = Staged::new(&program, libraries).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "");
-    let staged = staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
+    let staged =
+        Staged::new(&program, libraries).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "");
+    let staged =
+        staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
     let target = image.split('.').next().expect("an image's name has a target");
     let outcome = staged.run(&[runtime, target], &libraries.join(format!("{image}.log")));
     outcome.succeeds();
@@ -111,19 +130,25 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     let mut buffers = 0;
     for kernel in &random.kernels {
         let name = &kernel.name;
-        let launches: Vec<&str> =
-            log.iter().filter_map(|line| line.strip_prefix(name.as_str())?.strip_prefix(" by ")).collect();
+        let launches: Vec<&str> = log
+            .iter()
+            .filter_map(|line| line.strip_prefix(name.as_str())?.strip_prefix(" by "))
+            .collect();
         assert!(matches!(launches.len(), 1 | 2), "{name} in {image}: {launches:?}");
         buffers += launches.len() - 1;
         for (launch, way) in launches.iter().zip(ways) {
             let mut words = launch.split(' ');
             assert_eq!(words.next(), Some(&*format!("{way}:")), "{name} in {image}");
             assert_eq!(words.next(), Some(OUTPUT), "{name} in {image}");
-            let got: Vec<String> = words.zip(&masks[name]).map(|(word, mask)| masked(word, mask)).collect();
+            let got: Vec<String> =
+                words.zip(&masks[name]).map(|(word, mask)| masked(word, mask)).collect();
             assert_eq!(got, expected(random, masks, name), "{name} in {image} by {way}");
         }
     }
-    assert!(!random.are_usual() || buffers * 2 > random.kernels.len(), "{buffers} kernels have a buffer");
+    assert!(
+        !random.are_usual() || buffers * 2 > random.kernels.len(),
+        "{buffers} kernels have a buffer"
+    );
 }
 
 /// The first argument on GPUs.

@@ -36,7 +36,11 @@ impl Allocated {
 
     fn with(self, size: usize) -> Self {
         let size = size as u64;
-        Self { count: self.count + 1, total: self.total.saturating_add(size), largest: self.largest.max(size) }
+        Self {
+            count: self.count + 1,
+            total: self.total.saturating_add(size),
+            largest: self.largest.max(size),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// If there are none.
 pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_none_or(|it| it != "txt"));
     files.sort();
@@ -33,7 +34,9 @@ pub fn corpus_folders() -> Vec<String> {
 pub fn corpus_files() -> Vec<String> {
     let root = crate::scratch::workspace().join("tests/corpus");
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
-    let in_root = |file: PathBuf| file.strip_prefix(&root).expect("it lies there").to_string_lossy().into_owned();
+    let in_root = |file: PathBuf| {
+        file.strip_prefix(&root).expect("it lies there").to_string_lossy().into_owned()
+    };
     files.map(in_root).collect()
 }
 
@@ -51,7 +54,8 @@ pub fn assert_as_checked_in(path: &Path, found: &str) {
     if blesses() {
         return crate::scratch::write(path, found);
     }
-    let expected = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error} ({BLESS})", path.display()));
+    let expected = fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("{}: {error} ({BLESS})", path.display()));
     let differ = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
     let line = differ.unwrap_or_else(|| expected.lines().count().min(found.lines().count()));
     assert!(
@@ -107,7 +111,8 @@ impl Random {
 
     /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
@@ -118,7 +123,8 @@ impl Random {
 
     /// A word of so many characters that `llvm-offload-binary --image` gives no meaning to.
     pub fn word(&mut self, length: usize) -> String {
-        const CHARACTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
+        const CHARACTERS: &[u8] =
+            b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
         (0..length).map(|_| char::from(CHARACTERS[self.below(CHARACTERS.len())])).collect()
     }
 

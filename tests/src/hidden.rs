@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// What a build of a Rust program starts, and this module.
-const TOOLS: [&str; 11] = ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
+const TOOLS: [&str; 11] =
+    ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
 /// What lets other folders stand where compilers are, whatever `PATH` says.
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
@@ -22,12 +23,17 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     let folders: Vec<_> = env::split_paths(&env::var_os("PATH").expect("PATH is set")).collect();
     for name in TOOLS {
         let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-        let Some(found) = found.and_then(|path| path.canonicalize().ok()) else { panic!("no {name} in PATH") };
+        let Some(found) = found.and_then(|path| path.canonicalize().ok()) else {
+            panic!("no {name} in PATH")
+        };
         // It may be there from an earlier call.
         let _ = std::os::unix::fs::symlink(found, tools.join(name));
     }
     let mut hidden = Command::new(tools.join("unshare"));
-    hidden.args(["-rm", "sh", "-c", HIDE, "sh"]).arg(command.get_program()).args(command.get_args());
+    hidden
+        .args(["-rm", "sh", "-c", HIDE, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
     if let Some(folder) = command.get_current_dir() {
         hidden.current_dir(folder);
     }
@@ -41,8 +47,10 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
         hidden.env_remove(name);
     }
     // Cargo's own, which rustc is beside.
-    let cargo = env::var_os("CARGO").map(|cargo| Path::new(&cargo).parent().unwrap_or(Path::new("")).to_owned());
-    let path = env::join_paths([tools.to_owned()].into_iter().chain(cargo)).expect("folders of PATH make a PATH");
+    let cargo = env::var_os("CARGO")
+        .map(|cargo| Path::new(&cargo).parent().unwrap_or(Path::new("")).to_owned());
+    let path = env::join_paths([tools.to_owned()].into_iter().chain(cargo))
+        .expect("folders of PATH make a PATH");
     hidden.env("PATH", path);
     hidden
 }

@@ -29,24 +29,37 @@ impl JitLink {
         // as large as the call is told.
         unsafe {
             let create =
-                self.0.get::<unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int>(b"nvJitLinkCreate");
+                self.0
+                    .get::<unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int>(
+                        b"nvJitLinkCreate",
+                    );
             assert_eq!((create.unwrap())(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
-            type Add = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+            type Add =
+                unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
             let add = self.0.get::<Add>(b"nvJitLinkAddData").unwrap();
             let added = add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr());
             let linked = (added == 0).then(|| {
-                let complete = self.0.get::<unsafe extern "C" fn(Handle) -> c_int>(b"nvJitLinkComplete").unwrap();
+                let complete = self
+                    .0
+                    .get::<unsafe extern "C" fn(Handle) -> c_int>(b"nvJitLinkComplete")
+                    .unwrap();
                 assert_eq!(complete(handle), 0, "{gpu}");
-                let size_of =
-                    self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvJitLinkGetLinkedCubinSize");
+                let size_of = self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(
+                    b"nvJitLinkGetLinkedCubinSize",
+                );
                 let mut size = 0;
                 assert_eq!((size_of.unwrap())(handle, &mut size), 0, "{gpu}");
                 let mut cubin = vec![0; size];
-                let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvJitLinkGetLinkedCubin");
+                let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(
+                    b"nvJitLinkGetLinkedCubin",
+                );
                 assert_eq!((get.unwrap())(handle, cubin.as_mut_ptr().cast()), 0, "{gpu}");
                 cubin
             });
-            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvJitLinkDestroy").unwrap();
+            let destroy = self
+                .0
+                .get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvJitLinkDestroy")
+                .unwrap();
             destroy(&mut handle);
             linked
         }

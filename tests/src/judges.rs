@@ -40,11 +40,15 @@ fn listed(output: &str) -> Vec<Listed> {
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     // It also leaves files in the folder that it was started in.
     let folder = path.parent().expect("a file lies in a folder");
-    let output = stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
+    let output =
+        stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
     let names = output.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
     let prefix = format!("{}.", path.display());
     let entry = |name: &str| {
-        let (_, id) = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.')).expect("a number, an ID");
+        let (_, id) = name
+            .strip_prefix(&prefix)
+            .and_then(|rest| rest.split_once('.'))
+            .expect("a number, an ID");
         (id.to_owned(), PathBuf::from(name))
     };
     names.map(entry).collect()
@@ -64,8 +68,14 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         let line = block.lines().find_map(|line| line.trim().strip_prefix(key));
         number(line.expect("each section has it").trim())
     };
-    let is_it = |block: &&str| block.lines().any(|line| line.trim().starts_with(&format!("Name: {name} (")));
-    output.split("Section {").filter(is_it).map(|block| (field(block, offset), field(block, size))).collect()
+    let is_it = |block: &&str| {
+        block.lines().any(|line| line.trim().starts_with(&format!("Name: {name} (")))
+    };
+    output
+        .split("Section {")
+        .filter(is_it)
+        .map(|block| (field(block, offset), field(block, size)))
+        .collect()
 }
 
 /// What `cuobjdump -all` extracts of a file, in its order: `sm_90.cubin` or `sm_90.ptx`, and the bytes. `folder` is where it
@@ -74,16 +84,25 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
 /// # Panics
 /// If it fails.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let output =
-        succeed(cuda("cuobjdump").current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path));
+    let output = succeed(
+        cuda("cuobjdump")
+            .current_dir(folder)
+            .args(["-all", "-xelf", "all", "-xptx", "all"])
+            .arg(path),
+    );
     let output = stdout(&output);
     let lines = output.lines().filter_map(|line| line.strip_prefix("Extracting "));
     let image = |line: &str| {
         // ELF file    1: x.1.sm_90.cubin
         // PTX file and ptxas options    1: x.1.sm_90.ptx -arch=sm_90
-        let name = line.split_once(": ").and_then(|(_, rest)| rest.split(' ').next()).expect("a name");
-        let [extension, arch]: [&str; 2] =
-            name.rsplit('.').take(2).collect::<Vec<_>>().try_into().expect("an architecture, an extension");
+        let name =
+            line.split_once(": ").and_then(|(_, rest)| rest.split(' ').next()).expect("a name");
+        let [extension, arch]: [&str; 2] = name
+            .rsplit('.')
+            .take(2)
+            .collect::<Vec<_>>()
+            .try_into()
+            .expect("an architecture, an extension");
         let bytes = read(folder.join(name));
         fs::remove_file(folder.join(name)).expect("what was written can be removed");
         (format!("{arch}.{extension}"), bytes)
@@ -108,7 +127,10 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
         let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
         assert!(header.contains("EM_AMDGPU"), "{module} {target}: not for AMD's GPUs:\n{header}");
-        assert!(header.contains(&format!(", {flags}\n")), "{module} {target}: other flags:\n{header}");
+        assert!(
+            header.contains(&format!(", {flags}\n")),
+            "{module} {target}: other flags:\n{header}"
+        );
     } else if let Some(number) = target.strip_prefix("sm_") {
         let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image)));
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
@@ -156,5 +178,9 @@ pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     let output = stdout(&succeed(tool.arg(option).arg(image)));
     let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));
     // `Function name:`, and the descriptor's symbol.
-    names.map(|name| name.trim().trim_matches('\'').trim_end_matches(':').trim_end_matches(".kd").to_owned()).collect()
+    names
+        .map(|name| {
+            name.trim().trim_matches('\'').trim_end_matches(':').trim_end_matches(".kd").to_owned()
+        })
+        .collect()
 }

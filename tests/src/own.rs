@@ -6,8 +6,13 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The programs of offload-tools.
-const PROGRAMS: [&str; 5] =
-    ["offload", "cargo-offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
+const PROGRAMS: [&str; 5] = [
+    "offload",
+    "cargo-offload",
+    "clang-offload-bundler",
+    "clang-offload-packager",
+    "llvm-offload-binary",
+];
 
 /// The program of that name, one of `PROGRAMS`.
 ///
@@ -27,7 +32,14 @@ pub fn folder() -> PathBuf {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
         // As `cargo xtask test` compiles the workspace: only linking is left to do.
-        build.args(["build", "--offline", "--quiet", "--workspace", "--features", "offload-tools/drop-in"]);
+        build.args([
+            "build",
+            "--offline",
+            "--quiet",
+            "--workspace",
+            "--features",
+            "offload-tools/drop-in",
+        ]);
         build.args(PROGRAMS.iter().flat_map(|program| ["--bin", program]));
         let status = build.current_dir(scratch::workspace()).status().expect("cargo runs");
         assert!(status.success(), "offload-tools is built: {status}");
@@ -63,7 +75,11 @@ pub fn offload(arguments: &[&str]) -> Command {
 pub fn run(command: &mut Command) -> Ran {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
-    Ran { code: output.status.code().expect("no signal"), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Ran {
+        code: output.status.code().expect("no signal"),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 /// What a command line of `offload` prints to a terminal of so many columns, in the folder of the corpus; `environment` is what a
@@ -73,9 +89,12 @@ pub fn run(command: &mut Command) -> Ran {
 /// If it prints nothing.
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
     let offload = tool("offload");
-    let command = format!("stty rows 24 cols {columns}; {environment} {} {arguments}", offload.display());
+    let command =
+        format!("stty rows 24 cols {columns}; {environment} {} {arguments}", offload.display());
     let mut script = Command::new("script");
-    script.args(["-qec", &command, "/dev/null"]).current_dir(scratch::workspace().join("tests/corpus"));
+    script
+        .args(["-qec", &command, "/dev/null"])
+        .current_dir(scratch::workspace().join("tests/corpus"));
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         script.env_remove(name);
     }

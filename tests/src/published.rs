@@ -24,7 +24,8 @@ pub const BITSANDBYTES_ROCM64: &str = "bitsandbytes/bitsandbytes/libbitsandbytes
 /// AMD's clang 23: two compressed bundles of version 3.
 pub const BITSANDBYTES_ROCM715: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm715.so";
 /// ROCm 7.2 for Windows: two compressed bundles of version 3 in a DLL.
-pub const BITSANDBYTES_ROCM72_DLL: &str = "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
+pub const BITSANDBYTES_ROCM72_DLL: &str =
+    "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
 /// ROCm 5.3 of Debian, clang 15: one plain bundle, for targets with features.
 pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
 /// CUDA 11.8: a fatbin without compression, six with LZ4 in `__nv_relfatbin`.
@@ -32,7 +33,8 @@ pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbyte
 /// CUDA 13.2: seven fatbins in both sections, with zstd.
 pub const BITSANDBYTES_CUDA132: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda132.so";
 /// CUDA 13.2 for Windows: the same in a DLL.
-pub const BITSANDBYTES_CUDA132_DLL: &str = "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
+pub const BITSANDBYTES_CUDA132_DLL: &str =
+    "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
 /// CUDA 12.9: eleven fatbins, ten with LZ4.
 pub const NVJPEG12: &str = "nvidia-nvjpeg-cu12/nvidia/nvjpeg/lib/libnvjpeg.so.12";
 /// CUDA 13: ten fatbins with zstd.
@@ -41,19 +43,32 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
 /// Those for AMD's GPUs, out of wheels.
-pub const ROCM: [&str; 6] =
-    [ONNXRUNTIME, JAX_ROCM60, JAX_ROCM7, BITSANDBYTES_ROCM64, BITSANDBYTES_ROCM715, BITSANDBYTES_ROCM72_DLL];
+pub const ROCM: [&str; 6] = [
+    ONNXRUNTIME,
+    JAX_ROCM60,
+    JAX_ROCM7,
+    BITSANDBYTES_ROCM64,
+    BITSANDBYTES_ROCM715,
+    BITSANDBYTES_ROCM72_DLL,
+];
 
 /// Those for NVIDIA's.
-pub const CUDA: [&str; 6] =
-    [BITSANDBYTES_CUDA118, BITSANDBYTES_CUDA132, BITSANDBYTES_CUDA132_DLL, NVJPEG12, NVJPEG13, CUDADEVRT];
+pub const CUDA: [&str; 6] = [
+    BITSANDBYTES_CUDA118,
+    BITSANDBYTES_CUDA132,
+    BITSANDBYTES_CUDA132_DLL,
+    NVJPEG12,
+    NVJPEG13,
+    CUDADEVRT,
+];
 
 /// Where one of them lies.
 ///
 /// # Panics
 /// If set-up has put none anywhere, which [`Tool::check`](crate::tools::Tool::check) tells before.
 pub fn path(file: &str) -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
+    let folder = env::var_os("OFFLOAD_TEST_PUBLISHED")
+        .expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
     PathBuf::from(folder).join(file)
 }
 
@@ -121,7 +136,9 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {
-        let Ok(Container::NvFatbins(section)) = container else { panic!("{place:?}: {container:?}") };
+        let Ok(Container::NvFatbins(section)) = container else {
+            panic!("{place:?}: {container:?}")
+        };
         for fatbin in NvFatbins::new(section) {
             let (at, fatbin) = fatbin.expect("a fatbin");
             starts.push(place.offset + at);

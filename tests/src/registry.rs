@@ -86,7 +86,8 @@ impl Needs {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
             let is_failure = required() && tool.is_installable();
-            let hint = if is_failure { " (OFFLOAD_REQUIRE says that it must be there)" } else { "" };
+            let hint =
+                if is_failure { " (OFFLOAD_REQUIRE says that it must be there)" } else { "" };
             Some((format!("needs {tool:?}: {why}{hint}"), is_failure))
         })
     }
@@ -108,15 +109,24 @@ pub struct Test {
 
 impl std::fmt::Debug for Test {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Test").field("name", &self.name).field("needs", &self.needs).finish_non_exhaustive()
+        f.debug_struct("Test")
+            .field("name", &self.name)
+            .field("needs", &self.needs)
+            .finish_non_exhaustive()
     }
 }
 
 impl Test {
     /// Returns the test `name` of a module, of which `module_path!()` gives the path.
-    pub fn new(module: &str, name: &str, needs: impl Into<Needs>, run: impl FnOnce() + Send + 'static) -> Self {
+    pub fn new(
+        module: &str,
+        name: &str,
+        needs: impl Into<Needs>,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Self {
         // The executable's own name comes first.
-        let module = module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
+        let module =
+            module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
         Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
     }
 
@@ -132,7 +142,9 @@ impl Test {
             Time::Slow if env::var_os("OFFLOAD_TEST_QUICK").is_some() => {
                 Some("slow, and this is a quick run".to_owned())
             }
-            Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => Some(reason.to_owned()),
+            Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => {
+                Some(reason.to_owned())
+            }
             _ => None,
         };
         let own_name = name.clone();

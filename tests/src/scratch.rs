@@ -31,7 +31,8 @@ pub fn folder(test: &str) -> PathBuf {
 /// If it cannot be written.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
-    fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
+    fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+        .expect("the target folder can be written");
     fs::write(path, bytes).expect("the target folder can be written");
 }
 
@@ -51,11 +52,15 @@ pub fn write_script(path: impl AsRef<Path>, text: &str) {
 /// If the folder cannot be read.
 pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut all = BTreeMap::new();
-    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+    for path in
+        fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path())
+    {
         if path.is_dir() {
             all.extend(times(&path));
         } else {
-            let time = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("the file is there");
+            let time = fs::metadata(&path)
+                .and_then(|metadata| metadata.modified())
+                .expect("the file is there");
             all.insert(path, time);
         }
     }

@@ -105,7 +105,8 @@ impl Case {
         };
         // By its bare name, as build systems call it: messages begin with that.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
-        let path = std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
+        let path =
+            std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
         let mut command = Command::new(&self.tool);
         command.args(&self.arguments).current_dir(&folder).env("PATH", path);
         command.envs(self.environment.iter().cloned());
@@ -137,13 +138,21 @@ impl Case {
         let (theirs, ours) = self.both();
         let what = format!("{} {:?}", self.tool, self.arguments);
         assert_eq!(ours.stderr, theirs.stderr, "{what}: standard error");
-        assert_eq!(String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&theirs.stdout), "{what}: output");
+        assert_eq!(
+            String::from_utf8_lossy(&ours.stdout),
+            String::from_utf8_lossy(&theirs.stdout),
+            "{what}: output"
+        );
         assert!(ours.stdout == theirs.stdout, "{what}: output that is no text");
         assert_eq!(ours.status, theirs.status, "{what}");
         let names = |ran: &Ran| ran.files.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&ours), names(&theirs), "{what}: files");
         for (name, bytes) in &ours.files {
-            crate::data::assert_same_bytes(bytes, &theirs.files[name], &format!("{what}: {}", name.display()));
+            crate::data::assert_same_bytes(
+                bytes,
+                &theirs.files[name],
+                &format!("{what}: {}", name.display()),
+            );
         }
         ours
     }
@@ -155,7 +164,9 @@ impl Ran {
     /// # Panics
     /// If there is no such file.
     pub fn file(&self, path: &str) -> &[u8] {
-        self.files.get(Path::new(path)).unwrap_or_else(|| panic!("{path} is among {:?}", self.files.keys()))
+        self.files
+            .get(Path::new(path))
+            .unwrap_or_else(|| panic!("{path} is among {:?}", self.files.keys()))
     }
 
     /// Whether it ended with status 0.

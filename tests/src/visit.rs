@@ -18,7 +18,8 @@ use offload_format::select::{Candidate, Code, judge};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{
-    ComputeCapability, DeviceInfo, ErrorKind, Result, device_archive as device_archives, fat_file as fat,
+    ComputeCapability, DeviceInfo, ErrorKind, Result, device_archive as device_archives,
+    fat_file as fat,
 };
 use std::fmt::{self, Debug, Display, Write};
 
@@ -153,7 +154,10 @@ pub fn archive(bytes: &[u8]) {
         seen.part(member.raw_name());
         seen.part(member.data().unwrap_or(b""));
         assert!(member.offset() < bytes.len() as u64, "a member starts outside of the archive");
-        assert!(member.data_offset() <= bytes.len() as u64, "a member's data starts outside of the archive");
+        assert!(
+            member.data_offset() <= bytes.len() as u64,
+            "a member's data starts outside of the archive"
+        );
         let _ = (member.size(), member.modified(), member.owner(), member.group(), member.mode());
     }
     seen.show(archive);
@@ -173,15 +177,19 @@ pub fn device_archive(bytes: &[u8]) {
         symbols.iter().flatten().for_each(|name| seen.part(name));
     }
     let archive = Archive::parse(bytes).ok();
-    let members = archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
+    let members =
+        archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
     // Bytes that are no archive may be a member of one.
     let members = members.chain([(&b"member.o"[..], bytes)]);
-    let requested = ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
+    let requested =
+        ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
     let requested = requested.map(|id| EntryId::parse(id).expect("an ID as it should be"));
     let mut options = device_archives::UnbundleOptions::default();
     options.limit = LIMIT;
     options.hip_openmp_compatible = true;
-    let Some(taken) = seen.told(device_archives::unbundle(members, &requested, &options)) else { return };
+    let Some(taken) = seen.told(device_archives::unbundle(members, &requested, &options)) else {
+        return;
+    };
     for device_archive in taken {
         if let Some(written) = seen.told(device_archive.to_vec()) {
             let written = Archive::parse(&written).expect("what is written can be read");
@@ -204,7 +212,11 @@ pub fn fat_file(bytes: &[u8]) {
             Some(Container::ObjectBundle(bundle)) => seen.object_bundle(&bundle),
             Some(Container::TextBundle(bundle)) => seen.text_bundle(&bundle),
             Some(Container::Kpack(file)) => seen.kpack(file),
-            Some(Container::Image(image) | Container::Elsewhere(image) | Container::KpackReference(image)) => {
+            Some(
+                Container::Image(image)
+                | Container::Elsewhere(image)
+                | Container::KpackReference(image),
+            ) => {
                 seen.part(image);
             }
             _ => {}
@@ -236,7 +248,8 @@ pub fn kpack(bytes: &[u8]) {
 /// The header of an image, and its kernels.
 pub fn image(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
-    seen.result(CodeObjectHeader::parse(bytes)).map(|header| header.target_id().map(|id| seen.target(&id)));
+    seen.result(CodeObjectHeader::parse(bytes))
+        .map(|header| header.target_id().map(|id| seen.target(&id)));
     seen.result(CubinHeader::parse(bytes));
     seen.result(PtxHeader::parse(bytes));
     if let Some(image) = seen.result(Image::parse(bytes)) {
@@ -310,7 +323,8 @@ impl<'a> Seen<'a> {
     #[track_caller]
     fn item(&mut self) {
         let left = self.items_left.checked_sub(1);
-        self.items_left = left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
+        self.items_left =
+            left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
     }
 
     /// One more item, which borrows from the bytes.
@@ -365,7 +379,11 @@ impl<'a> Seen<'a> {
             Ok(id) => {
                 display(&id);
                 self.part(id.target().as_bytes());
-                let _ = (id.to_canonical(), id.target_id().map(|target| target.to_canonical()), id.is_host());
+                let _ = (
+                    id.to_canonical(),
+                    id.target_id().map(|target| target.to_canonical()),
+                    id.is_host(),
+                );
             }
             Err(error) => display(&error),
         }
@@ -437,7 +455,13 @@ impl<'a> Seen<'a> {
                     self.part(key.as_bytes());
                     self.part(value);
                 }
-                let _ = (image.triple(), image.arch(), image.image_kind(), image.offload_kind(), image.flags());
+                let _ = (
+                    image.triple(),
+                    image.arch(),
+                    image.image_kind(),
+                    image.offload_kind(),
+                    image.flags(),
+                );
             }
             self.show(binary);
         }
@@ -452,7 +476,10 @@ impl<'a> Seen<'a> {
             self.part(kernel.binary().as_bytes());
             self.part(kernel.target().as_bytes());
             if let Some(image) = self.told(kernel.read(LIMIT)) {
-                assert!(image.len() as u64 <= LIMIT || !kernel.is_compressed(), "more than was allowed");
+                assert!(
+                    image.len() as u64 <= LIMIT || !kernel.is_compressed(),
+                    "more than was allowed"
+                );
             }
         }
     }
@@ -500,7 +527,9 @@ impl Candidate for Read {
                 let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
                 arch.map_or(Code::Other, Code::Cubin)
             }
-            Image::Ptx(header) => Code::Ptx { arch: header.arch(), version: Some(header.version()) },
+            Image::Ptx(header) => {
+                Code::Ptx { arch: header.arch(), version: Some(header.version()) }
+            }
             _ => Code::Other,
         }
     }

@@ -21,7 +21,10 @@ const CRATES: &[Arrows] = &[
             ("bundle", &["error", "reader", "layout", "section", "target"]),
             ("text_bundle", &["error", "layout", "target", "bundle"]),
             ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
-            ("offload_binary", &["error", "reader", "layout", "section", "string_table", "compression"]),
+            (
+                "offload_binary",
+                &["error", "reader", "layout", "section", "string_table", "compression"],
+            ),
             ("msgpack", &["error", "reader"]),
             ("image", &["error", "reader", "target", "msgpack"]),
             ("kpack", &["error", "reader", "compression", "msgpack"]),
@@ -32,7 +35,17 @@ const CRATES: &[Arrows] = &[
             ("object_bundle", &["error", "reader", "layout", "target", "bundle", "string_table"]),
             (
                 "device_archive",
-                &["error", "reader", "layout", "target", "bundle", "compressed", "archive", "object_bundle", "image"],
+                &[
+                    "error",
+                    "reader",
+                    "layout",
+                    "target",
+                    "bundle",
+                    "compressed",
+                    "archive",
+                    "object_bundle",
+                    "image",
+                ],
             ),
             (
                 "fat_file",
@@ -98,7 +111,20 @@ const CRATES: &[Arrows] = &[
             ("request", &["targets"]),
             ("pack", &["cargo", "error", "exec", "hash", "output", "request", "targets"]),
             ("plan", &["cargo", "error", "request", "targets"]),
-            ("compile", &["cargo", "error", "exec", "hash", "output", "plan", "request", "targets", "toolchain"]),
+            (
+                "compile",
+                &[
+                    "cargo",
+                    "error",
+                    "exec",
+                    "hash",
+                    "output",
+                    "plan",
+                    "request",
+                    "targets",
+                    "toolchain",
+                ],
+            ),
             (
                 "build",
                 &[
@@ -214,7 +240,10 @@ fn arrows_are_listed_from_below() {
         for (index, (module, may)) in arrows.iter().enumerate() {
             let below: Vec<&str> = arrows[..index].iter().map(|(module, _)| *module).collect();
             let above: Vec<&&str> = may.iter().filter(|name| !below.contains(name)).collect();
-            assert!(above.is_empty(), "{module} of {name} uses {above:?}, which are not listed before it");
+            assert!(
+                above.is_empty(),
+                "{module} of {name} uses {above:?}, which are not listed before it"
+            );
         }
     }
 }
@@ -224,16 +253,21 @@ fn arrows_are_listed_from_below() {
 fn there_is_no_circle() {
     for (name, _) in CRATES {
         let uses = uses(name);
-        let modules: BTreeSet<ModulePath> = uses.iter().map(|(_, module, _)| module.clone()).collect();
+        let modules: BTreeSet<ModulePath> =
+            uses.iter().map(|(_, module, _)| module.clone()).collect();
         // For each folder, what lies in it uses what beside it.
         let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (_, module, used) in &uses {
             for path in used {
-                let Some(used) = (1..=path.len()).rev().map(|end| path[..end].to_vec()).find(|it| modules.contains(it))
+                let Some(used) = (1..=path.len())
+                    .rev()
+                    .map(|end| path[..end].to_vec())
+                    .find(|it| modules.contains(it))
                 else {
                     continue;
                 };
-                let common = module.iter().zip(&used).take_while(|(one, other)| one == other).count();
+                let common =
+                    module.iter().zip(&used).take_while(|(one, other)| one == other).count();
                 if common < module.len() && common < used.len() {
                     let folder = folders.entry(module[..common].to_vec()).or_default();
                     folder.entry(module[common].clone()).or_default().insert(used[common].clone());

@@ -38,7 +38,9 @@ fn offload_format_does_not_know_the_outside() {
 
 #[test]
 fn the_environment_is_read_in_one_place_of_offload_build() {
-    for (path, text) in sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/cargo.rs")) {
+    for (path, text) in
+        sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/cargo.rs"))
+    {
         for word in ["env::var", "println!(\"cargo", "split_paths"] {
             assert!(!code(&text).contains(word), "{path} has {word}: that is for cargo.rs");
         }
@@ -47,7 +49,9 @@ fn the_environment_is_read_in_one_place_of_offload_build() {
 
 #[test]
 fn one_folder_of_offload_build_starts_processes() {
-    for (path, text) in sources("offload-build/src").into_iter().filter(|(path, _)| !path.contains("/src/exec/")) {
+    for (path, text) in
+        sources("offload-build/src").into_iter().filter(|(path, _)| !path.contains("/src/exec/"))
+    {
         for word in ["Command::new", "process::Command"] {
             assert!(!code(&text).contains(word), "{path} has {word}: that is for exec");
         }
@@ -67,7 +71,9 @@ fn one_file_of_offload_build_parses_targets() {
 /// Beside lib.rs, the rooms and the few files that all of them use.
 #[test]
 fn the_top_of_offload_build_is_small() {
-    let top = fs::read_dir(workspace().join("offload-build/src")).expect("the folder can be read").count();
+    let top = fs::read_dir(workspace().join("offload-build/src"))
+        .expect("the folder can be read")
+        .count();
     assert!(top <= 14, "{top} entries at the top of offload-build/src");
 }
 
@@ -77,15 +83,27 @@ fn unsafe_code_is_where_it_may_be() {
         for (path, text) in sources(folder) {
             // The word itself may be named.
             let code = code(&text).replace("\"unsafe\"", "");
-            let has = code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
-            assert!(!has || UNSAFE.iter().any(|may| path.starts_with(may)), "{path} has unsafe code");
+            let has =
+                code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+            assert!(
+                !has || UNSAFE.iter().any(|may| path.starts_with(may)),
+                "{path} has unsafe code"
+            );
         }
     }
 }
 
 #[test]
 fn files_say_what_they_are_and_stay_short() {
-    for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro", "examples", "tests", "xtask"] {
+    for folder in [
+        "offload",
+        "offload-format",
+        "offload-build",
+        "offload-embed-macro",
+        "examples",
+        "tests",
+        "xtask",
+    ] {
         for (path, text) in sources(folder) {
             assert!(text.starts_with("//!"), "{path} does not start with what it is");
             let lines = text.lines().count();
@@ -127,13 +145,15 @@ const NO_VARIABLES: [&str; 23] = [
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     let quoted = text.split(mark).skip(1).step_by(2);
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let words = quoted.filter(|word| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_uppercase()));
+    let words =
+        quoted.filter(|word| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_uppercase()));
     words.filter(|word| word.chars().all(capital)).map(str::to_owned).collect()
 }
 
 #[test]
 fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
-    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md")).expect("the page is there");
+    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md"))
+        .expect("the page is there");
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources("offload-build/src") {
         for line in code(&text).lines() {
@@ -141,13 +161,15 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
         }
     }
     in_sources.retain(|word| !NO_VARIABLES.contains(&word.as_str()) && !word.starts_with("SIG"));
-    let (_, variables) = page.split_once("## Environment variables").expect("the page has its sections");
+    let (_, variables) =
+        page.split_once("## Environment variables").expect("the page has its sections");
     let mut on_page = BTreeSet::new();
     for line in variables.lines() {
         on_page.extend(words_in_capitals(line, '`'));
     }
     assert_eq!(in_sources, on_page);
-    let paths = page.split('`').skip(1).step_by(2).filter(|word| word.starts_with("offload-build/"));
+    let paths =
+        page.split('`').skip(1).step_by(2).filter(|word| word.starts_with("offload-build/"));
     let missing: Vec<&str> = paths.filter(|path| !workspace().join(path).exists()).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
@@ -163,7 +185,10 @@ fn links_between_documents_lead_somewhere() {
             if link.contains("://") || link.starts_with('#') {
                 continue;
             }
-            let path = document.parent().expect("a file lies in a folder").join(link.split('#').next().unwrap_or(link));
+            let path = document
+                .parent()
+                .expect("a file lies in a folder")
+                .join(link.split('#').next().unwrap_or(link));
             assert!(path.exists(), "{} links to {link}", document.display());
             links += 1;
         }
@@ -173,13 +198,15 @@ fn links_between_documents_lead_somewhere() {
 
 /// Whether a source has this function.
 fn has_function(path: &str, name: &str) -> bool {
-    fs::read_to_string(workspace().join(path)).is_ok_and(|text| text.contains(&format!("fn {name}(")))
+    fs::read_to_string(workspace().join(path))
+        .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
 /// The last column has `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
-    let text = fs::read_to_string(workspace().join("docs/llvm-differences.md")).expect("the document can be read");
+    let text = fs::read_to_string(workspace().join("docs/llvm-differences.md"))
+        .expect("the document can be read");
     let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| case |"));
     let rows: Vec<&str> = rows.collect();
     assert!(rows.len() > 30, "the table was found");
@@ -199,7 +226,9 @@ fn differences_from_llvm_name_tests_that_are_there() {
             let exists = match name.rsplit_once("::tests::") {
                 Some((module, function)) => {
                     let path = format!("offload-format/src/{}", module.replace("::", "/"));
-                    [".rs", "/mod.rs", "/tests.rs"].iter().any(|end| has_function(&(path.clone() + end), function))
+                    [".rs", "/mod.rs", "/tests.rs"]
+                        .iter()
+                        .any(|end| has_function(&(path.clone() + end), function))
                 }
                 None => has_function(file, name),
             };
@@ -212,20 +241,28 @@ fn differences_from_llvm_name_tests_that_are_there() {
 
 /// The paths in the first column of tests/README.md's tables, once for each time that they stand there.
 fn paths_of_the_readme() -> Vec<String> {
-    let readme = fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
-    let first_cells = readme.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let readme =
+        fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
+    let first_cells =
+        readme.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let quoted = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    let mut paths: Vec<String> =
-        quoted.filter(|name| name.ends_with(['/']) || name.ends_with(".rs")).map(Into::into).collect();
+    let mut paths: Vec<String> = quoted
+        .filter(|name| name.ends_with(['/']) || name.ends_with(".rs"))
+        .map(Into::into)
+        .collect();
     paths.sort();
     paths
 }
 
 /// What lies in a folder of `tests/`, as the README names it: `formats/golden.rs`, `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(workspace().join("tests").join(folder)).expect("the folder can be read").flatten();
+    let entries = fs::read_dir(workspace().join("tests").join(folder))
+        .expect("the folder can be read")
+        .flatten();
     let slash = |entry: &fs::DirEntry| if entry.path().is_dir() { "/" } else { "" };
-    entries.map(|entry| format!("{folder}{}{}", entry.file_name().to_string_lossy(), slash(&entry))).collect()
+    entries
+        .map(|entry| format!("{folder}{}{}", entry.file_name().to_string_lossy(), slash(&entry)))
+        .collect()
 }
 
 #[test]

@@ -12,7 +12,8 @@ fn published() -> Vec<(String, String)> {
     let (members, _) = members.split_once(']').expect("it ends");
     let members = members.split('"').skip(1).step_by(2).map(str::to_owned);
     let manifests = members.map(|name| {
-        let text = fs::read_to_string(workspace.join(&name).join("Cargo.toml")).expect("a manifest");
+        let text =
+            fs::read_to_string(workspace.join(&name).join("Cargo.toml")).expect("a manifest");
         (name, text)
     });
     manifests.filter(|(_, text)| !text.contains("publish = false")).collect()
@@ -28,8 +29,12 @@ fn what_a_registry_shows_is_there() {
     assert_eq!(published.len(), 5, "{published:?}");
     for (name, manifest) in published {
         let documentation = format!("documentation = \"https://docs.rs/{name}\"");
-        let lines =
-            [&documentation[..], "readme = \"README.md\"", "license.workspace = true", "rust-version.workspace = true"];
+        let lines = [
+            &documentation[..],
+            "readme = \"README.md\"",
+            "license.workspace = true",
+            "rust-version.workspace = true",
+        ];
         for line in lines {
             assert!(manifest.contains(line), "{name}/Cargo.toml has no {line}");
         }
@@ -51,7 +56,11 @@ fn readmes_of_crates_stand_alone() {
         let readme = read(&format!("{name}/README.md"));
         assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
         for (before, link) in readme.match_indices("](").map(|(at, _)| readme.split_at(at + 2)) {
-            assert!(link.starts_with("https://"), "{name}/README.md: {}", before.lines().last().unwrap_or_default());
+            assert!(
+                link.starts_with("https://"),
+                "{name}/README.md: {}",
+                before.lines().last().unwrap_or_default()
+            );
         }
         let library = read(&format!("{name}/src/lib.rs"));
         assert!(library.contains("#[doc = include_str!(\"../README.md\")]"), "{name}/src/lib.rs");
@@ -65,7 +74,10 @@ fn the_repository_is_named_or_asked_for() {
     let root = read("Cargo.toml");
     let is_named = root.lines().any(|line| line.starts_with("repository = \"https://"));
     let asks = read("CONTRIBUTING.md").contains("`repository` and `homepage`");
-    assert!(is_named || asks, "neither Cargo.toml names the repository nor CONTRIBUTING.md asks for it");
+    assert!(
+        is_named || asks,
+        "neither Cargo.toml names the repository nor CONTRIBUTING.md asks for it"
+    );
     for (name, manifest) in published() {
         for field in ["repository", "homepage"] {
             let inherits = manifest.contains(&format!("{field}.workspace = true"));
@@ -82,7 +94,8 @@ fn documentation_reads_no_file_outside_of_its_crate() {
             let depth = Path::new(&path).components().count() - 2;
             let outside = "../".repeat(depth + 1);
             for line in text.lines().filter(|line| line.contains("include_")) {
-                let leads_out = line.contains(&format!("!(\"{outside}")) || line.contains("CARGO_MANIFEST_DIR/..");
+                let leads_out = line.contains(&format!("!(\"{outside}"))
+                    || line.contains("CARGO_MANIFEST_DIR/..");
                 assert!(!leads_out, "{path}: {line}");
             }
         }

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Adds the files of a folder that have this extension, without what builds leave there.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let built = ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
-    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+    let built =
+        ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
+    for path in
+        fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path())
+    {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !built.contains(&path) && !name.starts_with('.') {
             files(&path, extension, found);
@@ -23,8 +26,13 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     files(&workspace().join(folder), "rs", &mut found);
     assert!(!found.is_empty(), "{folder} has sources");
-    let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).to_string_lossy().replace('\\', "/");
-    found.iter().map(|path| (name(path), fs::read_to_string(path).expect("a source can be read"))).collect()
+    let name = |path: &Path| {
+        path.strip_prefix(workspace()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    };
+    found
+        .iter()
+        .map(|path| (name(path), fs::read_to_string(path).expect("a source can be read")))
+        .collect()
 }
 
 /// The code of a file: no comments, nothing from its unit tests on.
@@ -52,7 +60,9 @@ pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
     for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
         let before = code[..start].chars().next_back();
         // `super::super::a` is read from its first word on, and `$crate` is another crate's.
-        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$') || code[..start].ends_with("super::") {
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
+            || code[..start].ends_with("super::")
+        {
             continue;
         }
         let mut base = module.to_vec();

@@ -21,7 +21,9 @@ offload_tests::tests! {
 /// `offload doctor`, with LLVM 22's clang and CUDA's ptxas.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = bare(arguments);
-    command.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+    command
+        .env("OFFLOAD_CLANG", llvm_bin().join("clang"))
+        .env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
     command
 }
 
@@ -29,7 +31,15 @@ fn doctor(arguments: &[&str]) -> Command {
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);
-    for name in ["OFFLOAD_CLANG", "OFFLOAD_PTXAS", "OFFLOAD_COMPILER_LAUNCHER", "NVCC", "CUDACXX", "HIPCC", "CXX"] {
+    for name in [
+        "OFFLOAD_CLANG",
+        "OFFLOAD_PTXAS",
+        "OFFLOAD_COMPILER_LAUNCHER",
+        "NVCC",
+        "CUDACXX",
+        "HIPCC",
+        "CXX",
+    ] {
         command.env_remove(name);
     }
     command
@@ -41,7 +51,10 @@ fn json(ran: &Ran) -> Value {
 
 fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
     let tools = record["tools"].as_array().expect("a list");
-    tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no {name} in {record}"))
+    tools
+        .iter()
+        .find(|tool| tool["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
 /// Each target that can be built, as doctor prints, is built by Cargo, and no other is.
@@ -68,7 +81,10 @@ fn a_build_does_as_it_says() {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (target, verdict) in targets.iter().zip(record["targets"].as_array().expect("a list")) {
         assert_eq!(verdict["target"], *target);
-        let build = scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program()).env("OFFLOAD_ARCH", target);
+        let build = scenario
+            .build()
+            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
+            .env("OFFLOAD_ARCH", target);
         // The tests' builds are of the dev profile.
         match verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) {
             None => {
@@ -109,7 +125,8 @@ fn what_is_listed_is_built() {
         listed.extend(targets.iter().map(|target| target.as_str().expect("a name").to_owned()));
     }
     assert!(listed.len() > 80, "{listed:?}");
-    let words: Vec<&str> = ["--json"].into_iter().chain(listed.iter().map(String::as_str)).collect();
+    let words: Vec<&str> =
+        ["--json"].into_iter().chain(listed.iter().map(String::as_str)).collect();
     let record = json(&own::run(&mut doctor(&words)));
     let verdicts = record["targets"].as_array().expect("a list");
     let refused: Vec<_> = verdicts.iter().filter(|verdict| !verdict["refusal"].is_null()).collect();
@@ -135,11 +152,18 @@ fn a_program_without_its_mode() {
     scratch::write(&ptxas, "no program");
     let cure = format!("make it executable:\n  chmod +x '{}'", ptxas.display());
     let named = json(&own::run(bare(&["--json"]).env("OFFLOAD_PTXAS", &ptxas)));
-    let problem = tool(&named, "ptxas")["problem"].as_str().expect("it is not executable").to_owned();
-    assert_eq!(problem, format!("OFFLOAD_PTXAS names {}, which is not executable; {cure}", ptxas.display()));
+    let problem =
+        tool(&named, "ptxas")["problem"].as_str().expect("it is not executable").to_owned();
+    assert_eq!(
+        problem,
+        format!("OFFLOAD_PTXAS names {}, which is not executable; {cure}", ptxas.display())
+    );
 
     let mut command = bare(&["--json", "sm_90"]);
-    command.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("CUDA_HOME", &folder).env("PATH", "/usr/bin:/bin");
+    command
+        .env("OFFLOAD_CLANG", llvm_bin().join("clang"))
+        .env("CUDA_HOME", &folder)
+        .env("PATH", "/usr/bin:/bin");
     let found = json(&own::run(&mut command));
     let ptxas_record = tool(&found, "ptxas");
     let looked = ptxas_record["looked"].as_str().expect("text");
@@ -150,8 +174,12 @@ fn a_program_without_its_mode() {
     let clang = folder.join("clang");
     scratch::write(&clang, "no program");
     let named = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", &clang)));
-    let problem = tool(&named, "clang")["problem"].as_str().expect("it is not executable").to_owned();
-    assert!(problem.contains("it is not executable; make it executable:\n  chmod +x "), "{problem}");
+    let problem =
+        tool(&named, "clang")["problem"].as_str().expect("it is not executable").to_owned();
+    assert!(
+        problem.contains("it is not executable; make it executable:\n  chmod +x "),
+        "{problem}"
+    );
 }
 
 fn what_compilers_say_of_themselves() {
@@ -171,7 +199,9 @@ fn what_compilers_say_of_themselves() {
         assert!(known.iter().any(|known| known == name), "no {name} in {known:?}");
     }
     let at = |name: &str| known.iter().position(|known| known == name);
-    for [earlier, later] in [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]] {
+    for [earlier, later] in
+        [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]]
+    {
         assert!(at(earlier) < at(later), "{earlier} comes before {later} in {known:?}");
     }
     let help = stdout(&succeed(cuda("ptxas").arg("--help")));
@@ -195,12 +225,21 @@ fn an_old_clang_lists_its_gpus() {
 
 fn a_machine_without_compilers() {
     let tools = scratch::folder("doctor_nothing").join("path");
-    let ran = own::run(&mut hidden::without_compilers(&bare(&["--json", "gfx90a", "sm_90", "cpu"]), &tools));
+    let ran = own::run(&mut hidden::without_compilers(
+        &bare(&["--json", "gfx90a", "sm_90", "cpu"]),
+        &tools,
+    ));
     assert_eq!(ran.code, 1, "{ran:?}");
     let record = json(&ran);
     for (name, place) in [
-        ("clang", "OFFLOAD_CLANG is not set; no clang or clang-15 to clang-30 in PATH, none in /usr/lib/llvm-*/bin"),
-        ("ptxas", "CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH"),
+        (
+            "clang",
+            "OFFLOAD_CLANG is not set; no clang or clang-15 to clang-30 in PATH, none in /usr/lib/llvm-*/bin",
+        ),
+        (
+            "ptxas",
+            "CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH",
+        ),
         ("compiler launcher", "OFFLOAD_COMPILER_LAUNCHER is not set"),
     ] {
         let tool = tool(&record, name);
@@ -208,11 +247,14 @@ fn a_machine_without_compilers() {
         assert!(tool["targets"].as_array().is_some_and(Vec::is_empty), "{tool}");
         assert!(tool["looked"].as_str().is_some_and(|text| text.contains(place)), "{tool}");
     }
-    let refusals: Vec<_> = record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
+    let refusals: Vec<_> =
+        record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
     // What was looked for and how to install it is beside the compilers, once.
     assert_eq!(refusals[0], "no clang was found");
     assert_eq!(refusals[1], "no ptxas was found");
-    let commands = |name: &str| -> String { tool(&record, name)["install"].as_str().expect("commands").to_owned() };
+    let commands = |name: &str| -> String {
+        tool(&record, name)["install"].as_str().expect("commands").to_owned()
+    };
     for (name, text) in [
         ("clang", "install clang and lld, 15 or newer (new GPUs need new ones):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
@@ -230,14 +272,19 @@ fn a_machine_without_compilers() {
 
 fn a_variable_that_names_nothing() {
     let mut command = bare(&["--json"]);
-    let ran = own::run(command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee"));
+    let ran = own::run(
+        command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee"),
+    );
     let record = json(&ran);
     assert_eq!(
         tool(&record, "clang")["problem"],
         "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file"
     );
     let problem = &tool(&record, "compiler launcher")["problem"];
-    assert!(problem.as_str().is_some_and(|text| text.contains("PATH has no such program: sccachee")), "{problem}");
+    assert!(
+        problem.as_str().is_some_and(|text| text.contains("PATH has no such program: sccachee")),
+        "{problem}"
+    );
 }
 
 fn runtimes_are_where_the_loader_looks() {
@@ -246,7 +293,8 @@ fn runtimes_are_where_the_loader_looks() {
     scratch::write(&library, "");
     let ran = own::run(bare(&["--json"]).env("LD_LIBRARY_PATH", &folder));
     let record = json(&ran);
-    let names: Vec<_> = record["runtimes"].as_array().expect("a list").iter().map(|it| &it["name"]).collect();
+    let names: Vec<_> =
+        record["runtimes"].as_array().expect("a list").iter().map(|it| &it["name"]).collect();
     assert_eq!(names, ["CUDA driver", "HIP runtime", "HSA runtime"]);
     assert_eq!(record["runtimes"][0]["path"], *library.to_string_lossy());
     let looked = record["runtimes"][0]["looked"].as_str().expect("text");

@@ -64,8 +64,17 @@ const OFFLOAD_PACK: &str = "offload pack --force -o out gfx906=one gfx908=two";
 const OFFLOAD_SELECT: &str = "offload select binary --device gfx906 -o out";
 
 /// All command lines that write to `out`.
-const WRITERS: [&str; 9] =
-    [BUNDLE, COMPRESS, UNBUNDLE, PACK, EXTRACT, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK, OFFLOAD_SELECT];
+const WRITERS: [&str; 9] = [
+    BUNDLE,
+    COMPRESS,
+    UNBUNDLE,
+    PACK,
+    EXTRACT,
+    OFFLOAD_BUNDLE,
+    OFFLOAD_COMPRESS,
+    OFFLOAD_PACK,
+    OFFLOAD_SELECT,
+];
 
 /// The command line with another output.
 fn with_output(line: &str, output: &str) -> String {
@@ -104,7 +113,13 @@ fn message(output: &Output) -> String {
 
 /// The command line has failed with this message. The old output is as it was, and nothing has come or gone.
 #[track_caller]
-fn assert_fails_and_leaves_all(folder: &Path, before: &[String], line: &str, ran: &Output, expected: &str) {
+fn assert_fails_and_leaves_all(
+    folder: &Path,
+    before: &[String],
+    line: &str,
+    ran: &Output,
+    expected: &str,
+) {
     assert_eq!(ran.status.code(), Some(1), "{line}: {}", message(ran));
     assert!(message(ran).contains(expected), "{line}: {}", message(ran));
     assert_leaves_all(folder, before, line);
@@ -119,7 +134,8 @@ fn assert_leaves_all(folder: &Path, before: &[String], line: &str) {
 /// The names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder can be read");
-    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -135,7 +151,11 @@ fn no_room() {
         // A device has no old content.
         let output = ended(&folder, &with_output(line, "/dev/full"));
         assert_eq!(output.status.code(), Some(1), "{line}");
-        assert!(message(&output).contains("No space left on device"), "{line}: {}", message(&output));
+        assert!(
+            message(&output).contains("No space left on device"),
+            "{line}: {}",
+            message(&output)
+        );
     }
 }
 
@@ -252,7 +272,9 @@ fn links_where_files_are_extracted() {
             "a link to nowhere" => symlink(outside.join("new"), &file).expect("it can be made"),
             "a link to a folder" => symlink(&outside, &file).expect("it can be made"),
             "a link to a device" => symlink("/dev/full", &file).expect("it can be made"),
-            "another name of a file" => fs::hard_link(outside.join("victim"), &file).expect("it can be made"),
+            "another name of a file" => {
+                fs::hard_link(outside.join("victim"), &file).expect("it can be made")
+            }
             _ => pipe(&file),
         };
         for what in [
@@ -266,10 +288,17 @@ fn links_where_files_are_extracted() {
             fs::remove_file(&file).expect("it is there");
             make(what);
             extract();
-            assert!(fs::symlink_metadata(&file).expect("it is there").is_file(), "{line}: {what} is still there");
+            assert!(
+                fs::symlink_metadata(&file).expect("it is there").is_file(),
+                "{line}: {what} is still there"
+            );
             assert!(data::read(&file) == expected, "{line}: {what}");
             assert_eq!(data::read(outside.join("victim")), OLD, "{line}: {what}");
-            assert_eq!((names(&outside), names(&out)), (vec!["victim".to_owned()], files.clone()), "{line}: {what}");
+            assert_eq!(
+                (names(&outside), names(&out)),
+                (vec!["victim".to_owned()], files.clone()),
+                "{line}: {what}"
+            );
         }
     }
 }
@@ -326,15 +355,25 @@ fn inputs_that_shrink() {
     let before = names(&folder);
     for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
         let child = run(&folder, &line.replace("=two", "=pipe")).expect("it starts");
-        wait_until(&format!("{line}: the tool has mapped its first input"), || has_mapped(&child, &folder.join("one")));
+        wait_until(&format!("{line}: the tool has mapped its first input"), || {
+            has_mapped(&child, &folder.join("one"))
+        });
         let one = fs::OpenOptions::new().write(true).open(folder.join("one")).expect("it is there");
         one.set_len(10).expect("it can be cut");
         fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
         // What is copied by the kernel is found to be shorter; what is read from the mapping is a signal.
         let text = message(&output);
-        assert!(text.contains("became shorter while it was read"), "{line}: {text}{}", output.status);
-        assert!(output.status.code() == Some(1) || output.status.signal() == Some(SIGBUS), "{}", output.status);
+        assert!(
+            text.contains("became shorter while it was read"),
+            "{line}: {text}{}",
+            output.status
+        );
+        assert!(
+            output.status.code() == Some(1) || output.status.signal() == Some(SIGBUS),
+            "{}",
+            output.status
+        );
         assert_leaves_all(&folder, &before, line);
         scratch::write(folder.join("one"), random(1));
     }
@@ -357,7 +396,8 @@ fn interrupts() {
         let child = run(&folder, line).expect("it starts");
         wait_until(&format!("{line}: the tool writes"), || names(&folder).len() > before.len());
         // The shell's own: not every system has a program of that name.
-        let sent = Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+        let sent =
+            Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
         assert!(sent.expect("there is a shell").success());
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.signal(), Some(signal), "{line}: {}", output.status);
@@ -376,7 +416,8 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 /// Headers that claim 2^62 bytes, under a limit on memory that leaves room for little.
 fn sizes_that_cannot_be() {
     let folder = folder("sizes");
-    let mut compressed = data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob"));
+    let mut compressed =
+        data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob"));
     compressed[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
     scratch::write(folder.join("compressed"), compressed);
     let mut bundle = data::read(folder.join("bundle"));
@@ -387,7 +428,9 @@ fn sizes_that_cannot_be() {
         "clang-offload-bundler -type=bc -unbundle -verbose -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out -input=",
         "clang-offload-bundler -type=bc -list -verbose -input=",
     ] {
-        for (input, expected) in [("compressed", "4611686018427387904 bytes"), ("entries", "lie past the end of the")] {
+        for (input, expected) in
+            [("compressed", "4611686018427387904 bytes"), ("entries", "lie past the end of the")]
+        {
             let line = format!("{line}{input}");
             let output = under_limit(&folder, &line, "ulimit -v 500000");
             assert_fails_and_leaves_all(&folder, &before, &line, &output, expected);

@@ -39,7 +39,8 @@ fn folder(name: &str, files: &[&str]) -> PathBuf {
 
 /// The exit status of `offload`, run in a folder, and what it prints.
 fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(own::tool("offload")).current_dir(folder).args(arguments).output().unwrap();
+    let output =
+        Command::new(own::tool("offload")).current_dir(folder).args(arguments).output().unwrap();
     (output.status.code().expect("no signal"), stdout(&output), stderr(&output))
 }
 
@@ -47,7 +48,10 @@ fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = corpus_bytes(&format!("kpack/{file}"));
-    let at = bytes.windows(from.len()).rposition(|window| window == from.as_bytes()).expect("it is there");
+    let at = bytes
+        .windows(from.len())
+        .rposition(|window| window == from.as_bytes())
+        .expect("it is there");
     bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
     bytes
 }
@@ -65,7 +69,8 @@ fn a_library_is_listed_with_its_packs() {
     let (status, out, _) = offload(&folder, &["ls", "--json", "libk.so"]);
     let records: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(status, 0);
-    let files: Vec<&str> = records.as_array().unwrap().iter().map(|it| it["file"].as_str().unwrap()).collect();
+    let files: Vec<&str> =
+        records.as_array().unwrap().iter().map(|it| it["file"].as_str().unwrap()).collect();
     assert_eq!(files, ["libk.so", GFX1100, GFX906]);
     assert_eq!(records[1]["images"][0]["target_id"], "gfx1100");
     let (status, out, err) = offload(&folder, &["ls", "--kernels", "libk.so"]);
@@ -75,7 +80,8 @@ fn a_library_is_listed_with_its_packs() {
 
 fn images_are_extracted() {
     let folder = folder("extract", &["libk.so", GFX906, GFX1100, "none.kpack"]);
-    let (status, out, err) = offload(&folder, &["extract", "--target", "gfx906", "-o", "x", "libk.so"]);
+    let (status, out, err) =
+        offload(&folder, &["extract", "--target", "gfx906", "-o", "x", "libk.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let written: Vec<PathBuf> = out.lines().map(|path| folder.join(path)).collect();
     let [image] = &written[..] else { panic!("{out}") };
@@ -96,7 +102,8 @@ fn a_device_gets_the_pack_for_it() {
     let (status, out, _) = offload(&folder, &["select", "--device", "gfx90a", "libk.so"]);
     assert_eq!(status, 1, "{out}");
     assert!(out.contains("code for another processor"), "{out}");
-    let (status, out, _) = offload(&folder, &["select", "-d", "gfx906:xnack-", "-o", "image", "--json", "libk.so"]);
+    let (status, out, _) =
+        offload(&folder, &["select", "-d", "gfx906:xnack-", "-o", "image", "--json", "libk.so"]);
     let record: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((status, &record["target_id"]), (0, &Value::from("gfx906")));
     assert!(fs::read(folder.join("image")).unwrap().starts_with(b"\x7fELF"));
@@ -106,7 +113,10 @@ fn sizes_and_checks() {
     let folder = folder("size", &["libk.so", "k.dll", "demo.kpm", GFX906, GFX1100]);
     let (status, out, err) = offload(&folder, &["size", "libk.so"]);
     assert_eq!(status, 0, "{out}");
-    assert!(err.contains("its code objects are in demo_gfx906.kpack, which is not counted\n"), "{err}");
+    assert!(
+        err.contains("its code objects are in demo_gfx906.kpack, which is not counted\n"),
+        "{err}"
+    );
     for file in ["libk.so", "k.dll", GFX906] {
         let (status, out, err) = offload(&folder, &["verify", file]);
         assert_eq!((status, err.as_str()), (0, ""), "{out}");
@@ -128,27 +138,36 @@ fn packs_that_are_missing() {
     assert_eq!((status, err), (1, format!("offload: warning: libk.so: {said}\n")), "{out}");
     let (status, out, _) = offload(&folder, &["verify", "libk.so"]);
     assert_eq!((status, out), (1, format!("libk.so: {said} [kernel-pack]\n")));
-    for arguments in [&["extract", "libk.so"][..], &["select", "-d", "gfx906", "libk.so"], &["size", "libk.so"]] {
+    for arguments in
+        [&["extract", "libk.so"][..], &["select", "-d", "gfx906", "libk.so"], &["size", "libk.so"]]
+    {
         let (status, _, err) = offload(&folder, arguments);
         assert_eq!(status, 1, "{arguments:?}");
         assert!(err.contains(said), "{arguments:?}: {err}");
     }
     // Each path of several, with the reason.
     let (_, _, err) = offload(&folder, &["ls", "k.dll"]);
-    let both = "tried nothing.kpack (No such file or directory), demo.kpm (No such file or directory)\n";
+    let both =
+        "tried nothing.kpack (No such file or directory), demo.kpm (No such file or directory)\n";
     assert!(err.ends_with(both), "{err}");
 }
 
 fn paths_of_other_folders_and_links() {
     let folder = scratch::folder("kernel-packs-folders");
-    scratch::write(folder.join("lib/libk.so"), patched("libk.so", "demo_@GFXARCH@.kpack", "../k/@GFXARCH@.kpack"));
+    scratch::write(
+        folder.join("lib/libk.so"),
+        patched("libk.so", "demo_@GFXARCH@.kpack", "../k/@GFXARCH@.kpack"),
+    );
     scratch::write(folder.join("k/gfx906.kpack"), corpus_bytes(&format!("kpack/{GFX906}")));
     scratch::write(folder.join("k/notes.kpack"), "no target in its name");
     let (status, out, err) = offload(&folder, &["ls", "lib/libk.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("\nlib/../k/gfx906.kpack  "), "{out}");
     // The processor in the place of a folder's name.
-    scratch::write(folder.join("lib/b.so"), patched("libk.so", "demo_@GFXARCH@.kpack", "./@GFXARCH@/ab.kpack"));
+    scratch::write(
+        folder.join("lib/b.so"),
+        patched("libk.so", "demo_@GFXARCH@.kpack", "./@GFXARCH@/ab.kpack"),
+    );
     scratch::write(folder.join("lib/gfx906/ab.kpack"), corpus_bytes(&format!("kpack/{GFX906}")));
     let (status, out, err) = offload(&folder, &["ls", "lib/b.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
@@ -174,12 +193,21 @@ fn manifests() {
     fs::remove_file(folder.join(GFX906)).unwrap();
     let (status, _, err) = offload(&folder, &["ls", "k.dll"]);
     assert_eq!(status, 1);
-    assert!(err.contains("demo.kpm lists demo_gfx906.kpack (No such file or directory)\n"), "{err}");
+    assert!(
+        err.contains("demo.kpm lists demo_gfx906.kpack (No such file or directory)\n"),
+        "{err}"
+    );
     scratch::write(folder.join("demo.kpm"), patched("demo.kpm", GFX906, "../o_gfx906.kpack"));
-    scratch::write(folder.parent().unwrap().join("o_gfx906.kpack"), corpus_bytes(&format!("kpack/{GFX906}")));
+    scratch::write(
+        folder.parent().unwrap().join("o_gfx906.kpack"),
+        corpus_bytes(&format!("kpack/{GFX906}")),
+    );
     let (status, out, err) = offload(&folder, &["ls", "k.dll"]);
     assert_eq!(status, 1);
-    assert!(err.contains("demo.kpm: name of a file in the kpack manifest (with a folder) is malformed"), "{err}");
+    assert!(
+        err.contains("demo.kpm: name of a file in the kpack manifest (with a folder) is malformed"),
+        "{err}"
+    );
     assert!(!out.contains("gfx906"), "{out}");
 }
 
@@ -187,13 +215,19 @@ fn what_is_no_kernel_pack() {
     let folder = folder("others", &["libk.so", GFX1100]);
     scratch::write(folder.join(GFX906), "some text");
     let (status, out, err) = offload(&folder, &["ls", "libk.so"]);
-    assert_eq!((status, err.as_str()), (1, "offload: warning: libk.so: demo_gfx906.kpack: not a kernel pack\n"));
+    assert_eq!(
+        (status, err.as_str()),
+        (1, "offload: warning: libk.so: demo_gfx906.kpack: not a kernel pack\n")
+    );
     assert!(out.contains("gfx1100"), "{out}");
     fs::remove_file(folder.join(GFX906)).unwrap();
     fs::create_dir(folder.join(GFX906)).unwrap();
     let (status, _, err) = offload(&folder, &["ls", "libk.so"]);
     assert_eq!(status, 1);
-    assert!(err.contains("demo_gfx906.kpack: not a regular file, as kernel packs must be\n"), "{err}");
+    assert!(
+        err.contains("demo_gfx906.kpack: not a regular file, as kernel packs must be\n"),
+        "{err}"
+    );
     // Reading a device may never end.
     #[cfg(unix)]
     {
@@ -210,7 +244,9 @@ fn a_pack_by_itself() {
         let (status, out, _) = offload(&folder, &["ls", "--json", file]);
         let record: Value = serde_json::from_str(&out).unwrap();
         let facts = record["images"].as_array().unwrap().iter().map(|image| {
-            ["target_id", "module", "container", "size", "sha256"].map(|field| image[field].to_string()).join(" ")
+            ["target_id", "module", "container", "size", "sha256"]
+                .map(|field| image[field].to_string())
+                .join(" ")
         });
         (status, facts.collect::<Vec<_>>())
     };

@@ -36,7 +36,8 @@ fn folder(test: &str) -> PathBuf {
     scratch::write(folder.join("c.cubin"), corpus_bytes("image/saxpy.sm_90.cubin"));
     scratch::write(folder.join("p.s"), corpus_bytes("image/saxpy.compute_80.ptx"));
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");
-    let entry = Bundle::parse(&bundle).unwrap().entries().find(|entry| entry.id_str().ends_with("gfx1100"));
+    let entry =
+        Bundle::parse(&bundle).unwrap().entries().find(|entry| entry.id_str().ends_with("gfx1100"));
     scratch::write(folder.join("h.o"), entry.unwrap().code_object());
     folder
 }
@@ -82,12 +83,17 @@ fn packs_have_llvms_bytes() {
     ] {
         let ours = ours(&folder, "pack", &arguments);
         let mut tool = llvm("llvm-offload-binary");
-        tool.current_dir(&folder).args(["-o", "theirs"]).args(images.iter().map(|image| format!("--image={image}")));
+        tool.current_dir(&folder)
+            .args(["-o", "theirs"])
+            .args(images.iter().map(|image| format!("--image={image}")));
         succeed(&mut tool);
         assert_same_bytes(&ours, &read(folder.join("theirs")), &format!("{arguments:?}"));
         // LLVM's tool also extracts images from our pack.
         let mut tool = llvm("llvm-offload-binary");
-        succeed(tool.current_dir(&folder).args(["ours", "--image=file=out,triple=amdgcn-amd-amdhsa,kind=none"]));
+        succeed(
+            tool.current_dir(&folder)
+                .args(["ours", "--image=file=out,triple=amdgcn-amd-amdhsa,kind=none"]),
+        );
     }
 }
 
@@ -96,14 +102,26 @@ fn bundles_have_llvms_bytes() {
     const HOST: &str = "host-x86_64-unknown-linux-gnu";
     scratch::write(folder.join("host"), "host code");
     for (arguments, targets, inputs) in [
-        (vec!["gfx90a=g.o"], vec![HOST, "hipv4-amdgcn-amd-amdhsa--gfx90a"], vec!["/dev/null", "g.o"]),
+        (
+            vec!["gfx90a=g.o"],
+            vec![HOST, "hipv4-amdgcn-amd-amdhsa--gfx90a"],
+            vec!["/dev/null", "g.o"],
+        ),
         (
             vec!["gfx1100=h.o", "gfx90a:xnack-:sramecc+=g.o"],
-            vec![HOST, "hipv4-amdgcn-amd-amdhsa--gfx1100", "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"],
+            vec![
+                HOST,
+                "hipv4-amdgcn-amd-amdhsa--gfx1100",
+                "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-",
+            ],
             vec!["/dev/null", "h.o", "g.o"],
         ),
         (
-            vec!["hip-amdgcn-amd-amdhsa--gfx90a=g.o", "host-x86_64-unknown-linux-gnu-=host", "--align=16"],
+            vec![
+                "hip-amdgcn-amd-amdhsa--gfx90a=g.o",
+                "host-x86_64-unknown-linux-gnu-=host",
+                "--align=16",
+            ],
             vec!["hip-amdgcn-amd-amdhsa--gfx90a", HOST],
             vec!["g.o", "host"],
         ),
@@ -116,7 +134,11 @@ fn bundles_have_llvms_bytes() {
         let ours = ours(&folder, "bundle", &arguments);
         let align = if arguments.contains(&"--align=16") { 16 } else { 4096 };
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=bc", "-output=theirs", &format!("-bundle-align={align}")]);
+        tool.current_dir(&folder).args([
+            "-type=bc",
+            "-output=theirs",
+            &format!("-bundle-align={align}"),
+        ]);
         tool.arg(format!("-targets={}", targets.join(",")));
         succeed(tool.args(inputs.iter().map(|input| format!("-input={input}"))));
         assert_same_bytes(&ours, &read(folder.join("theirs")), &format!("{arguments:?}"));
@@ -133,7 +155,8 @@ fn llvm_reads_bundles() {
         let bundle = ours(&folder, "bundle", &arguments);
         assert_eq!(CompressedBundle::parse(&bundle).is_ok(), compress);
         let mut tool = llvm("clang-offload-bundler");
-        let listed = stdout(&succeed(tool.current_dir(&folder).args(["-type=o", "-list", "-input=ours"])));
+        let listed =
+            stdout(&succeed(tool.current_dir(&folder).args(["-type=o", "-list", "-input=ours"])));
         let mut listed: Vec<&str> = listed.lines().collect();
         listed.sort_unstable();
         assert_eq!(
@@ -145,10 +168,19 @@ fn llvm_reads_bundles() {
             ]
         );
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=ours", "-output=out-g", "-output=out-h"]);
-        succeed(tool.arg("-targets=hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-,hipv4-amdgcn-amd-amdhsa--gfx1100"));
+        tool.current_dir(&folder).args([
+            "-type=o",
+            "-unbundle",
+            "-input=ours",
+            "-output=out-g",
+            "-output=out-h",
+        ]);
+        succeed(tool.arg(
+            "-targets=hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-,hipv4-amdgcn-amd-amdhsa--gfx1100",
+        ));
         for name in ["g", "h"] {
-            let (out, original) = (read(folder.join(format!("out-{name}"))), read(folder.join(format!("{name}.o"))));
+            let (out, original) =
+                (read(folder.join(format!("out-{name}"))), read(folder.join(format!("{name}.o"))));
             assert_same_bytes(&out, &original, name);
         }
     }
@@ -159,10 +191,23 @@ fn llvm_reads_packs_in_objects() {
     ours(&folder, "pack", &["gfx90a=g.o", "sm_90=c.cubin"]);
     scratch::write(folder.join("e.c"), "int z;\n");
     let mut clang = llvm("clang");
-    clang.current_dir(&folder).args(["-c", "e.c", "-o", "e.o", "-Xclang", "-fembed-offload-object=ours"]);
+    clang.current_dir(&folder).args([
+        "-c",
+        "e.c",
+        "-o",
+        "e.o",
+        "-Xclang",
+        "-fembed-offload-object=ours",
+    ]);
     succeed(&mut clang);
-    let listed = stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "e.o"])));
-    for line in ["arch            gfx90a", "arch            sm_90", "kind            elf", "kind            cubin"] {
+    let listed =
+        stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "e.o"])));
+    for line in [
+        "arch            gfx90a",
+        "arch            sm_90",
+        "kind            elf",
+        "kind            cubin",
+    ] {
         assert!(listed.contains(line), "{line}: {listed}");
     }
 }
@@ -172,9 +217,13 @@ fn extract(folder: &Path, file: &str) -> Vec<(String, Vec<u8>)> {
     let out = folder.join("extracted");
     let _ = fs::remove_dir_all(&out);
     succeed(offload(folder, &["extract", file, "-o", "extracted"]).arg("-q"));
-    let mut files: Vec<PathBuf> = fs::read_dir(&out).unwrap().flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&out).unwrap().flatten().map(|entry| entry.path()).collect();
     files.sort();
-    files.iter().map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), read(path))).collect()
+    files
+        .iter()
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), read(path)))
+        .collect()
 }
 
 fn all_versions_and_back() {
@@ -199,7 +248,11 @@ fn all_versions_and_back() {
         let pack = ours(&folder, "pack", &[&arguments[..], options].concat());
         for found in OffloadBinaries::new(&pack) {
             let (_, binary) = found.unwrap();
-            assert_eq!((binary.version(), binary.compressed().is_some()), (version, compressed), "{options:?}");
+            assert_eq!(
+                (binary.version(), binary.compressed().is_some()),
+                (version, compressed),
+                "{options:?}"
+            );
         }
         assert!(pack.len().is_multiple_of(8), "{options:?}: {} bytes", pack.len());
         same(extract(&folder, "ours"), 3);
@@ -215,7 +268,10 @@ fn all_versions_and_back() {
         let ran = run(&mut offload(&folder, &["verify", "ours"]));
         assert_eq!(ran.code == 0, options != &["--align=1"], "{ran:?}");
     }
-    let ran = run(&mut offload(&folder, &["pack", "-o", "none", "--compress", "--version=1", "gfx90a=g.o"]));
+    let ran = run(&mut offload(
+        &folder,
+        &["pack", "-o", "none", "--compress", "--version=1", "gfx90a=g.o"],
+    ));
     assert_ne!(ran.code, 0, "{ran:?}");
     assert!(!folder.join("none").exists(), "a pack was written");
 }
@@ -228,8 +284,11 @@ fn a_nul_follows_ptx() {
         text.resize(size, b'\n');
         scratch::write(folder.join("p.s"), &text);
         for version in ["1", "2", "3"] {
-            for arguments in [["compute_80=p.s", "sm_90=c.cubin"], ["sm_90=c.cubin", "compute_80=p.s"]] {
-                let pack = ours(&folder, "pack", &[&arguments[..], &["--version", version]].concat());
+            for arguments in
+                [["compute_80=p.s", "sm_90=c.cubin"], ["sm_90=c.cubin", "compute_80=p.s"]]
+            {
+                let pack =
+                    ours(&folder, "pack", &[&arguments[..], &["--version", version]].concat());
                 let mut found = 0;
                 for (at, image) in OffloadBinaries::new(&pack).flat_map(|found| {
                     let (at, binary) = found.unwrap();
@@ -239,8 +298,14 @@ fn a_nul_follows_ptx() {
                         let start = (at + image.offset()) as usize;
                         let nul = start + pack[start..].iter().position(|byte| *byte == 0).unwrap();
                         let packed = &pack[start..nul];
-                        assert!(packed == text || packed.strip_suffix(b"\n") == Some(&text), "{size} {version}");
-                        assert!(nul <= start + image.data().len() + 7, "{size} {version}: the NUL is at {nul}");
+                        assert!(
+                            packed == text || packed.strip_suffix(b"\n") == Some(&text),
+                            "{size} {version}"
+                        );
+                        assert!(
+                            nul <= start + image.data().len() + 7,
+                            "{size} {version}: the NUL is at {nul}"
+                        );
                         found += 1;
                     }
                 }
@@ -258,9 +323,15 @@ fn names_of_targets() {
     let listed = |arguments: &[&str]| {
         succeed(offload(&folder, arguments).args(["-o", "ours"]));
         let json = stdout(&succeed(&mut offload(&folder, &["ls", "--json", "ours"])));
-        let fields = ["entry_id", "offload_kind", "triple", "target_id"].map(|name| format!("      \"{name}\": "));
-        let fields = json.lines().filter_map(|line| fields.iter().find_map(|field| line.strip_prefix(field.as_str())));
-        fields.map(|value| value.trim_end_matches(',').trim_matches('"')).collect::<Vec<_>>().join(" ")
+        let fields = ["entry_id", "offload_kind", "triple", "target_id"]
+            .map(|name| format!("      \"{name}\": "));
+        let fields = json
+            .lines()
+            .filter_map(|line| fields.iter().find_map(|field| line.strip_prefix(field.as_str())));
+        fields
+            .map(|value| value.trim_end_matches(',').trim_matches('"'))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     for (target, expected) in [
         ("fiji", "null hip amdgcn-amd-amdhsa gfx803"),
@@ -285,7 +356,8 @@ fn names_of_targets() {
         assert!(listed.contains(expected), "{target}: {listed}");
     }
     // clang calls entries for code objects before version 4 so.
-    let listed = listed(&["bundle", &format!("gfx906={}", corpus_path("image/v3.hsaco").display())]);
+    let listed =
+        listed(&["bundle", &format!("gfx906={}", corpus_path("image/v3.hsaco").display())]);
     assert!(listed.contains("hip-amdgcn-amd-amdhsa--gfx906"), "{listed}");
 }
 
@@ -297,7 +369,11 @@ fn refusals() {
         ("pack", &["c.cubin"], "'c.cubin' does not say what it is for\n  write sm_90=c.cubin\n"),
         ("pack", &["gfx90a=none.o"], "cannot read none.o: No such file or directory\n"),
         ("pack", &["gfx90a=."], "cannot read .: "),
-        ("pack", &["gfx908=g.o"], "g.o is not for gfx908: its header says gfx90a\n  write gfx90a=g.o, or say --force"),
+        (
+            "pack",
+            &["gfx908=g.o"],
+            "g.o is not for gfx908: its header says gfx90a\n  write gfx90a=g.o, or say --force",
+        ),
         ("pack", &["sm_80=c.cubin"], "c.cubin is not for sm_80: its header says sm_90\n"),
         ("pack", &["sm_90=g.o"], "g.o is not for sm_90: its header says gfx90a\n"),
         ("pack", &["cpu=c.cubin"], "c.cubin is not for cpu: its header says sm_90\n"),
@@ -315,12 +391,24 @@ fn refusals() {
             "which GPU?\n  write it behind the triple, as in amdgcn-amd-amdhsa--gfx90a\n",
         ),
         ("pack", &["gfx90a=g.o", "gfx90a=junk"], "g.o and junk are both for gfx90a\n"),
-        ("pack", &["gfx90a:xnack-=g.o", "gfx90a=g.o"], "gfx90a:xnack- and gfx90a may not stand together"),
+        (
+            "pack",
+            &["gfx90a:xnack-=g.o", "gfx90a=g.o"],
+            "gfx90a:xnack- and gfx90a may not stand together",
+        ),
         ("bundle", &["gfx908=g.o"], "g.o is not for gfx908: its header says gfx90a\n"),
-        ("bundle", &["sm_90=c.cubin"], "use 'offload pack', or write openmp-nvptx64-nvidia-cuda--sm_90"),
+        (
+            "bundle",
+            &["sm_90=c.cubin"],
+            "use 'offload pack', or write openmp-nvptx64-nvidia-cuda--sm_90",
+        ),
         ("bundle", &["cpu=junk"], "use 'offload pack'"),
         ("bundle", &["amdgcn-amd-amdhsa--gfx90a=g.o"], "write hip-amdgcn-amd-amdhsa--gfx90a"),
-        ("bundle", &["cuda-nvptx64-nvidia-cuda--sm_90=c.cubin"], "it takes host, openmp, hip and hipv4\n"),
+        (
+            "bundle",
+            &["cuda-nvptx64-nvidia-cuda--sm_90=c.cubin"],
+            "it takes host, openmp, hip and hipv4\n",
+        ),
         ("bundle", &["gfx90a:xnack-=g.o", "gfx90a=g.o"], "conflicting targets"),
         ("bundle", &["gfx90a=g.o", "hipv4-amdgcn-amd-amdhsa-gfx90a=g.o"], "has an entry"),
     ] {
@@ -340,7 +428,10 @@ fn refusals() {
     // Tables that HIP's runtime would not read to the end.
     let many: Vec<String> = (0..80).map(|number| format!("gfx{}=junk", 7000 + number)).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_fails(&run(offload(&folder, &["bundle", "-o", "none"]).args(&many)), &["80 images make an entry table of"]);
+    assert_fails(
+        &run(offload(&folder, &["bundle", "-o", "none"]).args(&many)),
+        &["80 images make an entry table of"],
+    );
     succeed(offload(&folder, &["bundle", "-o", "ours", "--force"]).args(&many));
     succeed(offload(&folder, &["bundle", "-o", "ours", "--compress"]).args(&many));
 }
@@ -348,9 +439,10 @@ fn refusals() {
 fn what_was_there_stays() {
     let folder = folder("stays");
     scratch::write(folder.join("out"), "before");
-    for arguments in
-        [&["pack", "-o", "out", "gfx90a=g.o", "gfx908=none"], &["bundle", "-o", "out", "gfx90a=g.o", "sm_90=c.cubin"]]
-    {
+    for arguments in [
+        &["pack", "-o", "out", "gfx90a=g.o", "gfx908=none"],
+        &["bundle", "-o", "out", "gfx90a=g.o", "sm_90=c.cubin"],
+    ] {
         assert_ne!(run(&mut offload(&folder, arguments)).code, 0, "{arguments:?}");
         assert_eq!(read(folder.join("out")), b"before");
     }
@@ -359,8 +451,10 @@ fn what_was_there_stays() {
     succeed(&mut offload(&folder, &["bundle", "-o", "g.o", "gfx90a=g.o"]));
     let bundle = read(folder.join("g.o"));
     assert_eq!(Bundle::parse(&bundle).unwrap().entries().nth(1).unwrap().code_object(), before);
-    let hidden =
-        fs::read_dir(&folder).unwrap().flatten().filter(|it| it.file_name().to_string_lossy().starts_with('.'));
+    let hidden = fs::read_dir(&folder)
+        .unwrap()
+        .flatten()
+        .filter(|it| it.file_name().to_string_lossy().starts_with('.'));
     assert_eq!(hidden.count(), 0);
     for output in ["missing/folder", "."] {
         let ran = run(&mut offload(&folder, &["pack", "-o", output, "gfx1100=h.o"]));

@@ -27,8 +27,17 @@ offload_tests::tests! {
 /// The exit status of `offload select`, and what it prints.
 fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
     let mut offload = Command::new(own::tool("offload"));
-    let output = offload.arg("select").arg(file).args(["--device", device]).args(arguments).output().unwrap();
-    (output.status.code().unwrap_or_else(|| panic!("{}: {}", file.display(), output.status)), stdout(&output))
+    let output = offload
+        .arg("select")
+        .arg(file)
+        .args(["--device", device])
+        .args(arguments)
+        .output()
+        .unwrap();
+    (
+        output.status.code().unwrap_or_else(|| panic!("{}: {}", file.display(), output.status)),
+        stdout(&output),
+    )
 }
 
 /// The values of a field, in text that serde wrote.
@@ -59,8 +68,10 @@ fn json_is_that_of_ls() {
             let ls: Value = serde_json::from_str(&ls).expect("JSON");
             // Of a library with kernel packs beside it, the packs have the images.
             let records = ls.as_array().cloned().unwrap_or_else(|| vec![ls]);
-            let ls: Vec<Value> =
-                records.iter().flat_map(|it| it["images"].as_array().expect("an array").clone()).collect();
+            let ls: Vec<Value> = records
+                .iter()
+                .flat_map(|it| it["images"].as_array().expect("an array").clone())
+                .collect();
             for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
                 let (status, document) = select(&file, device, &["--json"]);
                 let document: Value = serde_json::from_str(&document).expect("JSON");
@@ -69,7 +80,12 @@ fn json_is_that_of_ls() {
                     Some(modules) => modules.iter().map(|module| &module["image"]).collect(),
                     None => vec![&document],
                 };
-                assert_eq!(status == 0, chosen.iter().any(|image| !image.is_null()), "{}", file.display());
+                assert_eq!(
+                    status == 0,
+                    chosen.iter().any(|image| !image.is_null()),
+                    "{}",
+                    file.display()
+                );
                 for image in chosen.into_iter().filter(|image| !image.is_null()) {
                     assert!(ls.contains(image), "{} {device}: {image}", file.display());
                     found += 1;
@@ -86,9 +102,12 @@ fn json_is_that_of_ls() {
 fn bundle(path: &Path, entries: &[(&str, &[u8])]) {
     let mut builder = BundleBuilder::hip();
     for (target, code_object) in entries {
-        builder.entry(&format!("hipv4-amdgcn-amd-amdhsa--{target}"), code_object.len() as u64).unwrap();
+        builder
+            .entry(&format!("hipv4-amdgcn-amd-amdhsa--{target}"), code_object.len() as u64)
+            .unwrap();
     }
-    let images: Vec<&[u8]> = [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
+    let images: Vec<&[u8]> =
+        [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
     scratch::write(path, builder.layout().to_vec(&images));
 }
 
@@ -254,7 +273,9 @@ fn packed(path: &Path, images: &[(Option<&str>, &str)]) {
 fn modules_are_told_apart() {
     let folder = scratch::folder("offload-select-modules");
     let file = folder.join("many");
-    let see = |arguments: &[&str]| own::run(own::offload(&["select", "many"]).args(arguments).current_dir(&folder));
+    let see = |arguments: &[&str]| {
+        own::run(own::offload(&["select", "many"]).args(arguments).current_dir(&folder))
+    };
     packed(
         &file,
         &[
@@ -285,14 +306,23 @@ fn modules_are_told_apart() {
     );
     let ran = see(&["-d", "sm_75"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stdout.starts_with("many: no image for sm_75 in any of 3 modules\n  affine: "), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with("many: no image for sm_75 in any of 3 modules\n  affine: "),
+        "{}",
+        ran.stdout
+    );
     let ran = see(&["-d", "sm_90", "--json"]);
     let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let modules: Vec<(&str, &str)> = document["modules"]
         .as_array()
         .expect("an array")
         .iter()
-        .map(|it| (it["module"].as_str().expect("a name"), it["image"]["target_id"].as_str().unwrap_or("none")))
+        .map(|it| {
+            (
+                it["module"].as_str().expect("a name"),
+                it["image"]["target_id"].as_str().unwrap_or("none"),
+            )
+        })
         .collect();
     assert_eq!(modules, [("affine", "sm_90"), ("fp8", "none"), ("softmax", "sm_90a")]);
     // One of two images would be a guess.
@@ -338,7 +368,8 @@ fn the_image_in_a_file() {
     assert_eq!(read(&output), code_object);
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");
     let (_, json) = select(&corpus_path("bundle/hip_dev.hipfb"), "gfx906", &["--json", "-o", path]);
-    let [at, size] = ["offset", "size"].map(|field| values(&json, field)[0].parse::<usize>().unwrap());
+    let [at, size] =
+        ["offset", "size"].map(|field| values(&json, field)[0].parse::<usize>().unwrap());
     assert_eq!(read(&output), bundle[at..at + size]);
 }
 

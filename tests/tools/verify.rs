@@ -34,7 +34,12 @@ offload_tests::tests! {
 
 /// The exit status of `offload verify`, and the lines that it prints.
 fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
-    let output = Command::new(own::tool("offload")).arg("verify").args(arguments).args(files).output().unwrap();
+    let output = Command::new(own::tool("offload"))
+        .arg("verify")
+        .args(arguments)
+        .args(files)
+        .output()
+        .unwrap();
     let status = output.status.code().unwrap_or_else(|| panic!("{files:?}: {}", output.status));
     (status, stdout(&output).lines().map(str::to_owned).collect())
 }
@@ -65,7 +70,8 @@ fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     for (id, code_object) in entries {
         builder.entry(id, code_object.len() as u64).unwrap();
     }
-    let images: Vec<&[u8]> = [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
+    let images: Vec<&[u8]> =
+        [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
     builder.layout().to_vec(&images)
 }
 
@@ -73,14 +79,16 @@ fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
 fn hip_object(bundle: &[u8]) -> Vec<u8> {
     let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
     let machine = Machine::of(&target).unwrap();
-    let object = host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64).unwrap();
+    let object =
+        host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64).unwrap();
     object.to_vec(&[bundle])
 }
 
 /// The file with the first `from` replaced by `to`, which is as long.
 fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let at = file.windows(from.len()).position(|window| window == from.as_bytes()).expect("it is there");
+    let at =
+        file.windows(from.len()).position(|window| window == from.as_bytes()).expect("it is there");
     with(file, at, to.as_bytes())
 }
 
@@ -110,12 +118,19 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("padding", aligned.clone(), with(&aligned, 4000, b"x"));
     let both = bundle(
         8,
-        &[("hip-amdgcn-amd-amdhsa--gfx906:xnack+", b"one"), ("hip-amdgcn-amd-amdhsa--gfx90a:sramecc+", b"two")],
+        &[
+            ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", b"one"),
+            ("hip-amdgcn-amd-amdhsa--gfx90a:sramecc+", b"two"),
+        ],
     );
     case("composition", both.clone(), replaced(&both, "gfx90a", "gfx906"));
 
     for (size, stream, hash) in [(16, 32, 24), (12, 24, 16)] {
-        let file = corpus_bytes(if stream == 32 { "compressed/v3_zstd.ccob" } else { "compressed/v2_zstd.ccob" });
+        let file = corpus_bytes(if stream == 32 {
+            "compressed/v3_zstd.ccob"
+        } else {
+            "compressed/v2_zstd.ccob"
+        });
         case("decompress", file.clone(), with(&file, stream, b"x"));
         case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
         case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
@@ -125,23 +140,33 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 
     let object = corpus_bytes("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
-    let start = object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
+    let start =
+        object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
     let many = |count: usize| {
-        let ids: Vec<String> =
-            (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();
-        hip_object(&bundle(4096, &ids.iter().map(|id| (id.as_str(), &b"x"[..])).collect::<Vec<_>>()))
+        let ids: Vec<String> = (0..count)
+            .map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number))
+            .collect();
+        hip_object(&bundle(
+            4096,
+            &ids.iter().map(|id| (id.as_str(), &b"x"[..])).collect::<Vec<_>>(),
+        ))
     };
     case("hip-table", many(71), many(72));
     let old = image("v3.hsaco");
-    let of_kind = |kind: &str| bundle(4096, &[(&format!("{kind}-amdgcn-amd-amdhsa--gfx906"), &old)]);
+    let of_kind =
+        |kind: &str| bundle(4096, &[(&format!("{kind}-amdgcn-amd-amdhsa--gfx906"), &old)]);
     case("hip-version", of_kind("hip"), of_kind("hipv4"));
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
     case("alignment", of_align(4096), of_align(2048));
     // What is of kind hipv4 is for the runtime, also in a file of its own.
-    case("alignment", bundle(4096, &[(GFX90A, &code_object)]), bundle(64, &[(GFX90A, &code_object)]));
+    case(
+        "alignment",
+        bundle(4096, &[(GFX90A, &code_object)]),
+        bundle(64, &[(GFX90A, &code_object)]),
+    );
 
     let good = bundle(4096, &[(GFX90A, &code_object)]);
     let at = good.len() - code_object.len();
@@ -151,7 +176,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
     // `e_flags` of gfx9-generic; ABI version 4 is code object version 6, 3 is 5.
     let generic = |abi_version| {
-        let code_object = with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
+        let code_object =
+            with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
         bundle(4096, &[("hipv4-amdgcn-amd-amdhsa--gfx9-generic", &code_object)])
     };
     case("generic", generic(4), generic(3));
@@ -196,15 +222,22 @@ fn each_check() {
     let folder = scratch::folder("offload-verify-each");
     let mut covered = BTreeSet::new();
     for (number, (check, good, bad)) in cases().into_iter().enumerate() {
-        let [good_path, bad_path] = ["good", "bad"].map(|which| folder.join(format!("{number}-{check}-{which}")));
+        let [good_path, bad_path] =
+            ["good", "bad"].map(|which| folder.join(format!("{number}-{check}-{which}")));
         scratch::write(&good_path, good);
         scratch::write(&bad_path, bad);
         let line = passes(&[], &good_path);
         assert!(line.contains(": ok: "), "{check}: {line}");
         let (status, lines) = verify(&[], &[&bad_path]);
         assert_eq!(status, 1, "{check}: {lines:#?}");
-        assert!(lines.iter().any(|line| line.ends_with(&format!(" [{check}]"))), "{check}: {lines:#?}");
-        assert!(lines.iter().all(|line| line.starts_with(bad_path.to_str().unwrap())), "{check}: {lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.ends_with(&format!(" [{check}]"))),
+            "{check}: {lines:#?}"
+        );
+        assert!(
+            lines.iter().all(|line| line.starts_with(bad_path.to_str().unwrap())),
+            "{check}: {lines:#?}"
+        );
         covered.insert(check.to_owned());
     }
     // What an `#ifdef` can make is only a note: `parameters` tests it.
@@ -237,7 +270,14 @@ fn what_tools_write_has_no_findings() {
 fn clang(folder: &Path, source: &str, output: &str, options: &[&str]) -> PathBuf {
     let output = folder.join(output);
     let mut clang = llvm("clang");
-    clang.current_dir(folder).args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1"]);
+    clang.current_dir(folder).args([
+        "-x",
+        "hip",
+        "-nogpuinc",
+        "-nogpulib",
+        "--hip-path=/nonexistent",
+        "-O1",
+    ]);
     succeed(clang.args(options).args(["-c", source, "-o"]).arg(&output));
     output
 }
@@ -256,8 +296,16 @@ fn what_clang_writes_has_no_findings() {
     const OLD: &str = "--no-offload-new-driver";
     const NEW: &str = "--offload-new-driver";
     let cases: &[(&str, &[&str], usize)] = &[
-        ("old", &[OLD, "--offload-arch=gfx906,gfx90a:xnack-,gfx90a:xnack+,gfx9-4-generic,gfx1201"], 5),
-        ("compressed", &[OLD, "--offload-compress", "--offload-arch=gfx906,gfx90a:sramecc+:xnack-"], 2),
+        (
+            "old",
+            &[OLD, "--offload-arch=gfx906,gfx90a:xnack-,gfx90a:xnack+,gfx9-4-generic,gfx1201"],
+            5,
+        ),
+        (
+            "compressed",
+            &[OLD, "--offload-compress", "--offload-arch=gfx906,gfx90a:sramecc+:xnack-"],
+            2,
+        ),
         ("version-4", &[OLD, "-mcode-object-version=4", "--offload-arch=gfx906,gfx1030"], 2),
         ("device-only", &[OLD, "--cuda-device-only", "--offload-arch=gfx906,gfx1030"], 2),
         ("rdc", &[OLD, "-fgpu-rdc", "--offload-arch=gfx906,gfx1030"], 2),
@@ -285,7 +333,9 @@ fn lines_and_statuses() {
     let bad = folder.join("bad\n.hipfb");
     scratch::write(&bad, replaced(&read(&good), "gfx1100", "gfx1030"));
     let name = format!("{}/bad\\n.hipfb", folder.display());
-    let line = format!("{name}: bundle [0]: hipv4-amdgcn-amd-amdhsa--gfx1030: its header says gfx1100 [target]");
+    let line = format!(
+        "{name}: bundle [0]: hipv4-amdgcn-amd-amdhsa--gfx1030: its header says gfx1100 [target]"
+    );
     let ok = format!("{}: ok: 1 container, 2 images", good.display());
     assert_eq!(verify(&[], &[&bad]), (1, vec![line.clone()]));
     assert_eq!(verify(&[], &[&good, &bad]), (1, vec![ok.clone(), line.clone()]));
@@ -312,7 +362,9 @@ fn notes() {
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let mut builder = OffloadBinaryBuilder::new();
     for _ in 0..2 {
-        builder.image(ImageKind::PTX, OffloadKind::CUDA, ptx.len() as u64).string("arch", "compute_80");
+        builder
+            .image(ImageKind::PTX, OffloadKind::CUDA, ptx.len() as u64)
+            .string("arch", "compute_80");
     }
     let file = folder.join("ptx");
     scratch::write(&file, builder.layout(Version::V1).to_vec(&[&ptx, &ptx]));
@@ -326,7 +378,9 @@ fn notes() {
     assert_eq!(status, 0);
     for check in ["alignment", "hip-version"] {
         assert!(
-            lines.iter().any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))),
+            lines
+                .iter()
+                .any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))),
             "{lines:#?}"
         );
     }
@@ -342,7 +396,8 @@ fn parameters() {
             let mut builder = OffloadBinaryBuilder::new();
             let is_amd = target.starts_with("gfx");
             let kind = if is_amd { OffloadKind::HIP } else { OffloadKind::CUDA };
-            let entry = builder.image(ImageKind::NONE, kind, image.len() as u64).string("arch", target);
+            let entry =
+                builder.image(ImageKind::NONE, kind, image.len() as u64).string("arch", target);
             if !module.is_empty() {
                 entry.string("module", module);
             }
@@ -358,8 +413,10 @@ fn parameters() {
     };
 
     // The hidden arguments of AMD's, and names and types, which not all have, are no difference.
-    let (amd, cubin, ptx) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
-    let alike: [(&str, &str, &[u8]); 3] = [("", "gfx90a", &amd), ("", "sm_90", &cubin), ("", "compute_80", &ptx)];
+    let (amd, cubin, ptx) =
+        (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
+    let alike: [(&str, &str, &[u8]); 3] =
+        [("", "gfx90a", &amd), ("", "sm_90", &cubin), ("", "compute_80", &ptx)];
     assert_eq!(notes(&alike), [""; 0]);
     let wide = replaced(&ptx, ".param .u32 saxpy_param_0", ".param .u64 saxpy_param_0");
     let pack = [("", "gfx90a", &amd[..]), ("", "compute_80", &wide), ("", "sm_90", &cubin)];
@@ -370,11 +427,18 @@ fn parameters() {
     assert!(passes(&[], &file).contains(": ok: "));
     // Another module, and another pack behind the first.
     assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
-    let packs = [("", "gfx90a", &amd[..]), ("", "sm_90", &cubin), ("", "gfx90a", b"none"), ("", "compute_80", &wide)];
+    let packs = [
+        ("", "gfx90a", &amd[..]),
+        ("", "sm_90", &cubin),
+        ("", "gfx90a", b"none"),
+        ("", "compute_80", &wide),
+    ];
     assert_eq!(notes(&packs), [""; 0]);
 
     let compiled = |arch: u32, parameters: &str| {
-        format!(".version 8.0\n.target sm_{arch}\n.address_size 64\n.visible .entry k({parameters}) {{ ret; }}\n")
+        format!(
+            ".version 8.0\n.target sm_{arch}\n.address_size 64\n.visible .entry k({parameters}) {{ ret; }}\n"
+        )
     };
     let pair = |parameters: [&str; 2]| {
         let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
@@ -384,8 +448,14 @@ fn parameters() {
     let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
     assert_eq!(pair([over_aligned; 2]), [""; 0]);
     assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
-    assert_eq!(pair([".param .u32 a, .param .b8 b[4]", ".param .u32 a, .param .align 8 .b8 b[4]"]).len(), 1);
-    assert_eq!(pair([".param .u32 a, .param .b8 b[4]", ".param .align 4 .b8 a[4], .param .f32 b"]), [""; 0]);
+    assert_eq!(
+        pair([".param .u32 a, .param .b8 b[4]", ".param .u32 a, .param .align 8 .b8 b[4]"]).len(),
+        1
+    );
+    assert_eq!(
+        pair([".param .u32 a, .param .b8 b[4]", ".param .align 4 .b8 a[4], .param .f32 b"]),
+        [""; 0]
+    );
 }
 
 /// Whatever is in a file, the program ends by itself and prints something.

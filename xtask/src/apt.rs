@@ -16,7 +16,8 @@ pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
     // Its exit status says only that some name is unknown, which is an answer too.
     let (_, listing) = run::stdout(&mut query)?;
-    let installed: Vec<&str> = listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
+    let installed: Vec<&str> =
+        listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
     Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
@@ -61,10 +62,14 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
 
 fn download(packages: &[&'static str], folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
-    run::check(Command::new("apt-get").current_dir(folder).args(["-q", "download"]).args(packages))?;
+    run::check(
+        Command::new("apt-get").current_dir(folder).args(["-q", "download"]).args(packages),
+    )?;
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
-    for package in
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "deb"))
+    for package in entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "deb"))
     {
         run::check(Command::new("dpkg-deb").arg("-x").arg(&package).arg(folder))?;
         fs::remove_file(&package).map_err(|error| failed("remove", &package, &error))?;
@@ -92,7 +97,9 @@ fn privilege() -> Result<Vec<&'static str>> {
         return Ok(Vec::new());
     }
     if run::on_path("sudo").is_none() {
-        return Err(Failure::Failed("apt-get needs root: this is not root, and there is no sudo".to_owned()));
+        return Err(Failure::Failed(
+            "apt-get needs root: this is not root, and there is no sudo".to_owned(),
+        ));
     }
     // Nobody can type a password in CI: failing is better than waiting.
     Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })

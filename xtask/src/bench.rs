@@ -7,10 +7,21 @@ use crate::setup;
 pub fn command(args: &[String]) -> Result {
     let setup = setup::prepare()?;
     let mut tools = setup.cargo();
-    tools.args(["build", "--quiet", "--release", "--locked", "--package", "offload-tools", "--features", "drop-in"]);
+    tools.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--package",
+        "offload-tools",
+        "--features",
+        "drop-in",
+    ]);
     run::check(&mut tools)?;
     let mut cargo = setup.cargo();
-    cargo.args(["run", "--quiet", "--release", "--locked", "--package", "offload-bench", "--"]).args(args);
+    cargo
+        .args(["run", "--quiet", "--release", "--locked", "--package", "offload-bench", "--"])
+        .args(args);
     let status = run::status(&mut cargo)?;
     if status.success() {
         return Ok(());

@@ -34,7 +34,11 @@ pub fn table(measured: &[(&str, Duration)]) -> String {
     for (step, time) in measured {
         let row = rows().find(|row| row.step == *step);
         let budget = row.map_or("none".to_owned(), |row| row.minutes.to_string());
-        let over = if row.is_some_and(|row| row.minutes < minutes(time)) { "  over its budget" } else { "" };
+        let over = if row.is_some_and(|row| row.minutes < minutes(time)) {
+            "  over its budget"
+        } else {
+            ""
+        };
         let _ = writeln!(table, "{step:<20} {:>8.1} {budget:>8}{over}", minutes(time));
     }
     let all: Duration = measured.iter().map(|(_, time)| *time).sum();
@@ -62,7 +66,8 @@ mod tests {
 
     #[test]
     fn what_takes_too_long_is_marked() {
-        let table = table(&[("fmt", Duration::from_secs(30)), ("fmt", Duration::from_secs(36_000))]);
+        let table =
+            table(&[("fmt", Duration::from_secs(30)), ("fmt", Duration::from_secs(36_000))]);
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].starts_with("fmt"), "{table}");
         assert!(lines[1].contains(" 0.5 "), "{table}");

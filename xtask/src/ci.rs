@@ -94,7 +94,9 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
 /// All sets of features that have one of each group.
 fn sets(groups: &[&[&str]]) -> Vec<String> {
     groups.iter().fold(vec![String::new()], |sets, group| {
-        sets.iter().flat_map(|set| group.iter().map(move |features| format!("{set},{features}"))).collect()
+        sets.iter()
+            .flat_map(|set| group.iter().map(move |features| format!("{set},{features}")))
+            .collect()
     })
 }
 
@@ -147,11 +149,14 @@ pub fn step_names() -> impl Iterator<Item = &'static str> {
 
 fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     let failed = |line: &str| {
-        Failure::Failed(format!("step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"))
+        Failure::Failed(format!(
+            "step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"
+        ))
     };
     if name == "test" || name == "model" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let variables: &[(&str, &str)] = if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
+        let variables: &[(&str, &str)] =
+            if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
         return test::run_with(setup, &arguments, variables)
             .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
     }
@@ -167,7 +172,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();
     if name == "features" {
-        let all = FEATURES.iter().flat_map(|(package, groups)| sets(groups).into_iter().map(move |set| (package, set)));
+        let all = FEATURES
+            .iter()
+            .flat_map(|(package, groups)| sets(groups).into_iter().map(move |set| (package, set)));
         for (package, set) in all {
             let features = format!("--features={set}");
             let mut cargo = setup.cargo();

@@ -31,10 +31,15 @@ pub fn command(args: &[String]) -> Result {
     };
     let targets = targets()?;
     if let Some(other) = names.iter().find(|name| !targets.contains(*name)) {
-        return Err(Failure::Usage(format!("there is no fuzz target `{other}`; there are {}", targets.join(", "))));
+        return Err(Failure::Usage(format!(
+            "there is no fuzz target `{other}`; there are {}",
+            targets.join(", ")
+        )));
     }
     if !has_nightly() {
-        return Err(Failure::Failed("fuzzing takes a nightly compiler: rustup toolchain install nightly".to_owned()));
+        return Err(Failure::Failed(
+            "fuzzing takes a nightly compiler: rustup toolchain install nightly".to_owned(),
+        ));
     }
     let names = if names.is_empty() { &targets } else { names };
     run(names, seconds)
@@ -45,7 +50,9 @@ pub fn in_ci() -> Result {
     if has_nightly() {
         return run(&targets()?, SECONDS);
     }
-    eprintln!("xtask ci: no nightly compiler, so nothing is fuzzed (tests/formats/hostile.rs has read the corpus)");
+    eprintln!(
+        "xtask ci: no nightly compiler, so nothing is fuzzed (tests/formats/hostile.rs has read the corpus)"
+    );
     Ok(())
 }
 
@@ -60,15 +67,24 @@ fn folder() -> PathBuf {
 /// The targets' names.
 fn targets() -> Result<Vec<String>> {
     let entries = fs::read_dir(folder().join("fuzz_targets"));
-    let entries = entries.map_err(|error| Failure::Failed(format!("fuzz/fuzz_targets cannot be read: {error}")))?;
-    let names = entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
+    let entries = entries
+        .map_err(|error| Failure::Failed(format!("fuzz/fuzz_targets cannot be read: {error}")))?;
+    let names =
+        entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();
     Ok(names)
 }
 
 fn run(names: &[String], seconds: &str) -> Result {
-    let host = run::stdout(Command::new("rustup").args(["run", "nightly", "rustc", "--print", "host-tuple"]))?.1;
+    let host = run::stdout(Command::new("rustup").args([
+        "run",
+        "nightly",
+        "rustc",
+        "--print",
+        "host-tuple",
+    ]))?
+    .1;
     let target = run::workspace().join("target").join("fuzz");
     let mut build = Command::new("rustup");
     build.args([
@@ -84,7 +100,9 @@ fn run(names: &[String], seconds: &str) -> Result {
         host.trim(),
     ]);
     build.arg("--manifest-path").arg(folder().join("Cargo.toml")).arg("--target-dir").arg(&target);
-    run::check(build.env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
+    run::check(
+        build.env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"),
+    )?;
 
     let at_once = thread::available_parallelism().map_or(1, usize::from);
     let programs = target.join(host.trim()).join("release");
@@ -103,15 +121,22 @@ fn start(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result<Ch
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);
     for folder in [&found, &failed] {
-        fs::create_dir_all(folder).map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
     }
     let mut command = Command::new(programs.join(name));
     command.arg(format!("-max_total_time={seconds}")).arg(MAX_LEN).args(LIMITS);
-    command.arg(format!("-artifact_prefix={}/", failed.display())).arg("-print_final_stats=1").arg(&found);
+    command
+        .arg(format!("-artifact_prefix={}/", failed.display()))
+        .arg("-print_final_stats=1")
+        .arg(&found);
     command.arg(run::workspace().join("tests").join("corpus"));
-    let log = fs::File::create(log(name, target)).map_err(|error| Failure::Failed(error.to_string()))?;
+    let log =
+        fs::File::create(log(name, target)).map_err(|error| Failure::Failed(error.to_string()))?;
     command.stdout(Stdio::null()).stderr(log);
-    command.spawn().map_err(|error| Failure::Failed(format!("`{}` does not start: {error}", run::line(&command))))
+    command.spawn().map_err(|error| {
+        Failure::Failed(format!("`{}` does not start: {error}", run::line(&command)))
+    })
 }
 
 fn log(name: &str, target: &Path) -> PathBuf {
@@ -124,7 +149,10 @@ fn finish(name: &str, mut child: Child, target: &Path) -> Result {
     if !status.success() {
         let start = log.lines().count().saturating_sub(40);
         let end: Vec<&str> = log.lines().skip(start).collect();
-        return Err(Failure::Failed(format!("fuzz target {name} found something ({status}):\n{}", end.join("\n"))));
+        return Err(Failure::Failed(format!(
+            "fuzz target {name} found something ({status}):\n{}",
+            end.join("\n")
+        )));
     }
     let runs = log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     let memory = log.lines().find_map(|line| line.strip_prefix("stat::peak_rss_mb:"));

@@ -30,7 +30,12 @@ pub fn check(folder: &Path) -> Result {
         eprintln!("xtask: {} links of {} pages lead somewhere", walk.links, walk.pages);
         return Ok(());
     }
-    Err(Failure::Failed(format!("{} dead links in `{}`:\n{}", walk.dead.len(), folder.display(), walk.dead.join("\n"))))
+    Err(Failure::Failed(format!(
+        "{} dead links in `{}`:\n{}",
+        walk.dead.len(),
+        folder.display(),
+        walk.dead.join("\n")
+    )))
 }
 
 impl Walk {
@@ -54,7 +59,9 @@ impl Walk {
     fn dead(&mut self, folder: &Path, page: &Path, link: &str) -> Result<Option<&'static str>> {
         let (path, place) = link.split_once('#').unwrap_or((link, ""));
         let path = path.split_once('?').map_or(path, |(path, _)| path);
-        let Some(mut file) = resolved(page, path) else { return Ok(Some("it leads out of the pages")) };
+        let Some(mut file) = resolved(page, path) else {
+            return Ok(Some("it leads out of the pages"));
+        };
         if file.is_dir() {
             file.push("index.html");
         }
@@ -66,14 +73,21 @@ impl Walk {
         }
         // Lines of sources are found by a script, which knows ranges of them.
         let is_source = file.strip_prefix(folder).is_ok_and(|file| file.starts_with("src"));
-        if place.is_empty() || is_source || file.extension().is_none_or(|extension| extension != "html") {
+        if place.is_empty()
+            || is_source
+            || file.extension().is_none_or(|extension| extension != "html")
+        {
             return Ok(None);
         }
         if !self.places.contains_key(&file) {
             let places = attributes(&read(&file)?, "id").collect();
             self.places.insert(file.clone(), places);
         }
-        Ok(if self.places[&file].contains(place) { None } else { Some("the page has no such place") })
+        Ok(if self.places[&file].contains(place) {
+            None
+        } else {
+            Some("the page has no such place")
+        })
     }
 }
 
@@ -102,7 +116,13 @@ fn attributes<'h>(html: &'h str, name: &str) -> impl Iterator<Item = String> + u
         rest = &rest[rest.find(&start)? + start.len()..];
         let (value, after) = rest.split_once('"')?;
         rest = after;
-        Some(decoded(&value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")))
+        Some(decoded(
+            &value
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&quot;", "\"")
+                .replace("&amp;", "&"),
+        ))
     })
 }
 
@@ -112,7 +132,10 @@ fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
         let digits = after.get(..2).and_then(|digits| str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+        match digits
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|_| *first == b'%')
+        {
             Some(byte) => {
                 bytes.push(byte);
                 rest = &after[2..];
@@ -149,8 +172,8 @@ fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read(page: &Path) -> Result<String> {
-    let bytes =
-        fs::read(page).map_err(|error| Failure::Failed(format!("cannot read `{}`: {error}", page.display())))?;
+    let bytes = fs::read(page)
+        .map_err(|error| Failure::Failed(format!("cannot read `{}`: {error}", page.display())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -166,15 +189,27 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        write("a/index.html", r##"<a href="../b.html#here"> <a href="../b.html?x#h%65re"> <a id="own" href="#own">"##);
-        write("b.html", r#"<p id="here"><a href="a"><a href="https://example.org/none"><a href="a/#own">"#);
+        write(
+            "a/index.html",
+            r##"<a href="../b.html#here"> <a href="../b.html?x#h%65re"> <a id="own" href="#own">"##,
+        );
+        write(
+            "b.html",
+            r#"<p id="here"><a href="a"><a href="https://example.org/none"><a href="a/#own">"#,
+        );
         let good = check(&folder);
-        write("c.html", r##"<a href="none.html"> <a href="b.html#none"> <a href="#none"> <a href="../../x">"##);
+        write(
+            "c.html",
+            r##"<a href="none.html"> <a href="b.html#none"> <a href="#none"> <a href="../../x">"##,
+        );
         let Err(Failure::Failed(dead)) = check(&folder) else { panic!("dead links are found") };
         fs::remove_dir_all(&folder).unwrap();
         assert!(good.is_ok(), "{good:?}");
         assert!(dead.starts_with("4 dead links"), "{dead}");
-        for line in ["c.html: none.html: there is no such file", "c.html: b.html#none: the page has no such place"] {
+        for line in [
+            "c.html: none.html: there is no such file",
+            "c.html: b.html#none: the page has no such place",
+        ] {
             assert!(dead.contains(line), "{dead}");
         }
     }

@@ -23,8 +23,13 @@ exec env -i HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_BUILD_
 "#;
 
 /// Files of this machine by which it reaches the package registries.
-const REACH: [&str; 5] =
-    ["etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/apt/sources.list.d/debian.sources", "etc/apt/apt.conf.d"];
+const REACH: [&str; 5] = [
+    "etc/resolv.conf",
+    "etc/hosts",
+    "etc/pip.conf",
+    "etc/apt/sources.list.d/debian.sources",
+    "etc/apt/apt.conf.d",
+];
 
 /// `cargo xtask newcomer`
 pub fn command(args: &[String]) -> Result {
@@ -33,7 +38,9 @@ pub fn command(args: &[String]) -> Result {
     }
     for program in ["debootstrap", "unshare", "chroot", "git"] {
         if run::on_path(program).is_none() {
-            let text = format!("`newcomer` needs {program}, on Debian and as root: apt-get install debootstrap git");
+            let text = format!(
+                "`newcomer` needs {program}, on Debian and as root: apt-get install debootstrap git"
+            );
             return Err(Failure::Failed(text));
         }
     }
@@ -41,7 +48,9 @@ pub fn command(args: &[String]) -> Result {
     let system = fresh_system(&folder)?;
     let repository = folder.join("origin.git");
     remove(&repository)?;
-    run::check(Command::new("git").args(["clone", "-q", "--bare"]).arg(run::workspace()).arg(&repository))?;
+    run::check(
+        Command::new("git").args(["clone", "-q", "--bare"]).arg(run::workspace()).arg(&repository),
+    )?;
     let (_, sysroot) = run::stdout(Command::new("rustc").args(["--print", "sysroot"]))?;
     write(&system.join("newcomer.sh"), DAY)?;
     let mut day = Command::new("unshare");
@@ -55,10 +64,13 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))?;
     remove(&system)?;
     if !archive.is_file() {
-        run::check(Command::new("debootstrap").args(["--variant=minbase", "bookworm"]).arg(&system))?;
+        run::check(
+            Command::new("debootstrap").args(["--variant=minbase", "bookworm"]).arg(&system),
+        )?;
         run::check(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(&system).arg("."))?;
     } else {
-        std::fs::create_dir_all(&system).map_err(|error| failed("make the folder", &system, &error))?;
+        std::fs::create_dir_all(&system)
+            .map_err(|error| failed("make the folder", &system, &error))?;
         run::check(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&system))?;
     }
     for path in REACH {
@@ -82,7 +94,9 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
 /// Removes a folder that may be there. What was mounted in it is gone with the process that mounted it.
 fn remove(folder: &Path) -> Result {
     match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", folder, &error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(failed("remove", folder, &error))
+        }
         _ => Ok(()),
     }
 }

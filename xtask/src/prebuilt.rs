@@ -9,7 +9,14 @@ const PACKAGES: [(&str, &[&str]); 2] = [
     ("Cargo.toml", &["saxpy"]),
     (
         "examples/Cargo.toml",
-        &["cuda-vector-add", "hip-vector-add", "kernel-tests", "module-library", "one-source", "several-gpus"],
+        &[
+            "cuda-vector-add",
+            "hip-vector-add",
+            "kernel-tests",
+            "module-library",
+            "one-source",
+            "several-gpus",
+        ],
     ),
 ];
 const FOLDERS: &str = "examples/*/prebuilt";
@@ -20,9 +27,15 @@ pub fn command(args: &[String]) -> Result {
     // Images that could not be compiled would be left as they are, and the set would be of two ages.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
-        let packages: Vec<&str> = packages.iter().flat_map(|package| ["--package", package]).collect();
+        let packages: Vec<&str> =
+            packages.iter().flat_map(|package| ["--package", package]).collect();
         // The build scripts must run, whatever Cargo remembers.
-        run::check(setup.cargo().args(["clean", "--quiet", "--release", "--manifest-path", manifest]).args(&packages))?;
+        run::check(
+            setup
+                .cargo()
+                .args(["clean", "--quiet", "--release", "--manifest-path", manifest])
+                .args(&packages),
+        )?;
         let mut build = setup.cargo();
         build.args(["build", "--release", "--locked", "--manifest-path", manifest]).args(&packages);
         run::check(build.env("OFFLOAD_PREBUILT", "update"))?;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
-pub const CRATES: [&str; 5] = ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
+pub const CRATES: [&str; 5] =
+    ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
 
 /// What each has beside its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -18,7 +19,15 @@ pub fn in_ci() -> Result {
     dry_run(&target)?;
     // A dry run keeps its packages where only Cargo looks for them. These are the same.
     let mut package = run::cargo();
-    package.args(["package", "--offline", "--no-verify", "--locked", "--allow-dirty", "--quiet", "--target-dir"]);
+    package.args([
+        "package",
+        "--offline",
+        "--no-verify",
+        "--locked",
+        "--allow-dirty",
+        "--quiet",
+        "--target-dir",
+    ]);
     run::check(package.arg(&target).args(CRATES.iter().flat_map(|name| ["--package", name])))?;
     let unpacked = unpack(&target)?;
     doctests(&unpacked)?;
@@ -36,13 +45,16 @@ fn dry_run(target: &Path) -> Result {
     let mut cargo = run::cargo();
     // Without the registry's index Cargo cannot tell whether a version is there already. All else is the same.
     match is_offline() {
-        true => cargo.args(["package", "--offline"]).args(CRATES.iter().flat_map(|name| ["--package", name])),
+        true => cargo
+            .args(["package", "--offline"])
+            .args(CRATES.iter().flat_map(|name| ["--package", name])),
         false => cargo.args(["publish", "--dry-run", "--workspace"]),
     };
     cargo.args(["--locked", "--allow-dirty", "--target-dir"]).arg(target);
     let line = run::line(&cargo);
     let output = cargo.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| Failure::Failed(format!("`{line}` does not start: {error}")))?;
+    let output =
+        output.map_err(|error| Failure::Failed(format!("`{line}` does not start: {error}")))?;
     let said = String::from_utf8_lossy(&output.stderr);
     eprint!("{said}");
     if !output.status.success() {
@@ -72,20 +84,29 @@ fn unpack(target: &Path) -> Result<PathBuf> {
         let package = format!("{name}-{version}");
         let file = target.join("package").join(format!("{package}.crate"));
         // Files of packages all have one time, by which Cargo would take other ones for built.
-        run::check(Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder))?;
-        let missing =
-            FILES.iter().find(|file| !folder.join(&package).join(file).metadata().is_ok_and(|it| it.len() > 0));
+        run::check(
+            Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder),
+        )?;
+        let missing = FILES
+            .iter()
+            .find(|file| !folder.join(&package).join(file).metadata().is_ok_and(|it| it.len() > 0));
         if let Some(missing) = missing {
-            return Err(Failure::Failed(format!("the package `{}` has no {missing}", file.display())));
+            return Err(Failure::Failed(format!(
+                "the package `{}` has no {missing}",
+                file.display()
+            )));
         }
         members += &format!("\"{package}\", ");
         patches += &format!("{name} = {{ path = \"{package}\" }}\n");
     }
-    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
+    let manifest = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}"
+    );
     let path = folder.join("Cargo.toml");
     fs::write(&path, manifest).map_err(|error| failed("write", &path, &error))?;
     let lock = folder.join("Cargo.lock");
-    fs::copy(run::workspace().join("Cargo.lock"), &lock).map_err(|error| failed("write", &lock, &error))?;
+    fs::copy(run::workspace().join("Cargo.lock"), &lock)
+        .map_err(|error| failed("write", &lock, &error))?;
     Ok(folder)
 }
 
@@ -98,7 +119,14 @@ fn cargo_in(folder: &Path) -> Command {
 
 /// The examples of the documentation need nothing that is not in the packages.
 fn doctests(folder: &Path) -> Result {
-    run::check(cargo_in(folder).args(["test", "--doc", "--workspace", "--all-features", "--offline", "--quiet"]))
+    run::check(cargo_in(folder).args([
+        "test",
+        "--doc",
+        "--workspace",
+        "--all-features",
+        "--offline",
+        "--quiet",
+    ]))
 }
 
 /// The documentation as docs.rs makes it: its configuration, its variable, all features, which the manifests ask for.
@@ -116,6 +144,8 @@ fn minimal_versions(folder: &Path) -> Result {
         eprintln!("xtask: the oldest versions of dependencies are not tried without the registry");
         return Ok(());
     }
-    run::check(cargo_in(folder).args(["update", "-Zdirect-minimal-versions"]).env("RUSTC_BOOTSTRAP", "1"))?;
+    run::check(
+        cargo_in(folder).args(["update", "-Zdirect-minimal-versions"]).env("RUSTC_BOOTSTRAP", "1"),
+    )?;
     run::check(cargo_in(folder).args(["check", "--workspace", "--all-features", "--locked"]))
 }

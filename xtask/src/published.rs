@@ -9,7 +9,8 @@ use std::process::Command;
 
 /// What takes files out of a wheel: the wheel, the folder, the files. `python -m zipfile` takes out all or nothing, and some
 /// wheels have a gigabyte in them that no test reads.
-const EXTRACT: &str = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
+const EXTRACT: &str =
+    "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 
 /// Those that are not in the folder, or not in the version that is wanted.
 pub fn missing(folder: &Path) -> Vec<&'static Published> {
@@ -23,8 +24,9 @@ pub fn install(missing: &[&Published], folder: &Path) -> Result {
         eprintln!("xtask setup: fetching files of {} for {}", it.wheel, it.platform);
         let target = folder.join(it.folder);
         let new = target.with_extension(format!("new-{}", std::process::id()));
-        let result = fill(it, &new, &python)
-            .and_then(|()| wheels::replace(&target, &new).map_err(|error| failed("put in place", &target, &error)));
+        let result = fill(it, &new, &python).and_then(|()| {
+            wheels::replace(&target, &new).map_err(|error| failed("put in place", &target, &error))
+        });
         // As with the other wheels: the first message is the one that helps.
         let _ = fs::remove_dir_all(&new);
         result?;
@@ -39,7 +41,8 @@ fn fill(it: &Published, new: &Path, python: &Path) -> Result {
     let requirement = download.join("requirement.txt");
     fs::write(&requirement, format!("{} --hash=sha256:{}\n", it.wheel, it.sha256))
         .map_err(|error| failed("write", &requirement, &error))?;
-    let arguments = ["--python-version", PUBLISHED_PYTHON, "--platform", it.platform, "--requirement"];
+    let arguments =
+        ["--python-version", PUBLISHED_PYTHON, "--platform", it.platform, "--requirement"];
     let requirement = requirement.to_string_lossy();
     let wheel = wheels::fetch(python, &[&arguments[..], &[&*requirement]].concat(), &download)?;
     run::check(Command::new(python).args(["-c", EXTRACT]).arg(wheel).arg(new).args(it.files))?;

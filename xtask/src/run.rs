@@ -157,7 +157,10 @@ mod tests {
         let args = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(only_flag("setup", "--check", &args(&["--check"])).unwrap());
         assert!(!only_flag("setup", "--check", &[]).unwrap());
-        assert!(matches!(only_flag("setup", "--check", &args(&["--chekc"])), Err(Failure::Usage(_))));
+        assert!(matches!(
+            only_flag("setup", "--check", &args(&["--chekc"])),
+            Err(Failure::Usage(_))
+        ));
     }
 
     #[test]

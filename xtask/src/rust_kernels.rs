@@ -29,16 +29,28 @@ pub fn in_ci(setup: &Setup) -> Result {
     if tools::RUST_GPU.is_unpacked(&folder()) {
         return test(setup);
     }
-    eprintln!("xtask ci: rust-kernels is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs");
+    eprintln!(
+        "xtask ci: rust-kernels is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
+    );
     Ok(())
 }
 
 fn folder() -> PathBuf {
-    run::var(tools::RUST_GPU_VARIABLE).map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
+    run::var(tools::RUST_GPU_VARIABLE)
+        .map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
 }
 
 fn test(setup: &Setup) -> Result {
     let mut test = setup.cargo();
-    test.args(["test", "--locked", "--package", "offload-tests", "--test", "runtimes", "--", "rust_kernels"]);
+    test.args([
+        "test",
+        "--locked",
+        "--package",
+        "offload-tests",
+        "--test",
+        "runtimes",
+        "--",
+        "rust_kernels",
+    ]);
     run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))
 }

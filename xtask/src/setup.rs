@@ -76,7 +76,12 @@ fn run(mode: Mode) -> Setup {
         system(mode),
         unpacked(mode, &ROC_OBJ, "OFFLOAD_TEST_ROC_OBJ", &roc_obj),
         unpacked(mode, &ROCM, "OFFLOAD_TEST_ROCM", &rocm),
-        unpacked(mode, &OLDEST, "OFFLOAD_TEST_OLDEST", &folder("OFFLOAD_TEST_OLDEST", tools::oldest(&workspace))),
+        unpacked(
+            mode,
+            &OLDEST,
+            "OFFLOAD_TEST_OLDEST",
+            &folder("OFFLOAD_TEST_OLDEST", tools::oldest(&workspace)),
+        ),
         cuda(mode, &workspace),
         files(mode, &published),
         unpacked(mode, &ROC_RAND, "OFFLOAD_TEST_PUBLISHED", &tools::roc_rand(&published)),
@@ -112,23 +117,33 @@ fn system(mode: Mode) -> Result {
         },
     };
     let after = apt::missing(&all)?;
-    if after.is_empty() { Ok(()) } else { Err(Failure::Failed(format!("{reason}:\n{}", packages(&after)))) }
+    if after.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Failed(format!("{reason}:\n{}", packages(&after))))
+    }
 }
 
 /// Where packages have other names and another installer: what can be told from the files that are there.
 fn without_apt() -> Result {
-    let needs: String =
-        NEEDS.iter().filter(|need| !need.is_found()).map(|need| describe(need, need.packages)).collect();
+    let needs: String = NEEDS
+        .iter()
+        .filter(|need| !need.is_found())
+        .map(|need| describe(need, need.packages))
+        .collect();
     if needs.is_empty() {
         return Ok(());
     }
-    Err(Failure::Failed(format!("Not found; set-up installs only with apt-get (package names are Debian's):\n{needs}")))
+    Err(Failure::Failed(format!(
+        "Not found; set-up installs only with apt-get (package names are Debian's):\n{needs}"
+    )))
 }
 
 /// The missing packages, under the need that each serves.
 fn packages(missing: &[&str]) -> String {
     let paragraphs = NEEDS.iter().filter_map(|need| {
-        let packages: Vec<&str> = need.packages.iter().copied().filter(|package| missing.contains(package)).collect();
+        let packages: Vec<&str> =
+            need.packages.iter().copied().filter(|package| missing.contains(package)).collect();
         (!packages.is_empty()).then(|| describe(need, &packages))
     });
     let by_hand = "By hand, as root: apt-get install --no-install-recommends";
@@ -141,7 +156,9 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
         return Ok(());
     }
     let reason = match mode {
-        _ if run::var(variable).is_some() => format!("{variable} leads to `{}`, which lacks files", folder.display()),
+        _ if run::var(variable).is_some() => {
+            format!("{variable} leads to `{}`, which lacks files", folder.display())
+        }
         _ if !apt::is_here() => "set-up unpacks packages only with apt-get".to_owned(),
         Mode::Check => "`cargo xtask setup` would unpack these packages".to_owned(),
         Mode::Install => match apt::unpack(need.packages, folder) {
@@ -157,8 +174,10 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
 fn cuda(mode: Mode, workspace: &Path) -> Result {
     if let Some(home) = run::var("CUDA_HOME") {
         let home = Path::new(&home);
-        let lacking: Vec<&str> =
-            tools::CUDA_PROGRAMS.into_iter().filter(|program| !home.join(program).exists()).collect();
+        let lacking: Vec<&str> = tools::CUDA_PROGRAMS
+            .into_iter()
+            .filter(|program| !home.join(program).exists())
+            .collect();
         if lacking.is_empty() {
             return Ok(());
         }
@@ -206,7 +225,8 @@ fn files(mode: Mode, folder: &Path) -> Result {
             Err(failure) => failure.text(),
         },
     };
-    let names: Vec<String> = missing.iter().map(|it| format!("{} for {}", it.wheel, it.platform)).collect();
+    let names: Vec<String> =
+        missing.iter().map(|it| format!("{} for {}", it.wheel, it.platform)).collect();
     Err(Failure::Failed(format!(
         "{reason}:\n  files that other projects have published (wheels {})\n    \
          why:       device code that this project did not make is read, and other tools judge what was read\n    \
@@ -219,13 +239,17 @@ fn files(mode: Mode, folder: &Path) -> Result {
 /// crates.
 fn crates(mode: Mode) -> Result {
     let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"].into_iter().chain(published) {
+    for manifest in
+        ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"].into_iter().chain(published)
+    {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {
             if !run::succeeds(fetch.arg("--offline")) {
                 let line = format!("cargo fetch --locked --manifest-path {manifest}");
-                return Err(Failure::Failed(format!("Crates are not downloaded: `{line}` does it\n")));
+                return Err(Failure::Failed(format!(
+                    "Crates are not downloaded: `{line}` does it\n"
+                )));
             }
             continue;
         }

@@ -37,7 +37,9 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
     let folder = run::workspace().join("target");
     let record = folder.join("tests-left-out");
     let started = fs::create_dir_all(&folder).and_then(|()| fs::write(&record, ""));
-    started.map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", record.display())))?;
+    started.map_err(|error| {
+        Failure::Failed(format!("{} cannot be written: {error}", record.display()))
+    })?;
     let mut cargo = setup.cargo();
     // Every kind of target but doctests, each of which is a program to be linked.
     cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]).args(args);
@@ -50,7 +52,8 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
 
 /// What a quick run has to say of a record: lines of a test's name, a tab, and how it went.
 fn left_out(record: &str) -> String {
-    let slow = record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);
+    let slow =
+        record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);
     let mut modules: Vec<(&str, usize)> = Vec::new();
     for name in slow {
         let module = name.split("::").next().unwrap_or(name);
@@ -60,7 +63,8 @@ fn left_out(record: &str) -> String {
         }
     }
     let count: usize = modules.iter().map(|(_, count)| count).sum();
-    let modules: Vec<String> = modules.iter().map(|(module, count)| format!("{module} {count}")).collect();
+    let modules: Vec<String> =
+        modules.iter().map(|(module, count)| format!("{module} {count}")).collect();
     format!(
         "xtask test --quick left out {count} slow tests ({}), and the examples in documentation.\n\
          cargo xtask test runs all.",
@@ -79,9 +83,9 @@ fn passes(cargo: &mut Command) -> Result {
 
 /// Cargo takes `--workspace -p NAME` to mean everything; whoever names a package means that package.
 fn names_packages(args: &[String]) -> bool {
-    args.iter()
-        .take_while(|arg| *arg != "--")
-        .any(|arg| arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path"))
+    args.iter().take_while(|arg| *arg != "--").any(|arg| {
+        arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +95,11 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted() {
         let record = "embed::a\tleft out\tslow\nembed::b::c\t0.20\nui::x\tleft out\tslow\nembed::d\tleft out\tslow\n";
-        assert!(left_out(record).contains("left out 3 slow tests (embed 2, ui 1)"), "{}", left_out(record));
+        assert!(
+            left_out(record).contains("left out 3 slow tests (embed 2, ui 1)"),
+            "{}",
+            left_out(record)
+        );
     }
 
     #[test]

@@ -126,7 +126,11 @@ pub const ROC_OBJ: Need = Need {
     packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
     why: "lists the bundles of programs, as we do",
     elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
-    files: &["usr/bin/roc-obj-ls", "usr/share/perl5/File/Which.pm", "usr/share/perl5/URI/Encode.pm"],
+    files: &[
+        "usr/bin/roc-obj-ls",
+        "usr/share/perl5/File/Which.pm",
+        "usr/share/perl5/URI/Encode.pm",
+    ],
 };
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the sources of `core` that fit it: unpacked, since it is not the Rust
@@ -227,7 +231,10 @@ pub const PUBLISHED: [Published; 9] = [
         wheel: Wheel { name: "bitsandbytes", version: "0.50.2" },
         platform: "win_amd64",
         sha256: "c697963c8fda3dcd0d7ebd9b5211ae4067feef7cd06e0350d4e816a434fe683d",
-        files: &["bitsandbytes/libbitsandbytes_cuda132.dll", "bitsandbytes/libbitsandbytes_rocm72.dll"],
+        files: &[
+            "bitsandbytes/libbitsandbytes_cuda132.dll",
+            "bitsandbytes/libbitsandbytes_rocm72.dll",
+        ],
     },
     Published {
         folder: "jax-rocm60-plugin",
@@ -277,7 +284,8 @@ pub const PUBLISHED: [Published; 9] = [
 pub const PUBLISHED_PYTHON: &str = "3.11";
 
 /// What the tests start out of a CUDA toolkit.
-pub const CUDA_PROGRAMS: [&str; 5] = ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
+pub const CUDA_PROGRAMS: [&str; 5] =
+    ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
 
 /// Where Debian's LLVM 22 has its programs, under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
@@ -375,5 +383,8 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
 fn places() -> Vec<PathBuf> {
     let llvm = run::var("OFFLOAD_TEST_LLVM").unwrap_or_else(|| LLVM.into());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::iter::once(PathBuf::from(llvm)).chain(std::env::split_paths(&path)).chain(FOLDERS.map(PathBuf::from)).collect()
+    std::iter::once(PathBuf::from(llvm))
+        .chain(std::env::split_paths(&path))
+        .chain(FOLDERS.map(PathBuf::from))
+        .collect()
 }

@@ -18,8 +18,8 @@ pub fn install(tree: &Path) -> Result {
     let names: Vec<String> = WHEELS.iter().map(ToString::to_string).collect();
     eprintln!("xtask setup: fetching wheels: {}", names.join(" "));
     let new = tree.with_extension(format!("new-{}", std::process::id()));
-    let result =
-        fill(&new, &python).and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
+    let result = fill(&new, &python)
+        .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
     // After success there is nothing left; after a failure the first message is the one that helps.
     let _ = fs::remove_dir_all(&new);
     result
@@ -51,22 +51,38 @@ pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
     run::check(
         Command::new(python)
-            .args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"])
+            .args([
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "--dest",
+            ])
             .arg(folder)
             .args(arguments),
     )?;
     let files = files(folder).map_err(|error| failed("list", folder, &error))?;
     let wheel = files.into_iter().find(|file| file.extension().is_some_and(|e| e == "whl"));
-    wheel.ok_or_else(|| Failure::Failed(format!("pip reported success and left no wheel in `{}`", folder.display())))
+    wheel.ok_or_else(|| {
+        Failure::Failed(format!("pip reported success and left no wheel in `{}`", folder.display()))
+    })
 }
 
 /// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's has it.
 pub fn python() -> Result<PathBuf> {
-    let works = |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
+    let works =
+        |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
     [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")]
         .into_iter()
         .find(works)
-        .ok_or_else(|| Failure::Failed("cannot fetch wheels: `python3 -m pip --version` does not work".to_owned()))
+        .ok_or_else(|| {
+            Failure::Failed(
+                "cannot fetch wheels: `python3 -m pip --version` does not work".to_owned(),
+            )
+        })
 }
 
 /// Puts a new folder where an old one may be.

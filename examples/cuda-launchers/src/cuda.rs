@@ -51,8 +51,8 @@ pub struct CudaError {
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: both return texts that end in a NUL and stay, for numbers that stand for no error, too.
-        let [name, text] =
-            [cudaGetErrorName, cudaGetErrorString].map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
+        let [name, text] = [cudaGetErrorName, cudaGetErrorString]
+            .map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
         write!(f, "{} returned {name} ({}), \"{text}\"", self.function, self.code)
     }
 }
@@ -71,7 +71,12 @@ impl fmt::Display for NoGpu {
         match (self.error.code, self.driver) {
             (_, 0) => f.write_str("no CUDA driver")?,
             (INSUFFICIENT_DRIVER, version) => {
-                write!(f, "the driver, for CUDA {}.{}, is too old", version / 1000, version % 1000 / 10)?;
+                write!(
+                    f,
+                    "the driver, for CUDA {}.{}, is too old",
+                    version / 1000,
+                    version % 1000 / 10
+                )?;
             }
             _ => f.write_str("no NVIDIA GPU")?,
         }

@@ -51,12 +51,23 @@ fn run() -> Result<(), Box<dyn Error>> {
         return Err(format!("wrong result: element {i} is {}, not {}", sum[i], a[i] + b[i]).into());
     }
     let image = kernels::PACK.on(&gpu)?.image();
-    println!("{}: the {} {} computed {LEN} sums, all right.", gpu.product(), image.target(), image.kind());
+    println!(
+        "{}: the {} {} computed {LEN} sums, all right.",
+        gpu.product(),
+        image.target(),
+        image.kind()
+    );
     Ok(())
 }
 
 /// sum = a + b, on the GPU.
-fn add(context: &Arc<CudaContext>, gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<(), Box<dyn Error>> {
+fn add(
+    context: &Arc<CudaContext>,
+    gpu: &Device,
+    a: &[f32],
+    b: &[f32],
+    sum: &mut [f32],
+) -> Result<(), Box<dyn Error>> {
     let stream = context.default_stream();
     let (a, b) = (stream.clone_htod(a)?, stream.clone_htod(b)?);
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
@@ -65,7 +76,12 @@ fn add(context: &Arc<CudaContext>, gpu: &Device, a: &[f32], b: &[f32], sum: &mut
         // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
         let ((a, _a), (b, _b), (result, _result)) =
             (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
-        let call = kernels::vector_add(threads.cast_signed(), a as *const f32, b as *const f32, result as *mut f32);
+        let call = kernels::vector_add(
+            threads.cast_signed(),
+            a as *const f32,
+            b as *const f32,
+            result as *mut f32,
+        );
         let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
         // SAFETY: it touches the first `n` elements of `a`, `b` and `result`, which is how many each has.
         unsafe { call.launch_as(gpu, &launch)? };

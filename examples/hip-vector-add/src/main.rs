@@ -43,7 +43,8 @@ fn run() -> Result<()> {
     thread::scope(|scope| {
         let parts = a.chunks(part).zip(b.chunks(part)).zip(sum.chunks_mut(part));
         let gpu = &gpu;
-        let threads: Vec<_> = parts.map(|((a, b), sum)| scope.spawn(move || add(gpu, a, b, sum))).collect();
+        let threads: Vec<_> =
+            parts.map(|((a, b), sum)| scope.spawn(move || add(gpu, a, b, sum))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("`add` does not panic"))
     })?;
 
@@ -51,7 +52,12 @@ fn run() -> Result<()> {
         return Err(format!("wrong result: element {i} is {}, not {}", sum[i], a[i] + b[i]).into());
     }
     let image = kernels::PACK.on(&gpu)?.image();
-    println!("{}: the {} {} computed {LEN} sums, all right.", gpu.name(), image.target(), image.kind());
+    println!(
+        "{}: the {} {} computed {LEN} sums, all right.",
+        gpu.name(),
+        image.target(),
+        image.kind()
+    );
     Ok(())
 }
 
@@ -59,7 +65,8 @@ fn run() -> Result<()> {
 fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
     // SAFETY: a number that is out of range is an error.
     check("hipSetDevice", unsafe { hip::hipSetDevice(gpu.ordinal()) })?;
-    let (a, b, mut result) = (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
+    let (a, b, mut result) =
+        (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
     // SAFETY: the kernel touches the first `n` elements of the three vectors, which is how many each has; they live until it is
@@ -92,7 +99,10 @@ impl Buffer {
         unsafe {
             check("hipMalloc", hip::hipMalloc(&mut buffer.address, buffer.size))?;
             let direction = hip::hipMemcpyKind_hipMemcpyHostToDevice;
-            check("hipMemcpy", hip::hipMemcpy(buffer.address, contents.as_ptr().cast(), buffer.size, direction))?;
+            check(
+                "hipMemcpy",
+                hip::hipMemcpy(buffer.address, contents.as_ptr().cast(), buffer.size, direction),
+            )?;
         }
         Ok(buffer)
     }
@@ -101,7 +111,9 @@ impl Buffer {
         assert_eq!(self.size, size_of_val(into));
         let direction = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
-        check("hipMemcpy", unsafe { hip::hipMemcpy(into.as_mut_ptr().cast(), self.address, self.size, direction) })
+        check("hipMemcpy", unsafe {
+            hip::hipMemcpy(into.as_mut_ptr().cast(), self.address, self.size, direction)
+        })
     }
 }
 

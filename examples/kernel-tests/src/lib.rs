@@ -96,8 +96,9 @@ mod tests {
         for seed in 0..5 {
             let n = 1 + 11 * seed as usize;
             let (a, b) = (numbers(seed, n * n), numbers(seed + 100, n * n));
-            let of_loops: Vec<f32> =
-                (0..n * n).map(|at| (0..n).map(|k| a[at / n * n + k] * b[k * n + at % n]).sum()).collect();
+            let of_loops: Vec<f32> = (0..n * n)
+                .map(|at| (0..n).map(|k| a[at / n * n + k] * b[k * n + at % n]).sum())
+                .collect();
             let product = multiply(&on_cpu(), n, &a, &b).unwrap();
             let wrong = (0..n * n).find(|&at| product[at] != of_loops[at]);
             assert_eq!(wrong, None, "the first wrong element of {n} x {n}");

@@ -22,23 +22,32 @@ const BLOCK: u32 = 256;
 /// x = min(x, to)
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
     // SAFETY: the kernel touches the first `n` elements of `x`, which is how many it has.
-    on_device(x, |device, n, blocks, x| unsafe { kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK) })
+    on_device(x, |device, n, blocks, x| unsafe {
+        kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK)
+    })
 }
 
 /// x = by * x
 pub fn scale(x: &mut [f32], by: f32) -> Result<()> {
     // SAFETY: as above.
-    on_device(x, |device, n, blocks, x| unsafe { kernels::scale::scale(n, by, x).launch(device, blocks, BLOCK) })
+    on_device(x, |device, n, blocks, x| unsafe {
+        kernels::scale::scale(n, by, x).launch(device, blocks, BLOCK)
+    })
 }
 
 /// x = x + by
 pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
     // SAFETY: as above.
-    on_device(x, |device, n, blocks, x| unsafe { kernels::shift::shift(n, by, x).launch(device, blocks, BLOCK) })
+    on_device(x, |device, n, blocks, x| unsafe {
+        kernels::shift::shift(n, by, x).launch(device, blocks, BLOCK)
+    })
 }
 
 /// Runs a kernel on a copy of `x`, with so many blocks that each of its `n` elements has a thread.
-fn on_device(x: &mut [f32], run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>) -> Result<()> {
+fn on_device(
+    x: &mut [f32],
+    run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
+) -> Result<()> {
     // The first call looks for devices. What it finds keeps its modules loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
@@ -54,7 +63,12 @@ fn on_device(x: &mut [f32], run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>
     let mut there = device.buffer(x)?;
     let blocks = x.len().div_ceil(BLOCK as usize);
     let n = i32::try_from(x.len()).expect("vectors have fewer than 2^31 elements");
-    run(device, n, u32::try_from(blocks).expect("there are fewer blocks than elements"), &mut there)?;
+    run(
+        device,
+        n,
+        u32::try_from(blocks).expect("there are fewer blocks than elements"),
+        &mut there,
+    )?;
     there.download(x)
 }
 

@@ -48,14 +48,19 @@ fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     let image = kernels::PACK.on(&device)?.image();
-    println!("The {} {} computed the sums of blocks of {sizes:?} elements, all right.", image.target(), image.kind());
+    println!(
+        "The {} {} computed the sums of blocks of {sizes:?} elements, all right.",
+        image.target(),
+        image.kind()
+    );
     Ok(())
 }
 
 /// The sum of each `block` elements of `x`.
 fn block_sums(device: &Device, x: &Buffer<f32>, block: usize) -> Result<Vec<f32>, RunError> {
     let mut sums = device.buffer(&vec![f32::NAN; x.len().div_ceil(block)])?;
-    let [n, grid, threads] = [x.len(), sums.len(), block].map(|count| u32::try_from(count).expect("they are few"));
+    let [n, grid, threads] =
+        [x.len(), sums.len(), block].map(|count| u32::try_from(count).expect("they are few"));
     // SAFETY: it reads the first `n` elements of `x`, which is how many it has, and writes one of `sums` for each block of the
     // grid.
     unsafe { kernels::block_sum(n.cast_signed(), x, &mut sums).launch(device, grid, threads)? };

@@ -43,8 +43,14 @@ fn run() -> Result<(), Box<dyn Error>> {
     let found = y_there.to_vec()?;
 
     if let Some(i) = (0..x.len()).find(|&i| found[i] != a * x[i] + y[i]) {
-        return Err(format!("wrong result: element {i} is {}, not {}", found[i], a * x[i] + y[i]).into());
+        return Err(
+            format!("wrong result: element {i} is {}, not {}", found[i], a * x[i] + y[i]).into()
+        );
     }
-    println!("{}: the {} computed {LEN} elements, all right.", gpu.product(), kernels::PACK.on(&gpu)?.image().kind());
+    println!(
+        "{}: the {} computed {LEN} elements, all right.",
+        gpu.product(),
+        kernels::PACK.on(&gpu)?.image().kind()
+    );
     Ok(())
 }

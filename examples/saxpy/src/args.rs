@@ -65,7 +65,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         }
     }
     match (device, explain) {
-        (Some(_), Some(_)) => Err("--explain does not run anything, so --device cannot go with it".to_owned()),
+        (Some(_), Some(_)) => {
+            Err("--explain does not run anything, so --device cannot go with it".to_owned())
+        }
         (device, None) => Ok(Command::Run { device }),
         (None, Some(explain)) => match DeviceInfo::parse(&explain) {
             Ok(device) => Ok(Command::Explain(device)),
@@ -116,7 +118,10 @@ mod tests {
             ("--help=yes", "unknown argument `--help=yes`"),
             ("--device", "--device needs a value"),
             ("--device cpu --device cpu", "--device is given twice"),
-            ("--device cpu --explain cpu", "--explain does not run anything, so --device cannot go with it"),
+            (
+                "--device cpu --explain cpu",
+                "--explain does not run anything, so --device cannot go with it",
+            ),
         ] {
             assert_eq!(parse(line).unwrap_err(), message, "{line}");
         }

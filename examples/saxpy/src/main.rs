@@ -84,7 +84,13 @@ fn run(wanted: Option<&str>) -> Result<()> {
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
     // SAFETY: the kernel touches the first `n` elements of `x` and `y`, which is how many they have.
-    unsafe { kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(&device, problem.blocks(), BLOCK)? };
+    unsafe {
+        kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(
+            &device,
+            problem.blocks(),
+            BLOCK,
+        )?
+    };
     y.download(&mut problem.y)?;
     problem.check()?;
 

@@ -13,7 +13,12 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
     }
     let images = pack.images();
     let count = images.len();
-    writeln!(out, "{count} images of {} are in this program, in section {}:", pack.name(), pack.section())?;
+    writeln!(
+        out,
+        "{count} images of {} are in this program, in section {}:",
+        pack.name(),
+        pack.section()
+    )?;
     let mut table = Table::new(["target", "kind", "bytes", "origin"]);
     for image in images {
         table.row([
@@ -32,10 +37,20 @@ pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::
     let mut table = Table::new(["device", "product", "is", "image", "because"]);
     for device in found.list() {
         let (image, because) = match pack.select(device.info()) {
-            Ok(choice) => (format!("{} {}", choice.target(), choice.kind()), choice.fit().to_string()),
-            Err(_) => ("none".to_owned(), format!("none fits; --device {} tells why", device.name())),
+            Ok(choice) => {
+                (format!("{} {}", choice.target(), choice.kind()), choice.fit().to_string())
+            }
+            Err(_) => {
+                ("none".to_owned(), format!("none fits; --device {} tells why", device.name()))
+            }
         };
-        table.row([device.name(), device.product().to_owned(), device.info().to_string(), image, because]);
+        table.row([
+            device.name(),
+            device.product().to_owned(),
+            device.info().to_string(),
+            image,
+            because,
+        ]);
     }
     for absent in found.absent() {
         table.note(&absent.why);
@@ -97,7 +112,11 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
             for row in std::iter::once(header).chain(cells) {
                 let mut line = String::new();
                 for ((cell, width), number) in row.iter().zip(widths).zip(numbers) {
-                    line += &if number { format!("  {cell:>width$}") } else { format!("  {cell:width$}") };
+                    line += &if number {
+                        format!("  {cell:>width$}")
+                    } else {
+                        format!("  {cell:width$}")
+                    };
                 }
                 writeln!(out, "{}", line.trim_end())?;
             }

@@ -56,9 +56,13 @@ impl Problem {
             .filter(|(_, (found, expected))| found != expected);
         match wrong.next() {
             None => Ok(()),
-            Some((index, (&found, &expected))) => {
-                Err(WrongResult { index, expected, found, wrong: 1 + wrong.count(), len: self.len() })
-            }
+            Some((index, (&found, &expected))) => Err(WrongResult {
+                index,
+                expected,
+                found,
+                wrong: 1 + wrong.count(),
+                len: self.len(),
+            }),
         }
     }
 }

@@ -33,7 +33,9 @@ fn main() -> ExitCode {
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
         match kernels::PACK.select(&DeviceInfo::parse(name)?) {
-            Ok(choice) => println!("{name}: {} {}, {}", choice.target(), choice.kind(), choice.fit()),
+            Ok(choice) => {
+                println!("{name}: {} {}, {}", choice.target(), choice.kind(), choice.fit())
+            }
             Err(error) => println!("{name}: {error}"),
         }
     }
@@ -43,7 +45,8 @@ fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
 /// Runs the kernel on every GPU, each on a thread of its own.
 fn run() -> Result<(), Box<dyn Error>> {
     let found = devices();
-    let gpus: Vec<&Device> = found.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+    let gpus: Vec<&Device> =
+        found.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
     if gpus.is_empty() {
         let reasons: Vec<&str> = found.absent().iter().map(|absent| absent.why.as_str()).collect();
         return Err(format!("no GPU\n  {}", reasons.join("\n  ")).into());
@@ -63,7 +66,11 @@ fn run() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    if failed > 0 { Err(format!("{failed} of {} GPUs did not compute", gpus.len()).into()) } else { Ok(()) }
+    if failed > 0 {
+        Err(format!("{failed} of {} GPUs did not compute", gpus.len()).into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Adds vectors on one GPU and checks the sums. Returns what to say of it.

@@ -66,13 +66,18 @@ impl Run<'_> {
         }
         match target.arch() {
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
-            OffloadArch::Nvidia(arch) if needed.recipe() == Some(Recipe::Nvcc) => self.by_nvcc(&needed, arch),
+            OffloadArch::Nvidia(arch) if needed.recipe() == Some(Recipe::Nvcc) => {
+                self.by_nvcc(&needed, arch)
+            }
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
                 let sanitizer = self.tools.sanitizer(&cxx)?;
-                Ok(self.fresh_or_stale(&needed, self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()))?)
+                Ok(self.fresh_or_stale(
+                    &needed,
+                    self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()),
+                )?)
             }
         }
     }
@@ -92,7 +97,11 @@ impl Run<'_> {
     /// The image of an earlier run, or how it is compiled now.
     ///
     /// Returns an error if a folder for headers is missing.
-    fn fresh_or_stale(&self, needed: &Needed<'_>, compilation: Compilation) -> Result<Source, Error> {
+    fn fresh_or_stale(
+        &self,
+        needed: &Needed<'_>,
+        compilation: Compilation,
+    ) -> Result<Source, Error> {
         include_folders::check(needed.module, &needed.sources, self.cargo)?;
         Ok(match cache::fresh(&compilation, &self.seen, self.output, self.cargo) {
             Some(made) => Source::Fresh(compilation, made),
@@ -111,20 +120,27 @@ impl Run<'_> {
                     (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
                 }
                 // clang may know of one that is not here.
-                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => (Sdk::default(), self.clang()?),
+                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
+                    (Sdk::default(), self.clang()?)
+                }
                 Err(missing) => return Err(missing.into()),
             },
         };
         if clang.lld.is_none() {
             return Err(MissingTool::lld(clang).into());
         }
-        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
+        let source =
+            self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
         self.check_with_clang(needed, clang, &source)?;
         Ok(source)
     }
 
     /// PTX by clang; machine code by clang and ptxas, or by ptxas alone of a source that is PTX.
-    fn by_clang_for_nvidia(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
+    fn by_clang_for_nvidia(
+        &self,
+        needed: &Needed<'_>,
+        arch: NvidiaArch,
+    ) -> Result<Source, NotMade> {
         let sdk = match needed.with_headers(Headers::Cuda) {
             Some(_) => Sdk::cuda(self.tools.nvcc()?.or_missing(MissingTool::nvcc)?, self.output)?,
             None => Sdk::default(),
@@ -136,9 +152,12 @@ impl Run<'_> {
             self.check_with_clang(needed, clang, &source)?;
             return Ok(source);
         }
-        let ptxas = self.tools.ptxas()?.or_missing(|trail| MissingTool::ptxas(trail, Some(arch)))?;
+        let ptxas =
+            self.tools.ptxas()?.or_missing(|trail| MissingTool::ptxas(trail, Some(arch)))?;
         let source = match needed.alone() {
-            Some(ptx) => self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?,
+            Some(ptx) => {
+                self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
+            }
             None => {
                 let clang = self.clang()?;
                 let source = self.fresh_or_stale(needed, compilations.cubin(arch, clang, ptxas))?;
@@ -154,7 +173,8 @@ impl Run<'_> {
     fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         // No host code comes of it, so the building machine's compiler reads the source.
-        let ccbin = self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
+        let ccbin =
+            self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
         let mut compilation = self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin);
         if needed.module.options.clang_signatures == Some(true) {
@@ -176,7 +196,12 @@ impl Run<'_> {
     }
 
     /// Whether clang compiles what is to be compiled: its driver is asked before it runs.
-    fn check_with_clang(&self, needed: &Needed<'_>, clang: &Clang, source: &Source) -> Result<(), MissingTool> {
+    fn check_with_clang(
+        &self,
+        needed: &Needed<'_>,
+        clang: &Clang,
+        source: &Source,
+    ) -> Result<(), MissingTool> {
         let Source::Compile(compilation) = source else { return Ok(()) };
         let (first, path) = (needed.sources[0], clang.path.display());
         // What the driver is asked about is the command of one module, which others share if these are the same.
@@ -186,7 +211,8 @@ impl Run<'_> {
             return Err(MissingTool::refusal(&clang.path, &text));
         }
         if let Some(source) = needed.sources.iter().find(|source| source.language == Language::C)
-            && let Some(why) = self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
+            && let Some(why) =
+                self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
         {
             return Err(MissingTool::header(clang, &source.path, &why));
         }
@@ -194,9 +220,17 @@ impl Run<'_> {
     }
 
     /// Whether ptxas knows the architecture of what is to be compiled.
-    fn check_with_ptxas(&self, ptxas: &Ptxas, arch: NvidiaArch, source: &Source) -> Result<(), MissingTool> {
-        let refusal = source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
-        refusal.flatten().map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
+    fn check_with_ptxas(
+        &self,
+        ptxas: &Ptxas,
+        arch: NvidiaArch,
+        source: &Source,
+    ) -> Result<(), MissingTool> {
+        let refusal =
+            source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
+        refusal
+            .flatten()
+            .map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
     }
 
     /// The image that a source has, if it need not be compiled.
@@ -207,19 +241,21 @@ impl Run<'_> {
         source: &PlannedSource,
     ) -> Result<Option<Image>, Error> {
         let open = |path: &Path| {
-            let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+            let hash =
+                ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
             Image::open(target, path, hash, Origin::Supplied, &self.cargo.target).map(Some)
         };
         let recipe = source.recipe(target);
-        if recipe == Some(Recipe::Supplied) && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target)) {
+        if recipe == Some(Recipe::Supplied)
+            && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
+        {
             // It is used where it lies: a copy of a large one takes as long as all that is done with it.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {
             Some(Recipe::Supplied) => supplied::image(&source.path, target)?,
-            Some(Recipe::Ptx) if target.is_ptx() => {
-                fs::read(&source.path).map_err(|error| Error::io("read the source", &source.path, error))?
-            }
+            Some(Recipe::Ptx) if target.is_ptx() => fs::read(&source.path)
+                .map_err(|error| Error::io("read the source", &source.path, error))?,
             _ => return Ok(None),
         };
         let extension = match target.family() {
@@ -227,7 +263,8 @@ impl Run<'_> {
             Family::Nvidia if target.is_ptx() => "ptx",
             Family::Nvidia | Family::Cpu => "cubin",
         };
-        let path = self.output.images.join(image_file_name(&module.file_stem(target.as_str()), extension));
+        let path =
+            self.output.images.join(image_file_name(&module.file_stem(target.as_str()), extension));
         Image::seal_bytes(&path, &mut bytes);
         write_if_changed(&path, &bytes)?;
         open(&path)

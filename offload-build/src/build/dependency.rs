@@ -58,7 +58,8 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     };
     let index_path = PathBuf::from(index_path);
     cargo.watch(&index_path);
-    let text = fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
+    let text =
+        fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
     let index = Index::parse(&text).map_err(|error| {
         let message = format!(
             "{}: {error}\nThis package and the one with links = \"{links}\" must have the same version of offload-build.",
@@ -84,8 +85,11 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 /// What is wrong where nothing is offered under this name.
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
     // Cargo has made capitals of them; the index knows the name.
-    let stem = |path: &String| Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()));
-    let offered: Vec<String> = cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
+    let stem = |path: &String| {
+        Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
+    };
+    let offered: Vec<String> =
+        cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
     let message = match offered.is_empty() {
         false => format!(
             "the dependency with links = \"{links}\" has no pack \"{pack}\": its build.rs makes {}",

@@ -39,7 +39,11 @@ impl<'a> Descriptions<'a> {
     }
 
     /// Adds a module, whose images for targets of these families are compiled so.
-    pub(super) fn add_module<'c>(&mut self, images: impl Iterator<Item = (Family, &'c Compilation)>, seen: &Seen) {
+    pub(super) fn add_module<'c>(
+        &mut self,
+        images: impl Iterator<Item = (Family, &'c Compilation)>,
+        seen: &Seen,
+    ) {
         let (mut families, mut found): (Vec<Family>, Vec<Description>) = Default::default();
         for (family, compilation) in images {
             if families.contains(&family) {
@@ -66,7 +70,12 @@ impl<'a> Descriptions<'a> {
     }
 
     /// The signatures of each module, once the steps have run, which began then.
-    pub(super) fn finish(self, seen: &Seen, start: Option<SystemTime>, after: &Seen) -> Result<Vec<Signatures>, Error> {
+    pub(super) fn finish(
+        self,
+        seen: &Seen,
+        start: Option<SystemTime>,
+        after: &Seen,
+    ) -> Result<Vec<Signatures>, Error> {
         let mut modules = Vec::new();
         for of_module in &self.modules {
             let mut all = Vec::new();
@@ -74,7 +83,8 @@ impl<'a> Descriptions<'a> {
                 all.push(match known {
                     Some(known) => known.clone(),
                     None => {
-                        let before = Before { seen, start: start.expect("a description has steps") };
+                        let before =
+                            Before { seen, start: start.expect("a description has steps") };
                         self.read(compilation, before, after)?
                     }
                 });
@@ -85,7 +95,12 @@ impl<'a> Descriptions<'a> {
     }
 
     /// Reads what steps have written, and keeps what it says.
-    fn read(&self, compilation: &Compilation, before: Before<'_>, after: &Seen) -> Result<Signatures, Error> {
+    fn read(
+        &self,
+        compilation: &Compilation,
+        before: Before<'_>,
+        after: &Seen,
+    ) -> Result<Signatures, Error> {
         let source = |path: &str| fs::read_to_string(self.cargo.manifest_dir.join(path)).ok();
         let mut all = Vec::new();
         for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
@@ -123,12 +138,16 @@ pub(super) fn of_absent(
     cargo: &Cargo,
 ) -> Vec<IndexModule> {
     let of_set = |prefix: &str| {
-        let set =
-            Prebuilt::load(folder.unwrap_or(Path::new(prebuilt::FOLDER)), &prebuilt::stem(pack, prefix)).ok()??;
+        let set = Prebuilt::load(
+            folder.unwrap_or(Path::new(prebuilt::FOLDER)),
+            &prebuilt::stem(pack, prefix),
+        )
+        .ok()??;
         set.signatures(cargo)
     };
     let module = |(name, prefix): (String, String)| {
-        let earlier = fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
+        let earlier =
+            fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
         let signatures = earlier.or_else(|| of_set(&prefix)).unwrap_or_default();
         IndexModule { signatures: signatures.to_string(), ..IndexModule::new(name) }
     };

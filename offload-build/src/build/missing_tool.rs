@@ -43,7 +43,11 @@ impl MissingTool {
     /// nvcc is there, and nothing that it has the host's part of sources done by.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
-        Self::lacks(long, "nvcc finds no C++ compiler for the host".to_owned(), Wanted::Cxx("NVCC_CCBIN or CXX"))
+        Self::lacks(
+            long,
+            "nvcc finds no C++ compiler for the host".to_owned(),
+            Wanted::Cxx("NVCC_CCBIN or CXX"),
+        )
     }
 
     /// Whether both are one thing to a reader.
@@ -68,7 +72,12 @@ impl MissingTool {
     fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {
         let long = format!("no {name} was found ({trail})");
         let help = trail.cure().unwrap_or_else(|| wanted.help());
-        Self { short: format!("no {name} was found"), long, help: Some(help), kind: ErrorKind::ToolNotFound }
+        Self {
+            short: format!("no {name} was found"),
+            long,
+            help: Some(help),
+            kind: ErrorKind::ToolNotFound,
+        }
     }
 
     fn lacks(long: String, short: String, wanted: Wanted) -> Self {
@@ -76,18 +85,27 @@ impl MissingTool {
     }
 
     pub(crate) fn lld(clang: &Clang) -> Self {
-        let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
+        let long =
+            format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
         Self::lacks(long, "no ld.lld was found".to_owned(), Wanted::Lld(clang.packaged_version()))
     }
 
     pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
-        let long = format!("{} ({}) does not link device code for .device_link()", clang.path.display(), clang.version);
+        let long = format!(
+            "{} ({}) does not link device code for .device_link()",
+            clang.path.display(),
+            clang.version
+        );
         let short = format!("{} does not link device code", clang.path.display());
         Self::lacks(long, short, Wanted::LinkingClang)
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
-        let long = format!("{} needs a header of newer clangs: {} has {why}", source.display(), clang.path.display());
+        let long = format!(
+            "{} needs a header of newer clangs: {} has {why}",
+            source.display(),
+            clang.path.display()
+        );
         let short = format!("{} has {why}", clang.path.display());
         Self::lacks(long, short, Wanted::NewClang)
     }
@@ -124,7 +142,12 @@ impl MissingTool {
 
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
-        Self { long: format!("{short} forbids compiling it"), short, help: None, kind: ErrorKind::Prebuilt }
+        Self {
+            long: format!("{short} forbids compiling it"),
+            short,
+            help: None,
+            kind: ErrorKind::Prebuilt,
+        }
     }
 }
 
@@ -163,7 +186,10 @@ fn is_old(arch: NvidiaArch) -> bool {
 }
 
 /// One message for all targets that nothing can be had for: each reason once.
-pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&Prebuilt>) -> Error {
+pub(crate) fn missing(
+    failures: &[(&Target, MissingTool, String)],
+    set: Option<&Prebuilt>,
+) -> Error {
     let mut groups: Vec<(Vec<&str>, &MissingTool, &str)> = Vec::new();
     for (target, missing, no_stand_in) in failures {
         let target = target.as_str();
@@ -188,7 +214,8 @@ pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&
     if let Some(set) = set {
         let compilers = set.compilers().join(", ");
         message += &match compilers.is_empty() {
-            true => "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned(),
+            true => "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n"
+                .to_owned(),
             false => format!(
                 "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
             ),
@@ -199,7 +226,8 @@ pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&
 
 /// The package that is being made has a prebuilt set that does not fit it, for these reasons, each with its targets.
 pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
-    let reasons = reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
+    let reasons =
+        reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
@@ -220,7 +248,11 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         let said = |tools: &str| {
-            fs::write(folder.join("add.manifest"), format!("offload-prebuilt 1\n{tools}optimization 3\n")).unwrap();
+            fs::write(
+                folder.join("add.manifest"),
+                format!("offload-prebuilt 1\n{tools}optimization 3\n"),
+            )
+            .unwrap();
             let set = Prebuilt::load(folder, "add").unwrap();
             let target = Target::parse("sm_80").unwrap();
             let failures = [(&target, MissingTool::only_prebuilt(), "it is gone".to_owned())];
@@ -228,9 +260,15 @@ mod tests {
         };
         let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
         let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
-        assert_eq!(said("compiler clang version 22\nptxas release 13.0\n"), made_with("clang version 22"));
+        assert_eq!(
+            said("compiler clang version 22\nptxas release 13.0\n"),
+            made_with("clang version 22")
+        );
         assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
-        assert_eq!(said("compiler clang 22\nnvcc release 13.0\n"), made_with("clang 22, nvcc release 13.0"));
+        assert_eq!(
+            said("compiler clang 22\nnvcc release 13.0\n"),
+            made_with("clang 22, nvcc release 13.0")
+        );
         assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
     }
 }

@@ -111,7 +111,10 @@ impl Build {
     ///     .archs_if_known(["sm_120a"])
     ///     .compile("gemm");
     /// ```
-    pub fn archs_if_known<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn archs_if_known<S: Into<String>>(
+        &mut self,
+        archs: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
         self.archs.if_known.extend(archs.into_iter().map(Into::into));
         self
     }
@@ -129,7 +132,10 @@ impl Build {
     ///
     /// On a machine without a GPU, a warning says that `native` is left out of this list. If `native` is all that it
     /// contains, that is an error.
-    pub fn default_archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn default_archs<S: Into<String>>(
+        &mut self,
+        archs: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
         self.archs.default.extend(archs.into_iter().map(Into::into));
         self
     }
@@ -138,7 +144,10 @@ impl Build {
     /// listed, here or in the environment, it is built for those. For those that are for one vendor, or for few GPUs:
     /// `.supports(["nvidia"])`, `.supports(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
     /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
-    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(
+        &mut self,
+        selectors: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
         self.request.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }
@@ -371,7 +380,9 @@ impl Build {
     /// [`Build::device_link`] was called. Prebuilt sets have no static libraries: where
     /// `OFFLOAD_PREBUILT=update` makes a set, a warning says so, and `only` is an error.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
-        Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
+        Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
+            self.compile_static_for(name, cargo)
+        })
     }
 
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
@@ -397,8 +408,13 @@ impl Build {
         let tools = Tools::new(cargo, &output, self.named());
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
-        let modules =
-            plan::plan(&self.request, product, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
+        let modules = plan::plan(
+            &self.request,
+            product,
+            static_library::modules(&self.request)?,
+            &resolved.targets,
+            cargo,
+        )?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name, false));
         }
@@ -413,7 +429,12 @@ impl Build {
     }
 
     /// The targets of the build.
-    fn targets(&self, cargo: &Cargo, tools: Option<&Tools<'_>>, product: Product<'_>) -> Result<Resolved, Error> {
+    fn targets(
+        &self,
+        cargo: &Cargo,
+        tools: Option<&Tools<'_>>,
+        product: Product<'_>,
+    ) -> Result<Resolved, Error> {
         let scope = plan::scope(&self.request, &self.archs, product);
         targets::resolve(cargo, tools, &self.archs, self.request.code_object_version, &scope)
     }
@@ -426,14 +447,20 @@ impl Build {
         match cargo.user_var("OFFLOAD_SKIP").as_deref() {
             None | Some("0") => Ok(None),
             Some("1") => Ok(Some("OFFLOAD_SKIP was set")),
-            Some(other) => Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
+            Some(other) => {
+                Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0")))
+            }
         }
     }
 
     /// The tools that build.rs names.
     fn named(&self) -> Named<'_> {
         let path = Option::as_deref;
-        Named { clang: path(&self.request.clang), ptxas: path(&self.request.ptxas), nvcc: path(&self.request.nvcc) }
+        Named {
+            clang: path(&self.request.clang),
+            ptxas: path(&self.request.ptxas),
+            nvcc: path(&self.request.nvcc),
+        }
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
@@ -479,7 +506,10 @@ impl Build {
         let machine = match pack::machine(cargo) {
             Ok(machine) => machine,
             Err(_) if self.request.may_be_empty => {
-                return absent(&format!("packs cannot be embedded in programs for {}", cargo.target));
+                return absent(&format!(
+                    "packs cannot be embedded in programs for {}",
+                    cargo.target
+                ));
             }
             Err(error) => return Err(error),
         };
@@ -488,11 +518,13 @@ impl Build {
         let resolved = self.targets(cargo, Some(&tools), product)?;
         let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
+            let why =
+                format!("it supports none of the targets {}", targets::join(&resolved.targets));
             let modules = modules.into_iter().map(|module| (module.name, module.prefix));
             return self.make_absent(name, &why, modules, &output, cargo);
         }
-        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools).make_pack(&modules, machine)
+        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools)
+            .make_pack(&modules, machine)
     }
 }
 

@@ -13,7 +13,11 @@ impl Run<'_> {
     /// While the package is made: what is published with a prebuilt set must fit it.
     ///
     /// Returns an error that says what does not, and how to mend it.
-    pub(crate) fn check_packaged_set(&self, modules: &[PlannedModule], folder: &Path) -> Result<(), Error> {
+    pub(crate) fn check_packaged_set(
+        &self,
+        modules: &[PlannedModule],
+        folder: &Path,
+    ) -> Result<(), Error> {
         let mut sets = Vec::new();
         for module in modules {
             sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);

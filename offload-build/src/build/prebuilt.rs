@@ -76,16 +76,18 @@ impl Setting<'_> {
             self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
         // One may lie in another.
         folders.sort_by_key(|(_, folder)| std::cmp::Reverse(folder.len()));
-        let text = folders
-            .into_iter()
-            .fold(text.to_owned(), |text, (index, folder)| text.replace(&folder, &format!("<folder {}>", index + 1)));
+        let text = folders.into_iter().fold(text.to_owned(), |text, (index, folder)| {
+            text.replace(&folder, &format!("<folder {}>", index + 1))
+        });
         self.cargo.portable(&text)
     }
 
     /// The path that [`Setting::portable`] made this of.
     fn here(&self, name: &str) -> PathBuf {
         let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
-        let folder = numbered.and_then(|(number, _)| self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?));
+        let folder = numbered.and_then(|(number, _)| {
+            self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?)
+        });
         match (folder, numbered) {
             (Some(folder), Some((_, rest))) => folder.join(rest.trim_start_matches('/')),
             _ => self.cargo.here(name),
@@ -103,7 +105,8 @@ impl Setting<'_> {
 fn absolute_path(options: &str) -> Option<&str> {
     let words = options.split(' ').filter(|word| !word.starts_with("-D"));
     words.flat_map(|word| word.split(['=', ','])).find_map(|part| {
-        let path = part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches('@');
+        let path =
+            part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches('@');
         Path::new(path).is_absolute().then_some(path)
     })
 }
@@ -220,7 +223,11 @@ impl Prebuilt {
                     ));
                 }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
-                Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
+                Err(error) => {
+                    return Some(format!(
+                        "{name}, an input of {manifest}, cannot be read: {error}"
+                    ));
+                }
             }
         }
         None
@@ -241,19 +248,27 @@ impl Prebuilt {
             return Ok(StandIn::Misfit(misfit.clone()));
         }
         let manifest = self.manifest.display();
-        let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target.as_str()) else {
+        let Some((_, recorded, file)) =
+            self.images.iter().find(|(found, _, _)| found == target.as_str())
+        else {
             return Ok(StandIn::Misfit(format!("{manifest} has no image for it")));
         };
         let path = self.folder.join(file);
         match ContentHash::of_file(&path) {
             Ok(hash) if hash == *recorded => {}
             Ok(_) => {
-                return Ok(StandIn::Misfit(format!("{} is not the file that {manifest} speaks of", path.display())));
+                return Ok(StandIn::Misfit(format!(
+                    "{} is not the file that {manifest} speaks of",
+                    path.display()
+                )));
             }
-            Err(error) => return Ok(StandIn::Misfit(format!("{} cannot be read: {error}", path.display()))),
+            Err(error) => {
+                return Ok(StandIn::Misfit(format!("{} cannot be read: {error}", path.display())));
+            }
         }
         setting.cargo.watch(&path);
-        Image::open(target, &path, *recorded, Origin::Prebuilt, &setting.cargo.target).map(StandIn::Image)
+        Image::open(target, &path, *recorded, Origin::Prebuilt, &setting.cargo.target)
+            .map(StandIn::Image)
     }
 }
 
@@ -319,7 +334,10 @@ pub(crate) fn update(
     }
     let attributes = folder.join(".gitattributes");
     if !attributes.exists() {
-        write_if_changed(&attributes, b"# Images and hashes are as they are, on every system.\n* -text\n")?;
+        write_if_changed(
+            &attributes,
+            b"# Images and hashes are as they are, on every system.\n* -text\n",
+        )?;
     }
     let mut kept = Vec::new();
     for (image, _) in images {
@@ -342,8 +360,14 @@ pub(crate) fn update(
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
     // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
     if let Some(earlier) = earlier {
-        let files = earlier.images.into_iter().map(|(_, _, file)| file).chain(earlier.signatures.map(|(_, file)| file));
-        files.filter(|file| !kept.contains(file)).try_for_each(|file| remove(&folder.join(file)))?;
+        let files = earlier
+            .images
+            .into_iter()
+            .map(|(_, _, file)| file)
+            .chain(earlier.signatures.map(|(_, file)| file));
+        files
+            .filter(|file| !kept.contains(file))
+            .try_for_each(|file| remove(&folder.join(file)))?;
     }
     Ok(())
 }

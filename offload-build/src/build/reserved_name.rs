@@ -22,8 +22,12 @@ impl ReservedName {
             Product::Pack(name) => (name, "pack"),
             Product::Unnamed => ("", "build"),
         };
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            return Err(Error::config(format!("a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not")));
+        if name.is_empty()
+            || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        {
+            return Err(Error::config(format!(
+                "a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not"
+            )));
         }
         if is_one_name(name, output::INCLUDE) {
             return Err(Error::config(format!(
@@ -35,9 +39,13 @@ impl ReservedName {
             let what = match taken == name {
                 true if *other == kind => format!("the {kind} '{name}' twice"),
                 true => format!("the {other} '{name}' and the {kind} '{name}'"),
-                false => format!("the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"),
+                false => format!(
+                    "the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"
+                ),
             };
-            return Err(Error::config(format!("build.rs makes {what}: the second would replace the first")));
+            return Err(Error::config(format!(
+                "build.rs makes {what}: the second would replace the first"
+            )));
         }
         names.push((name.to_owned(), kind));
         Ok(Self { is_kept: false, name: name.to_owned() })
@@ -52,7 +60,10 @@ impl ReservedName {
 impl Drop for ReservedName {
     fn drop(&mut self) {
         if !self.is_kept {
-            NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(name, _)| *name != self.name);
+            NAMES
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .retain(|(name, _)| *name != self.name);
         }
     }
 }
@@ -76,15 +87,23 @@ mod tests {
              would replace the first"
         );
         // What is refused takes nothing away from the first.
-        assert!(refusal(Product::Pack("Scale-fast")).starts_with("build.rs makes the pack 'Scale-fast' twice: "));
+        assert!(
+            refusal(Product::Pack("Scale-fast"))
+                .starts_with("build.rs makes the pack 'Scale-fast' twice: ")
+        );
         drop(failed);
         ReservedName::of(Product::Pack("scale_fast")).unwrap().keep();
-        assert!(refusal(Product::Pack("scale_fast")).starts_with("build.rs makes the pack 'scale_fast' twice: "));
+        assert!(
+            refusal(Product::Pack("scale_fast"))
+                .starts_with("build.rs makes the pack 'scale_fast' twice: ")
+        );
         assert_eq!(
             refusal(Product::StaticLibrary("scale_fast")),
             "build.rs makes the pack 'scale_fast' and the static library 'scale_fast': the second would replace the first"
         );
         let message = refusal(Product::StaticLibrary("Include"));
-        assert!(message.contains("'Include' cannot be a static library's name: the kernel header's folder has it"));
+        assert!(message.contains(
+            "'Include' cannot be a static library's name: the kernel header's folder has it"
+        ));
     }
 }

@@ -93,7 +93,9 @@ impl Build {
             targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
         }
         let supports = &self.request.supports;
-        targets.retain(|it| supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target)));
+        targets.retain(|it| {
+            supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target))
+        });
         Ok(ResolvedTargets { targets, skipped })
     }
 }

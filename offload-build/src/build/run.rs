@@ -121,7 +121,11 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the pack.
-    pub(crate) fn make_pack(&self, modules: &[PlannedModule], machine: Machine) -> Result<Pack, Error> {
+    pub(crate) fn make_pack(
+        &self,
+        modules: &[PlannedModule],
+        machine: Machine,
+    ) -> Result<Pack, Error> {
         let prebuilt_use = self.prebuilt_use()?;
         let folder = self.request.prebuilt.clone().unwrap_or_else(|| prebuilt::FOLDER.into());
         if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
@@ -147,8 +151,13 @@ impl<'a> Run<'a> {
                 let stand_in = match (&set, prebuilt_use) {
                     (Some(set), _) => set.image(target, &self.prebuilt_setting(module))?,
                     (None, PrebuiltUse::Never) => StandIn::Misfit("OFFLOAD_PREBUILT=never".into()),
-                    (None, PrebuiltUse::Update) => StandIn::Misfit("OFFLOAD_PREBUILT=update is to make one".into()),
-                    (None, _) => StandIn::Misfit(format!("the package has no prebuilt set in {}/", folder.display())),
+                    (None, PrebuiltUse::Update) => {
+                        StandIn::Misfit("OFFLOAD_PREBUILT=update is to make one".into())
+                    }
+                    (None, _) => StandIn::Misfit(format!(
+                        "the package has no prebuilt set in {}/",
+                        folder.display()
+                    )),
                 };
                 match stand_in {
                     StandIn::Image(image) => sources.push(Source::Prebuilt(image, missing.short)),
@@ -168,7 +177,8 @@ impl<'a> Run<'a> {
         let mut each = sources.iter();
         for module in modules {
             let of_module = each.by_ref().take(module.targets.len());
-            let compiled = of_module.filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
+            let compiled = of_module
+                .filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
             descriptions.add_module(compiled, &self.seen);
         }
         let (images, signatures) = self.make_images(sources, descriptions)?;
@@ -210,11 +220,18 @@ impl<'a> Run<'a> {
     /// What the prebuilt set of a module has to fit.
     pub(crate) fn prebuilt_setting(&self, module: &PlannedModule) -> Setting<'a> {
         let version = self.request.code_object_version;
-        let version = version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
+        let version =
+            version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
         let mut folders = module.options.includes.clone();
         folders.extend(module.sources.iter().flat_map(|source| &source.options.includes).cloned());
-        folders.retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
-        Setting { options: format!("{module}{version}"), folders, output: self.output, cargo: self.cargo }
+        folders
+            .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
+        Setting {
+            options: format!("{module}{version}"),
+            folders,
+            output: self.output,
+            cargo: self.cargo,
+        }
     }
 
     fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
@@ -239,7 +256,11 @@ impl<'a> Run<'a> {
     }
 
     /// What a compiler said to this question, or says now.
-    pub(crate) fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+    pub(crate) fn ask(
+        &self,
+        question: String,
+        answer: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
         let mut probed = self.probed.borrow_mut();
         if let Some((_, known)) = probed.iter().find(|(asked, _)| *asked == question) {
             return known.clone();
@@ -264,7 +285,11 @@ impl<'a> Run<'a> {
         }
         for (why, targets) in reasons {
             let targets = targets.join(", ");
-            self.cargo.warn(&format!("pack \"{}\": {targets} from {}/, because {why}", self.name, folder.display()));
+            self.cargo.warn(&format!(
+                "pack \"{}\": {targets} from {}/, because {why}",
+                self.name,
+                folder.display()
+            ));
         }
     }
 
@@ -292,11 +317,15 @@ impl<'a> Run<'a> {
         for (source, target) in sources {
             let (image, inputs) = match source {
                 Source::Prebuilt(image, _) | Source::Supplied(image) => (image, Vec::new()),
-                Source::Fresh(compilation, made) => (open(target, &compilation, made.image)?, made.inputs),
+                Source::Fresh(compilation, made) => {
+                    (open(target, &compilation, made.image)?, made.inputs)
+                }
                 Source::Compile(compilation) => {
                     Image::seal(&compilation.image)?;
-                    let before = Before { seen: &self.seen, start: start.expect("a compilation has steps") };
-                    let made = cache::record(&compilation, before, &after, self.output, self.cargo)?;
+                    let before =
+                        Before { seen: &self.seen, start: start.expect("a compilation has steps") };
+                    let made =
+                        cache::record(&compilation, before, &after, self.output, self.cargo)?;
                     (open(target, &compilation, made.image)?, made.inputs)
                 }
             };
@@ -308,7 +337,10 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the steps of all these compilations; returns when that began, if there are any.
-    pub(crate) fn run_steps(&self, compilations: &[&Compilation]) -> Result<Option<SystemTime>, Error> {
+    pub(crate) fn run_steps(
+        &self,
+        compilations: &[&Compilation],
+    ) -> Result<Option<SystemTime>, Error> {
         let mut steps = Vec::new();
         let mut work = Vec::new();
         for compilation in compilations {
@@ -320,7 +352,8 @@ impl<'a> Run<'a> {
                 step
             }));
         }
-        let compilations: Vec<usize> = (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
+        let compilations: Vec<usize> =
+            (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
         for step in steps.iter_mut().filter(|step| step.kind == Kind::Describe) {
             step.after.extend(&compilations);
         }
@@ -343,8 +376,14 @@ impl<'a> Run<'a> {
                 ))
             })?,
         };
-        let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
+        let colour =
+            self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
+        Ok(How {
+            most,
+            jobserver: self.cargo.jobserver(),
+            colour,
+            launcher: Launcher::from_env(self.cargo)?,
+        })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike. What else they print, `cargo build -vv`
@@ -388,21 +427,32 @@ impl<'a> Run<'a> {
         }
         let images: Vec<(&Image, &[Input])> = images
             .iter()
-            .filter(|(image, _)| image.target.family() != Family::Cpu && image.origin == Origin::Compiled)
+            .filter(|(image, _)| {
+                image.target.family() != Family::Cpu && image.origin == Origin::Compiled
+            })
             .map(|(image, inputs)| (image, &**inputs))
             .collect();
         if images.is_empty() {
             return Ok(());
         }
         let mut levels: Vec<String> = Vec::new();
-        for level in images.iter().flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo)) {
+        for level in
+            images.iter().flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo))
+        {
             if !levels.contains(&level) {
                 levels.push(level);
             }
         }
         made_with.push(("optimization", levels.join(", ")));
         let setting = self.prebuilt_setting(module);
-        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &made_with, &images, signatures)
+        prebuilt::update(
+            folder,
+            &self.prebuilt_stem(module),
+            &setting,
+            &made_with,
+            &images,
+            signatures,
+        )
     }
 }
 
@@ -411,21 +461,30 @@ impl<'a> Run<'a> {
 /// Returns an error that names every image which lacks one, and what it has instead.
 fn check_kernels(module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
     let mut lines = Vec::new();
-    let for_gpus = images.iter().map(|(image, _)| image).filter(|image| image.target.family() != Family::Cpu);
+    let for_gpus =
+        images.iter().map(|(image, _)| image).filter(|image| image.target.family() != Family::Cpu);
     for image in for_gpus.filter(|_| !module.required.is_empty()) {
         let kernels = image::kernels(&image.path)?;
-        let required =
-            module.required.iter().filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&image.target)));
+        let required = module
+            .required
+            .iter()
+            .filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&image.target)));
         for kernel in required.filter(|kernel| !kernels.contains(&kernel.name)) {
             let has = if kernels.is_empty() { "no kernels".to_owned() } else { kernels.join(", ") };
-            lines.push(format!("the image for {} has no kernel {}; it has {has}", image.target, kernel.name));
+            lines.push(format!(
+                "the image for {} has no kernel {}; it has {has}",
+                image.target, kernel.name
+            ));
         }
     }
     match lines.is_empty() {
         true => Ok(()),
         false => {
-            let message =
-                format!("build.rs requires kernels of the module \"{}\":\n  {}", module.name, lines.join("\n  "));
+            let message = format!(
+                "build.rs requires kernels of the module \"{}\":\n  {}",
+                module.name,
+                lines.join("\n  ")
+            );
             Err(Error::new(ErrorKind::KernelMissing, message))
         }
     }

@@ -26,7 +26,9 @@ fn each_target_of_the_list_is_parsed_once() {
     fs::create_dir_all(folder.join("out")).unwrap();
     let mut build = Build::new();
     for number in [70, 80, 90] {
-        let ptx = format!(".version 7.8\n.target sm_{number}\n.address_size 64\n.visible .entry f()\n{{\n ret;\n}}\n");
+        let ptx = format!(
+            ".version 7.8\n.target sm_{number}\n.address_size 64\n.visible .entry f()\n{{\n ret;\n}}\n"
+        );
         fs::write(folder.join(format!("f_{number}.ptx")), ptx).unwrap();
         build.arch(format!("compute_{number}"));
     }

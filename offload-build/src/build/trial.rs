@@ -42,7 +42,13 @@ impl<'a> Trial<'a> {
         let request = &self.build.request;
         let modules = plan::modules(request, NAME)
             .and_then(|modules| {
-                plan::plan(request, Product::Pack(NAME), modules, std::slice::from_ref(target), self.cargo)
+                plan::plan(
+                    request,
+                    Product::Pack(NAME),
+                    modules,
+                    std::slice::from_ref(target),
+                    self.cargo,
+                )
             })
             .map_err(|error| error.to_string())?;
         let run = Run::new(request, false, NAME, self.cargo, &self.output, self.tools);

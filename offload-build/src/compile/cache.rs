@@ -41,7 +41,12 @@ pub(crate) struct Made {
 }
 
 /// The image that is there, if it is what the compilation would make.
-pub(crate) fn fresh(compilation: &Compilation, seen: &Seen, output: &OutDir, cargo: &Cargo) -> Option<Made> {
+pub(crate) fn fresh(
+    compilation: &Compilation,
+    seen: &Seen,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Option<Made> {
     if cargo.rebuilds() {
         return None;
     }
@@ -56,9 +61,11 @@ pub(crate) fn fresh(compilation: &Compilation, seen: &Seen, output: &OutDir, car
             FOLDER => lookup.folders.push(cargo.here(&text)),
             NAME => lookup.names.push(text.into()),
             ANY => lookup.any = true,
-            FOUND => (std::mem::take(&mut lookup).state(seen) == ContentHash::parse(&text)?).then_some(())?,
+            FOUND => (std::mem::take(&mut lookup).state(seen) == ContentHash::parse(&text)?)
+                .then_some(())?,
             hash => {
-                let (hash, is_of_system) = hash.strip_prefix(SYSTEM).map_or((hash, false), |hash| (hash, true));
+                let (hash, is_of_system) =
+                    hash.strip_prefix(SYSTEM).map_or((hash, false), |hash| (hash, true));
                 let (path, hash) = (cargo.here(&text), ContentHash::parse(hash)?);
                 (seen.hash(&path)? == hash).then_some(())?;
                 inputs.push(Input { path, hash, is_of_system });
@@ -107,26 +114,44 @@ pub(crate) fn record(
         collected.add(path, after)?;
     }
     for file in compilation.steps.iter().filter_map(|step| Some(&step.depfile.as_ref()?.path)) {
-        let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
             collected.add(&path, after)?;
         }
     }
     let (inputs, lookups) = collected.finish();
-    let mut lines = vec![(KEY.to_owned(), key(compilation, cargo).to_string()), (IMAGE.to_owned(), image.to_string())];
+    let mut lines = vec![
+        (KEY.to_owned(), key(compilation, cargo).to_string()),
+        (IMAGE.to_owned(), image.to_string()),
+    ];
     for input in &inputs {
         let start = if input.is_of_system { SYSTEM } else { "" };
-        lines.push((format!("{start}{}", input.hash), cargo.portable(&input.path.to_string_lossy())));
+        lines.push((
+            format!("{start}{}", input.hash),
+            cargo.portable(&input.path.to_string_lossy()),
+        ));
     }
     for lookup in lookups {
-        lines.extend(lookup.folders.iter().map(|it| (FOLDER.to_owned(), cargo.portable(&it.to_string_lossy()))));
-        lines.extend(lookup.names.iter().map(|it| (NAME.to_owned(), it.to_string_lossy().into_owned())));
+        lines.extend(
+            lookup
+                .folders
+                .iter()
+                .map(|it| (FOLDER.to_owned(), cargo.portable(&it.to_string_lossy()))),
+        );
+        lines.extend(
+            lookup.names.iter().map(|it| (NAME.to_owned(), it.to_string_lossy().into_owned())),
+        );
         lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
     // Our own headers are written before the steps, maybe in the same tick of the clock, and by nobody else.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
-    if !inputs.iter().filter(|input| !is_ours(input)).any(|input| has_changed(input, compilation, before, cargo)) {
+    if !inputs
+        .iter()
+        .filter(|input| !is_ours(input))
+        .any(|input| has_changed(input, compilation, before, cargo))
+    {
         record::write(&record_path(compilation, output), lines)?;
     }
     Ok(Made { image, inputs })
@@ -134,17 +159,28 @@ pub(crate) fn record(
 
 /// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if they were seen then; by the
 /// time stamps of the file and of the folders that it lies in, since one that takes another's place may be older.
-fn has_changed(input: &Input, compilation: &Compilation, before: Before<'_>, cargo: &Cargo) -> bool {
+fn has_changed(
+    input: &Input,
+    compilation: &Compilation,
+    before: Before<'_>,
+    cargo: &Cargo,
+) -> bool {
     if before.seen.known_hash(&input.path).is_some_and(|hash| hash != input.hash) {
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
     // Builds write into OUT_DIR and the folders around it; above those that build.rs names, everybody writes.
-    let is_ours = |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
+    let is_ours =
+        |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
-        compilation.include_folders.iter().any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
+        compilation
+            .include_folders
+            .iter()
+            .any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
     };
-    let is_watched = |folder: &&Path| !is_ours(folder) && (folder.starts_with(&cargo.manifest_dir) || is_in(folder));
+    let is_watched = |folder: &&Path| {
+        !is_ours(folder) && (folder.starts_with(&cargo.manifest_dir) || is_in(folder))
+    };
     let path = cargo.manifest_dir.join(&input.path);
     is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
 }

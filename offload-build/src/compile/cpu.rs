@@ -30,7 +30,8 @@ impl Compilations<'_> {
         common.extend(args(&["-fPIC"]));
         let mut objects = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
-            let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
+            let (object, depfile) =
+                (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
             // Behind Cargo's profile, which the crate `cc` puts first.
@@ -90,7 +91,13 @@ impl Sanitizer {
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
         // More optimization leaves out accesses, and less makes stacks and tests large.
-        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"]));
+        list.extend(args(&[
+            "-O1",
+            "-g",
+            "-fno-omit-frame-pointer",
+            self.option(),
+            "-fno-sanitize=vptr",
+        ]));
         // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
         // What says where a thread was that is missing at a barrier.
@@ -100,10 +107,13 @@ impl Sanitizer {
 
     fn of_scheduler(&self) -> Vec<OsString> {
         let mut list = self.macros();
-        let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let symbolizer =
+            self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
         list.push(format!("-DOFFLOAD_CPU_CHECK_KIND={:?}", self.check.name()).into());
-        list.push(format!("-DOFFLOAD_CPU_CHECK_LIBRARY={:?}", self.runtime.display().to_string()).into());
+        list.push(
+            format!("-DOFFLOAD_CPU_CHECK_LIBRARY={:?}", self.runtime.display().to_string()).into(),
+        );
         list.push(format!("-DOFFLOAD_CPU_CHECK_SYMBOLIZER={symbolizer:?}").into());
         list
     }

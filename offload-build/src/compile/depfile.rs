@@ -15,7 +15,9 @@ pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
             ('\\', Some('\r' | '\n')) => {}
             ('\\', Some(' ' | '\t' | '#')) => file.extend(chars.next()),
             ('$', Some('$')) => file.extend(chars.next()),
-            (' ' | '\n' | '\r', _) => files.extend((!file.is_empty()).then(|| std::mem::take(&mut file))),
+            (' ' | '\n' | '\r', _) => {
+                files.extend((!file.is_empty()).then(|| std::mem::take(&mut file)))
+            }
             _ => file.push(c),
         }
     }

@@ -42,11 +42,17 @@ pub(crate) struct DeviceLink<'a> {
 impl DeviceLink<'_> {
     pub(crate) fn by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let mut compilation = self.compilation();
-        compilation.identities.extend(tool_identities(&[&nvcc.identity, &ccbin.identity], &[], self.cargo));
+        compilation.identities.extend(tool_identities(
+            &[&nvcc.identity, &ccbin.identity],
+            &[],
+            self.cargo,
+        ));
         compilation.identities.push(identity(&nvcc.nvlink()));
         compilation.identities.extend(ccbin.env_identities());
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
-        compilation.identities.extend(variables.iter().map(|flags| format!("{}={}", flags.name, flags.others)));
+        compilation
+            .identities
+            .extend(variables.iter().map(|flags| format!("{}={}", flags.name, flags.others)));
         let mut link = args(&["-dlink", "-ccbin"]);
         link.push(ccbin.path.clone().into());
         link.extend(self.targets.iter().flat_map(gencode));
@@ -113,7 +119,10 @@ impl DeviceLink<'_> {
 pub(super) fn gencode(target: &Target) -> Vec<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {
-            vec!["-gencode".into(), format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into()]
+            vec![
+                "-gencode".into(),
+                format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into(),
+            ]
         }
         OffloadArch::Amdgpu(_) | OffloadArch::Cpu => Vec::new(),
     }

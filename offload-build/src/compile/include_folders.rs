@@ -7,7 +7,11 @@ use std::path::Path;
 
 /// Returns an error if a folder that build.rs names for these sources of a module is not there. That is for sources that a
 /// compiler is about to read: an image of a prebuilt set needs no headers.
-pub(crate) fn check(module: &PlannedModule, sources: &[&PlannedSource], cargo: &Cargo) -> Result<(), Error> {
+pub(crate) fn check(
+    module: &PlannedModule,
+    sources: &[&PlannedSource],
+    cargo: &Cargo,
+) -> Result<(), Error> {
     let including = sources.iter().filter(|source| source.language.is_preprocessed());
     for source in including {
         let folders = module.options.includes.iter().chain(&source.options.includes);
@@ -24,20 +28,27 @@ pub(crate) fn check(module: &PlannedModule, sources: &[&PlannedSource], cargo: &
 fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) -> Error {
     let (source, shown) = (source.path.display(), path.display());
     let mut message = match path.exists() {
-        true => format!("build.rs calls .include({folder:?}) for {source}, and {shown} is no folder"),
-        false => format!("build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}"),
+        true => {
+            format!("build.rs calls .include({folder:?}) for {source}, and {shown} is no folder")
+        }
+        false => format!(
+            "build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}"
+        ),
     };
     if folder.is_relative() {
         message += "\nPaths are relative to the package's folder.";
         if cargo.out_dir.join(folder).is_dir() {
-            message +=
-                &format!(" For the one in OUT_DIR, put the value of OUT_DIR in front: {}", cargo.out_dir.display());
+            message += &format!(
+                " For the one in OUT_DIR, put the value of OUT_DIR in front: {}",
+                cargo.out_dir.display()
+            );
         }
     }
-    message += match cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file()) {
-        true => "\nIf it is in a git submodule: git submodule update --init. ",
-        false => "\n",
-    };
+    message +=
+        match cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file()) {
+            true => "\nIf it is in a git submodule: git submodule update --init. ",
+            false => "\n",
+        };
     message += "If build.rs itself makes it, that has to come before this build.";
     Error::new(ErrorKind::SourceNotFound, message)
 }

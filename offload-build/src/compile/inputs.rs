@@ -37,12 +37,14 @@ impl<'a> Collected<'a> {
 
     /// Adds a file that was read, and those that only its text tells of.
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
-        let is_of_tool = self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
+        let is_of_tool =
+            self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
         if is_of_tool || self.inputs.iter().any(|input| input.path == path) {
             return Ok(());
         }
         let hash = seen.hash(path).ok_or_else(|| {
-            let error = fs::File::open(path).err().unwrap_or(std::io::ErrorKind::InvalidData.into());
+            let error =
+                fs::File::open(path).err().unwrap_or(std::io::ErrorKind::InvalidData.into());
             Error::io("read", path, error)
         })?;
         let is_of_system = !self.is_of_user(path);
@@ -73,8 +75,9 @@ impl<'a> Collected<'a> {
 
     /// Whether it lies where build.rs or a variable names a folder, or in the package.
     fn is_of_user(&self, path: &Path) -> bool {
-        let folders =
-            [&self.cargo.manifest_dir, &self.cargo.out_dir].into_iter().chain(&self.compilation.include_folders);
+        let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
+            .into_iter()
+            .chain(&self.compilation.include_folders);
         path.is_relative()
             || self.compilation.named_files.iter().any(|file| file == path)
             || folders.into_iter().any(|folder| path.starts_with(folder))

@@ -41,7 +41,8 @@ impl Lookup {
                 _ => true,
             };
             let is_there = |name: &PathBuf| may_be_there(name) && seen.is_there(&folder.join(name));
-            let there: String = self.names.iter().map(|name| if is_there(name) { '1' } else { '0' }).collect();
+            let there: String =
+                self.names.iter().map(|name| if is_there(name) { '1' } else { '0' }).collect();
             state.add(&there);
             if self.any {
                 for entry in seen.entries(folder).iter() {

@@ -42,7 +42,8 @@ impl Mentions {
                 return;
             }
         };
-        let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next().unwrap_or_default();
+        let name =
+            argument[1..].split(|byte| *byte == end || *byte == b'\n').next().unwrap_or_default();
         self.asked.push(String::from_utf8_lossy(name).into_owned());
     }
 }

@@ -117,7 +117,8 @@ impl<'a> Compilations<'a> {
         // Older compilers make an earlier version unless told, and then refuse generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
-        let version = version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
+        let version =
+            version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
         link.extend(version.clone());
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
         link.push(self.link_optimization());
@@ -146,15 +147,28 @@ impl<'a> Compilations<'a> {
     }
 
     /// A cubin of a source that is PTX.
-    pub(crate) fn cubin_of_ptx(&self, arch: NvidiaArch, ptxas: &Ptxas, source: &PlannedSource) -> Compilation {
+    pub(crate) fn cubin_of_ptx(
+        &self,
+        arch: NvidiaArch,
+        ptxas: &Ptxas,
+        source: &PlannedSource,
+    ) -> Compilation {
         let mut compilation = self.compilation("cubin", &[&ptxas.identity]);
-        let flags: Vec<OsString> = source.options.flags_for(self.target()).map(OsString::from).collect();
+        let flags: Vec<OsString> =
+            source.options.flags_for(self.target()).map(OsString::from).collect();
         self.assemble(&mut compilation, arch, ptxas, &source.path, &flags);
         compilation.sources.push(source.path.clone());
         compilation
     }
 
-    fn assemble(&self, to: &mut Compilation, arch: NvidiaArch, ptxas: &Ptxas, ptx: &Path, flags: &[OsString]) {
+    fn assemble(
+        &self,
+        to: &mut Compilation,
+        arch: NvidiaArch,
+        ptxas: &Ptxas,
+        ptx: &Path,
+        flags: &[OsString],
+    ) {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
@@ -164,7 +178,8 @@ impl<'a> Compilations<'a> {
         }
         // Flags of build.rs are for clang, but for those of PTX.
         let is_ours = |is_said: bool| flags.is_empty() || !is_said;
-        let (says_level, says_debug) = (own.level.is_some(), own.debug.or(own.device_debug).is_some());
+        let (says_level, says_debug) =
+            (own.level.is_some(), own.debug.or(own.device_debug).is_some());
         let is_debugged = debug == DebugInfo::Full && level == "0";
         let asked = sources[0].options.opt_level.or(self.module.options.opt_level);
         if is_ours(says_level) {
@@ -187,7 +202,9 @@ impl<'a> Compilations<'a> {
         let mut identities = tool_identities(tools, &self.sdk.stands_for, self.cargo);
         let sources = self.sources();
         let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
-        for options in [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options)) {
+        for options in
+            [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options))
+        {
             let named = NamedFiles::of(options.flags_for(self.target()).map(String::as_str));
             named_files.extend(options.inputs.iter().cloned().chain(named.files));
             include_folders.extend(options.includes.iter().cloned().chain(named.include_folders));
@@ -205,7 +222,11 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             steps: Vec::new(),
-            source_bytes: sources.iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
+            source_bytes: sources
+                .iter()
+                .filter_map(|it| fs::metadata(&it.path).ok())
+                .map(|it| it.len())
+                .sum(),
             sources: Vec::new(),
             named_files,
             include_folders,
@@ -225,7 +246,13 @@ impl<'a> Compilations<'a> {
         self.output.work.join(image_file_name(&self.module.file_stem(self.file_name), extension))
     }
 
-    fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
+    fn compile_ptx(
+        &self,
+        compilation: &mut Compilation,
+        arch: NvidiaArch,
+        clang: &Clang,
+        ptx: &Path,
+    ) {
         let sm = arch.with_code(NvidiaCode::Cubin);
         let mut offload = args(&["-Wno-unknown-cuda-version"]);
         offload.push(format!("--offload-arch={sm}").into());
@@ -258,7 +285,8 @@ impl<'a> Compilations<'a> {
         for (index, source) in self.sources().into_iter().enumerate() {
             let is_preprocessed = source.language.is_preprocessed();
             let mut compile = Vec::new();
-            let (mut recipe, mut of_build_script) = (source.recipe(self.target()), self.source_args(source));
+            let (mut recipe, mut of_build_script) =
+                (source.recipe(self.target()), self.source_args(source));
             if recipe == Some(Recipe::Nvcc) {
                 // What nvcc compiles is described with the toolkit's headers.
                 recipe = Some(Recipe::Offload("cuda", Headers::Cuda));
@@ -279,7 +307,9 @@ impl<'a> Compilations<'a> {
                             compile.extend(args(&["-nogpuinc", "-nogpulib"]));
                             compile.extend(self.kernel_header());
                         }
-                        Headers::Cuda | Headers::Rocm => compile.extend(self.sdk.args.iter().cloned()),
+                        Headers::Cuda | Headers::Rocm => {
+                            compile.extend(self.sdk.args.iter().cloned())
+                        }
                     }
                 }
                 Some(Recipe::Direct(mode, options)) => {
@@ -306,7 +336,9 @@ impl<'a> Compilations<'a> {
                 DebugInfo::None => {}
                 DebugInfo::Full if !is_nvidia || profile.level == "0" => compile.push("-g".into()),
                 // More than these makes PTX that ptxas does not optimize.
-                DebugInfo::Full | DebugInfo::Lines if is_nvidia => compile.push("-gline-directives-only".into()),
+                DebugInfo::Full | DebugInfo::Lines if is_nvidia => {
+                    compile.push("-gline-directives-only".into())
+                }
                 DebugInfo::Full | DebugInfo::Lines => compile.push("-gline-tables-only".into()),
             }
             compile.extend(of_build_script);
@@ -320,7 +352,8 @@ impl<'a> Compilations<'a> {
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
                 // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
-                let step = Step::new(Kind::Describe, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
+                let step = Step::new(Kind::Describe, &clang.path, describe)
+                    .output(&self.work(&format!("{index}.ll")));
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
@@ -357,7 +390,9 @@ impl<'a> Compilations<'a> {
             }
             // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers
             // take the last: OUT_DIR may lie in the package.
-            for (folder, name) in [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")] {
+            for (folder, name) in
+                [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
+            {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
@@ -438,7 +473,8 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
 /// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are
 /// inlined and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
-    let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
+    let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
+        parts.into_iter().partition(|part| is_bitcode(part));
     let mut list = Vec::new();
     for other in bitcode.iter().skip(1) {
         list.extend(args(&["-Xclang", "-mlink-bitcode-file", "-Xclang"]));

@@ -26,8 +26,15 @@ const INCLUDE_OPTIONS: [&str; 9] = [
 ];
 
 /// Words that pass the next one on to a part of the compiler.
-const PASS_ON: [&str; 7] =
-    ["-Xclang", "-Xcompiler", "-Xpreprocessor", "-Xassembler", "-Xarch_device", "-Xarch_host", "-Xlinker"];
+const PASS_ON: [&str; 7] = [
+    "-Xclang",
+    "-Xcompiler",
+    "-Xpreprocessor",
+    "-Xassembler",
+    "-Xarch_device",
+    "-Xarch_host",
+    "-Xlinker",
+];
 
 /// Response files that name response files; deeper than this they name each other.
 const DEPTH: u32 = 8;
@@ -48,14 +55,18 @@ impl NamedFiles {
                 self.include_folders.push(word.into());
                 continue;
             }
-            let has_options =
-                [option, word].iter().any(|it| it.starts_with("--options-file") || it.starts_with("-optf"));
+            let has_options = [option, word]
+                .iter()
+                .any(|it| it.starts_with("--options-file") || it.starts_with("-optf"));
             if let Some(option) = INCLUDE_OPTIONS.iter().find(|option| word.starts_with(**option)) {
                 let folder = word[option.len()..].trim_start_matches('=');
                 self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
             }
             // The word itself, and what stands behind `=`, `,` and `@` in it.
-            let parts = word.split(['=', ',']).chain([word]).chain(word.split_once('=').map(|(_, rest)| rest));
+            let parts = word
+                .split(['=', ','])
+                .chain([word])
+                .chain(word.split_once('=').map(|(_, rest)| rest));
             for part in parts {
                 let (part, is_response_file) = match part.strip_prefix('@') {
                     Some(rest) => (rest, true),
@@ -114,16 +125,24 @@ mod tests {
         fs::write(path("o.txt"), format!("-Iinner \"@{}\"", path("inner.txt"))).unwrap();
         fs::write(path("inner.txt"), format!("-include {}", path("map"))).unwrap();
         let files = |flags: &[&str]| {
-            let flags: Vec<String> = flags.iter().map(|flag| flag.replace("DIR", &path(""))).collect();
+            let flags: Vec<String> =
+                flags.iter().map(|flag| flag.replace("DIR", &path(""))).collect();
             let found = NamedFiles::of(flags.iter().map(String::as_str)).files;
-            found.iter().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|file| file.file_name().unwrap().to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
         };
-        assert_eq!(files(&["-Xclang", "-mlink-builtin-bitcode", "-Xclang", "DIR/lib.bc"]), ["lib.bc"]);
+        assert_eq!(
+            files(&["-Xclang", "-mlink-builtin-bitcode", "-Xclang", "DIR/lib.bc"]),
+            ["lib.bc"]
+        );
         assert_eq!(files(&["-fmodule-map-file=DIR/map"]), ["map"]);
         assert_eq!(files(&["-Wl,-T,DIR/map"]), ["map"]);
         assert_eq!(files(&["@DIR/o.txt"]), ["o.txt", "inner.txt", "map"]);
         assert_eq!(files(&["-O3", "-DX=1", "@DIR/none"]), [""; 0]);
-        let folders = NamedFiles::of(["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
+        let folders =
+            NamedFiles::of(["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
         assert_eq!(folders.include_folders, ["a", "b", "c"].map(PathBuf::from));
     }
 

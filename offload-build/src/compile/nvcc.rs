@@ -24,14 +24,21 @@ impl Compilations<'_> {
         let sources = self.sources();
         let mut parts = Vec::new();
         for (index, source) in sources.iter().enumerate() {
-            let part =
-                if sources.len() > 1 { self.work(&format!("{index}.o.cubin")) } else { compilation.image.clone() };
+            let part = if sources.len() > 1 {
+                self.work(&format!("{index}.o.cubin"))
+            } else {
+                compilation.image.clone()
+            };
             let mut compile = args(&["-x", "cu", kind]);
             compile.push(format!("-arch={arch}").into());
             compile.extend((sources.len() > 1).then(|| "-rdc=true".into()));
             compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
-            let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&nvcc_env(ccbin, self.cargo)).output(&part);
-            compilation.steps.push(step.depfile(self.work(&format!("{index}.d")), DepfileBy::Driver));
+            let step = Step::new(Kind::Nvcc, &nvcc.path, compile)
+                .env(&nvcc_env(ccbin, self.cargo))
+                .output(&part);
+            compilation
+                .steps
+                .push(step.depfile(self.work(&format!("{index}.d")), DepfileBy::Driver));
             parts.push(part);
         }
         if parts.len() > 1 {
@@ -62,7 +69,12 @@ impl Compilations<'_> {
     /// `max_parallel` knows of. A split by target costs a fifth more in a first build, and another target in the list would take 6
     /// seconds in place of 23. nvcc has no option to compile the host's part around a fat binary that is there: it would be
     /// nvcc's internal commands, as `--dryrun` lists them for one version.
-    pub(crate) fn object_by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx, is_relocatable: bool) -> Result<Compilation, Error> {
+    pub(crate) fn object_by_nvcc(
+        &self,
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+        is_relocatable: bool,
+    ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&nvcc.identity, &ccbin.identity]);
         let source = self.source_for_all()?;
         let mut compile = args(&["-x", "cu", "-c"]);
@@ -93,7 +105,10 @@ impl Compilations<'_> {
         if profile.own.level.is_none() && of_variables.level.is_none() {
             list.push(format!("-O{}", profile.level).into());
         }
-        if profile.debug != DebugInfo::None && profile.own.debug.is_none() && of_variables.debug.is_none() {
+        if profile.debug != DebugInfo::None
+            && profile.own.debug.is_none()
+            && of_variables.debug.is_none()
+        {
             list.push("-g".into());
         }
         if profile.own.device_debug.is_none() && of_variables.device_debug.is_none() {
@@ -154,8 +169,18 @@ mod tests {
 
     #[test]
     fn options_that_clang_has_too() {
-        let all =
-            ["-Iinclude", "-I", "more", "-DN=1", "--use_fast_math", "-Xptxas", "-v", "-std=c++20", "-include", "a.h"];
+        let all = [
+            "-Iinclude",
+            "-I",
+            "more",
+            "-DN=1",
+            "--use_fast_math",
+            "-Xptxas",
+            "-v",
+            "-std=c++20",
+            "-include",
+            "a.h",
+        ];
         let kept = ["-Iinclude", "-I", "more", "-DN=1", "-std=c++20", "-include", "a.h"];
         assert_eq!(for_clang(args(&all)), args(&kept));
     }

@@ -22,7 +22,11 @@ pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
     /// A relocatable object with host code and the device code for all targets, by clang in this mode.
-    pub(crate) fn relocatable_object(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
+    pub(crate) fn relocatable_object(
+        &self,
+        mode: &str,
+        clang: &Clang,
+    ) -> Result<Compilation, Error> {
         let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
@@ -41,7 +45,13 @@ impl<'a> Compilations<'a> {
         for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
-            scan.extend(args(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
+            scan.extend(args(&[
+                "-Qunused-arguments",
+                "--cuda-device-only",
+                "-E",
+                "-Xclang",
+                "-Eonly",
+            ]));
             scan.extend(offload_arch(target));
             scan.push(source.path.clone().into());
             let step = Step::new(Kind::Scan, &clang.path, scan);
@@ -97,7 +107,9 @@ impl<'a> Compilations<'a> {
                         let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
                         let sm = arch.with_code(NvidiaCode::Cubin).to_string();
                         let sm = sm.trim_start_matches("sm_");
-                        create.push(format!("--image3=kind={kind},sm={sm},file={}", image.display()).into());
+                        create.push(
+                            format!("--image3=kind={kind},sm={sm},file={}", image.display()).into(),
+                        );
                     }
                 }
                 let step = Step::new(Kind::Link, &program, create);
@@ -128,7 +140,11 @@ impl<'a> Compilations<'a> {
             list.push("-Wno-unknown-cuda-version".into());
         }
         let version = self.code_object_version.or(self.sdk.code_object_version);
-        list.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
+        list.extend(
+            version
+                .filter(|_| mode == "hip")
+                .map(|it| format!("-mcode-object-version={it}").into()),
+        );
         // Which macros there are depends on it.
         let profile = self.profile(source);
         list.push(format!("-O{}", profile.level).into());
@@ -193,7 +209,9 @@ fn by_compiler_proper(mode: &str) -> DepfileBy {
 /// PTX goes by the machine code of the same architecture.
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
-        OffloadArch::Nvidia(arch) => Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into()),
+        OffloadArch::Nvidia(arch) => {
+            Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into())
+        }
         OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
         OffloadArch::Cpu => None,
     }

@@ -111,10 +111,13 @@ impl Profile {
         let flags = all.iter().flat_map(|options| options.flags_for(target));
         let own = OwnFlags::of(flags.map(String::as_str));
         let asked_debug = source.options.debug.or(module.options.debug);
-        let asked_level = source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
+        let asked_level =
+            source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
         let recipe = source.recipe(target);
-        let is_vendors =
-            matches!(recipe, Some(Recipe::Nvcc | Recipe::Ptx | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)));
+        let is_vendors = matches!(
+            recipe,
+            Some(Recipe::Nvcc | Recipe::Ptx | Recipe::Offload(_, Headers::Cuda | Headers::Rocm))
+        );
         let own_debug = match recipe {
             Some(Recipe::Nvcc) => own.device_debug,
             _ => own.debug.or(own.device_debug),

@@ -40,7 +40,8 @@ mod tests {
     #[test]
     fn spellings() {
         let found = |flags: &str| relocatable_flag(flags.split(' '));
-        for flag in ["-rdc=true", "-rdc true", "-dc", "--relocatable-device-code=true", "-fgpu-rdc"] {
+        for flag in ["-rdc=true", "-rdc true", "-dc", "--relocatable-device-code=true", "-fgpu-rdc"]
+        {
             assert_eq!(found(&format!("-O3 {flag} -g")).as_deref(), Some(flag));
         }
         assert_eq!(found("-rdc=false -rdc false -fno-gpu-rdc -DX=true"), None);

@@ -36,7 +36,13 @@ impl Sdk {
     }
 
     /// Those of ROCm, for device code of one target.
-    pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>, cargo: &Cargo) -> Self {
+    pub(crate) fn rocm(
+        rocm: &Rocm,
+        clang: &Clang,
+        id: TargetId<'_>,
+        tools: &Tools<'_>,
+        cargo: &Cargo,
+    ) -> Self {
         let mut sdk = Self::rocm_for_any(rocm, cargo);
         sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
         sdk

@@ -65,7 +65,8 @@ impl Seen {
         known.unwrap_or_else(|| {
             // An empty path is the working folder.
             let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            let names = fs::read_dir(read).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            let names =
+                fs::read_dir(read).into_iter().flatten().flatten().map(|entry| entry.file_name());
             let names = Rc::new(names.collect::<BTreeSet<OsString>>());
             self.entries.borrow_mut().insert(folder.as_os_str().to_owned(), Rc::clone(&names));
             names

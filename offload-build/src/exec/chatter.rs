@@ -24,7 +24,8 @@ enum Line {
 /// Sorts the lines of a text. Line ends and colours stay with the lines.
 pub(crate) fn sort(text: &str) -> Sorted<'_> {
     let lines: Vec<&str> = text.lines().collect();
-    let kinds: Vec<Line> = lines.iter().enumerate().map(|(at, line)| kind(line, lines.get(at + 1))).collect();
+    let kinds: Vec<Line> =
+        lines.iter().enumerate().map(|(at, line)| kind(line, lines.get(at + 1))).collect();
     let mut sorted = Sorted::default();
     let (mut is_warning, mut is_open) = (false, false);
     for (at, (line, kind)) in lines.iter().zip(&kinds).enumerate() {
@@ -34,12 +35,14 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
             Line::More => is_warning,
             // As the message that follows.
             Line::Before => {
-                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter)) == Some(&Line::Warning)
+                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter))
+                    == Some(&Line::Warning)
             }
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
         // What comes before a message is of that message.
-        is_open = *kind == Line::Before || *kind == Line::Warning && !says_severity(&without_colours(line));
+        is_open = *kind == Line::Before
+            || *kind == Line::Warning && !says_severity(&without_colours(line));
         // clang counts warnings for each target in a line of its own.
         if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
             continue;
@@ -63,7 +66,8 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     {
         return Line::Chatter;
     }
-    let is_more = plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
+    let is_more =
+        plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
     // Older clangs do not indent the source that they quote.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
@@ -87,7 +91,9 @@ fn has_severity(line: &str, severity: &str) -> bool {
     line.match_indices(severity).any(|(at, _)| {
         let is_word = at == 0 || line[..at].ends_with([' ', ':']);
         let rest = line[at + severity.len()..].trim_start();
-        let is_number = rest.strip_prefix('C').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let is_number = rest
+            .strip_prefix('C')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         is_word && (rest.starts_with([':', '#']) || is_number)
     })
 }
@@ -95,9 +101,12 @@ fn has_severity(line: &str, severity: &str) -> bool {
 /// Whether a line starts with a file and a place in it: `a.cu:1:2: `.
 fn has_position(line: &str) -> bool {
     let mut parts = line.splitn(4, ':').skip(1);
-    let is_number =
-        |part: Option<&str>| part.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
-    is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some_and(|rest| rest.starts_with(' '))
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
+    };
+    is_number(parts.next())
+        && is_number(parts.next())
+        && parts.next().is_some_and(|rest| rest.starts_with(' '))
 }
 
 /// Whether a line points at something in the line before it.
@@ -111,7 +120,10 @@ fn without_colours(line: &str) -> String {
     let mut rest = line;
     while let Some((before, sequence)) = rest.split_once("\x1b[") {
         plain.push_str(before);
-        rest = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').get(1..).unwrap_or_default();
+        rest = sequence
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .get(1..)
+            .unwrap_or_default();
     }
     plain + rest
 }
@@ -123,7 +135,8 @@ mod tests {
     /// Sorts lines that start with `!` where they are of a warning.
     #[track_caller]
     fn check(marked: &str) {
-        let text: Vec<&str> = marked.lines().map(|line| line.strip_prefix('!').unwrap_or(line)).collect();
+        let text: Vec<&str> =
+            marked.lines().map(|line| line.strip_prefix('!').unwrap_or(line)).collect();
         let text = text.join("\n");
         let (mut warnings, mut chatter) = (Vec::new(), Vec::new());
         for line in marked.lines() {
@@ -188,8 +201,11 @@ mod tests {
 
     #[test]
     fn colours_and_counts() {
-        let coloured = "\x1b[1ma.cu:6:2: \x1b[0m\x1b[0;1;35mwarning: \x1b[0m\x1b[1m\"look here\"\x1b[0m";
-        let text = format!("{coloured}\n1 warning generated when compiling for gfx90a.\n1 warning generated.");
+        let coloured =
+            "\x1b[1ma.cu:6:2: \x1b[0m\x1b[0;1;35mwarning: \x1b[0m\x1b[1m\"look here\"\x1b[0m";
+        let text = format!(
+            "{coloured}\n1 warning generated when compiling for gfx90a.\n1 warning generated."
+        );
         assert_eq!(sort(&text), Sorted { warnings: vec![vec![coloured]], chatter: Vec::new() });
         assert_eq!(without_colours(coloured), "a.cu:6:2: warning: \"look here\"");
     }

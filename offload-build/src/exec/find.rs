@@ -16,7 +16,8 @@ pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
 /// Whether a file may be started, by anyone: files that unpackers wrote without their mode may not. Windows goes by names.
 pub(crate) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
-    return fs::metadata(path).is_ok_and(|it| std::os::unix::fs::PermissionsExt::mode(&it.permissions()) & 0o111 != 0);
+    return fs::metadata(path)
+        .is_ok_and(|it| std::os::unix::fs::PermissionsExt::mode(&it.permissions()) & 0o111 != 0);
     #[cfg(not(unix))]
     path.is_file()
 }
@@ -56,7 +57,8 @@ pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     for entry in entries.flatten() {
         let path = entry.path();
         if number(&path).is_some() {
-            let place = found.partition_point(|other: &PathBuf| (number(other), other) < (number(&path), &path));
+            let place = found
+                .partition_point(|other: &PathBuf| (number(other), other) < (number(&path), &path));
             found.insert(place, path);
         }
     }

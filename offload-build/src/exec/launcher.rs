@@ -60,7 +60,8 @@ impl Launcher {
 
     /// Whether it goes by this name. What comes first may be `env`.
     fn is(&self, name: &str) -> bool {
-        let words = [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
+        let words =
+            [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
         words.into_iter().any(|word| Path::new(word).file_stem().is_some_and(|stem| stem == name))
     }
 
@@ -69,7 +70,8 @@ impl Launcher {
     /// Returns an error with the reason for the first one.
     pub(crate) fn check<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Result<(), Error> {
         let broken = |step: &Step| {
-            let known = BROKEN.iter().find(|(launcher, kind, ..)| self.is(launcher) && step.kind == *kind);
+            let known =
+                BROKEN.iter().find(|(launcher, kind, ..)| self.is(launcher) && step.kind == *kind);
             known.map(|(_, _, compiler, why)| {
                 Error::config(format!(
                     "{VARIABLE} is '{}', which breaks {compiler}: {why}.\n\
@@ -86,7 +88,12 @@ impl Launcher {
         match step.kind {
             Kind::Compile => {}
             Kind::Assemble if self.is("sccache") => {}
-            Kind::Assemble | Kind::Generate | Kind::Link | Kind::Nvcc | Kind::Scan | Kind::Describe => {
+            Kind::Assemble
+            | Kind::Generate
+            | Kind::Link
+            | Kind::Nvcc
+            | Kind::Scan
+            | Kind::Describe => {
                 return step.clone();
             }
         }
@@ -99,7 +106,9 @@ impl Launcher {
                 DepfileBy::Driver => {}
                 // The launcher has to know of the file that it is to bring back; and on another machine the compiler proper has
                 // no such folder.
-                DepfileBy::CompilerProper { driver_ignores: false, .. } => depfile.by = DepfileBy::Driver,
+                DepfileBy::CompilerProper { driver_ignores: false, .. } => {
+                    depfile.by = DepfileBy::Driver
+                }
                 DepfileBy::CompilerProper { driver_ignores: true, .. } => {
                     // sccache 0.16 does not know the option for system headers, and would cache nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
@@ -126,18 +135,34 @@ mod tests {
     fn launched(launcher: &str, step: &Step) -> String {
         let mut words = launcher.split(';');
         let program = words.next().unwrap().into();
-        let launcher = Launcher { program, args: words.map(OsString::from).collect(), text: launcher.to_owned() };
+        let launcher = Launcher {
+            program,
+            args: words.map(OsString::from).collect(),
+            text: launcher.to_owned(),
+        };
         launcher.launch(step).to_string()
     }
 
     #[test]
     fn only_what_reads_a_source_and_writes_an_object() {
         let launched = |launcher: &str, kind, line: &str| launched(launcher, &step(kind, line));
-        assert_eq!(launched("ccache", Kind::Compile, "clang -c a.c -o a.o"), "ccache clang -c a.c -o a.o");
+        assert_eq!(
+            launched("ccache", Kind::Compile, "clang -c a.c -o a.o"),
+            "ccache clang -c a.c -o a.o"
+        );
         let line = "g++ -c a.c -o a.o";
-        assert_eq!(launched("env;A=b;ccache", Kind::Compile, line), "env A=b ccache g++ -c a.c -o a.o");
-        assert_eq!(launched("ccache", Kind::Link, "clang a.bc -o a.hsaco"), "clang a.bc -o a.hsaco");
-        assert_eq!(launched("ccache", Kind::Generate, "clang -S a.bc -o a.ptx"), "clang -S a.bc -o a.ptx");
+        assert_eq!(
+            launched("env;A=b;ccache", Kind::Compile, line),
+            "env A=b ccache g++ -c a.c -o a.o"
+        );
+        assert_eq!(
+            launched("ccache", Kind::Link, "clang a.bc -o a.hsaco"),
+            "clang a.bc -o a.hsaco"
+        );
+        assert_eq!(
+            launched("ccache", Kind::Generate, "clang -S a.bc -o a.ptx"),
+            "clang -S a.bc -o a.ptx"
+        );
         assert_eq!(launched("ccache", Kind::Scan, "clang -E a.cu"), "clang -E a.cu");
         let line = "ptxas a.ptx -o a.cubin";
         assert_eq!(launched("ccache", Kind::Assemble, line), line);
@@ -152,7 +177,10 @@ mod tests {
         };
         let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true, system: true });
         let proper = "-Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image";
-        assert_eq!(hip.to_string(), format!("clang -x hip -c a.cu -o a.bc {proper} -Xclang -sys-header-deps"));
+        assert_eq!(
+            hip.to_string(),
+            format!("clang -x hip -c a.cu -o a.bc {proper} -Xclang -sys-header-deps")
+        );
         assert_eq!(
             launched("ccache", &hip),
             format!(
@@ -161,17 +189,23 @@ mod tests {
         );
         // The compiler proper is asked only where the driver will not do.
         let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
-        for by in [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver] {
+        for by in
+            [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver]
+        {
             assert_eq!(launched("env;A=b;icecc", &compile("cuda", by)), expected);
         }
     }
 
     #[test]
     fn nvcc_and_sccache() {
-        let launcher = Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
+        let launcher =
+            Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
         assert!(launcher.check([step(Kind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
         let nvcc = step(Kind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
         let error = launcher.check([nvcc].iter()).unwrap_err().to_string();
-        assert!(error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "), "{error}");
+        assert!(
+            error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "),
+            "{error}"
+        );
     }
 }

@@ -58,8 +58,10 @@ impl Events {
             waiting = match at_most {
                 None => self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner),
                 Some(pause) => {
-                    let (waiting, result) =
-                        self.came.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner);
+                    let (waiting, result) = self
+                        .came
+                        .wait_timeout(waiting, pause)
+                        .unwrap_or_else(PoisonError::into_inner);
                     if result.timed_out() && waiting.is_empty() {
                         return None;
                     }
@@ -148,7 +150,10 @@ impl State<'_> {
     }
 
     fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
+        self.waiting
+            .iter()
+            .copied()
+            .filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
     /// Starts what may start now. Returns whether more could, had the jobserver a token.
@@ -156,7 +161,9 @@ impl State<'_> {
         let mut needs_token = false;
         while self.running < self.most {
             // Of several with as much the first.
-            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
+            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
+                break;
+            };
             if let Some(jobserver) = &self.jobserver
                 && self.running > self.tokens.len()
             {
@@ -180,7 +187,10 @@ impl State<'_> {
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
                 let _ = step.output.as_ref().map(fs::remove_file);
-                let _ = step.output.as_deref().map(|output| fs::remove_file(status::crash_report(output)));
+                let _ = step
+                    .output
+                    .as_deref()
+                    .map(|output| fs::remove_file(status::crash_report(output)));
                 let mut command = Command::new(&step.program);
                 command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
                 for name in WITHHELD {
@@ -228,8 +238,10 @@ mod tests {
 
     #[test]
     fn the_longest_chain_counts() {
-        let step =
-            |after: &[usize]| Step { after: after.to_vec(), ..Step::new(Kind::Link, Path::new("ld"), Vec::new()) };
+        let step = |after: &[usize]| Step {
+            after: after.to_vec(),
+            ..Step::new(Kind::Link, Path::new("ld"), Vec::new())
+        };
         let steps = [step(&[]), step(&[0]), step(&[]), step(&[2]), step(&[3]), step(&[0, 1])];
         assert_eq!(work_ahead(&steps, &[5, 5, 1, 1, 1, 5]), [15, 10, 3, 2, 1, 5]);
     }

@@ -37,7 +37,8 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
 }
 
 /// What LLVM's programs print with the report of a crash, the first of an assertion or a signal, the second of all.
-const CRASH_REPORTS: [&str; 2] = ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
+const CRASH_REPORTS: [&str; 2] =
+    ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
 
 /// Two lines for a crash of clang, whose report goes into a file beside what it should have written: it is long, and tells
 /// its makers something, not users. `None` if it did not crash, or if there is no such file.
@@ -50,7 +51,8 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
     // "fatal error: error in backend: Cannot select: 0x5581…": addresses differ each time.
     let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
-    let said = said.map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
+    let said = said
+        .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
     Some(format!(
         "{program} crashed{said}: that is a fault of clang, not of the source\n\
          another level of optimization (--release, .opt_level(1)) or another clang (OFFLOAD_CLANG) may do; its report is in {}",
@@ -86,7 +88,9 @@ fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {
         Err(_) => Some(format!("did not write {}", path.display())),
-        Ok(metadata) if metadata.len() == 0 => Some(format!("wrote nothing into {}", path.display())),
+        Ok(metadata) if metadata.len() == 0 => {
+            Some(format!("wrote nothing into {}", path.display()))
+        }
         Ok(_) => None,
     }
 }
@@ -97,9 +101,14 @@ fn ending(status: ExitStatus, silent: bool) -> String {
     }
     let mut text = format!("ended with {status}");
     // Shells and compiler drivers report what they started in this way.
-    if let Some(signal) = status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128) {
-        let what =
-            format!(" (128 + {signal}: a program that it started {}: {})", by_signal(signal), what_to_do(signal));
+    if let Some(signal) =
+        status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
+    {
+        let what = format!(
+            " (128 + {signal}: a program that it started {}: {})",
+            by_signal(signal),
+            what_to_do(signal)
+        );
         text.push_str(&what);
     }
     if silent {
@@ -132,8 +141,10 @@ const SIGNALS: [(i32, &str); 9] = [
 ];
 
 fn by_signal(signal: i32) -> String {
-    let name =
-        SIGNALS.iter().find(|(number, _)| *number == signal).map_or(String::new(), |(_, name)| format!(" ({name})"));
+    let name = SIGNALS
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map_or(String::new(), |(_, name)| format!(" ({name})"));
     let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
     format!("{verb} signal {signal}{name}")
 }

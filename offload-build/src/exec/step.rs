@@ -68,7 +68,8 @@ impl Depfile {
         match self.by {
             DepfileBy::Driver => self.driver_args(),
             DepfileBy::CompilerProper { system, .. } => {
-                let mut words: Vec<OsString> = vec!["-dependency-file".into(), self.path.clone().into()];
+                let mut words: Vec<OsString> =
+                    vec!["-dependency-file".into(), self.path.clone().into()];
                 words.extend(["-MT".into(), DEPFILE_TARGET.into()]);
                 words.extend(system.then(|| "-sys-header-deps".into()));
                 words.into_iter().flat_map(|word| ["-Xclang".into(), word]).collect()
@@ -89,7 +90,15 @@ impl Step {
     /// Returns a step that waits for no other and writes no file.
     pub(crate) fn new(kind: Kind, program: &Path, args: Vec<OsString>) -> Self {
         let program = program.to_owned();
-        Self { kind, program, args, env: Vec::new(), output: None, depfile: None, after: Vec::new() }
+        Self {
+            kind,
+            program,
+            args,
+            env: Vec::new(),
+            output: None,
+            depfile: None,
+            after: Vec::new(),
+        }
     }
 
     /// Adds the file that the step writes, with `-o`: every tool accepts that.

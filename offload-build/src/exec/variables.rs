@@ -50,7 +50,8 @@ pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLA
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
 /// Options of nvcc whose value names GPUs, in the same word after `=` or in the next word.
-const GPU_OPTIONS: [&str; 6] = ["-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code"];
+const GPU_OPTIONS: [&str; 6] =
+    ["-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code"];
 
 /// One of [`NVCC_FLAGS`] that is set.
 ///
@@ -103,7 +104,9 @@ impl NvccFlags {
             lists.push(&self.gpu_options);
         }
         let mut targets = Vec::new();
-        for word in lists.into_iter().flat_map(|list| list.split([' ', ',', '=', '[', ']', '"', '\\'])) {
+        for word in
+            lists.into_iter().flat_map(|list| list.split([' ', ',', '=', '[', ']', '"', '\\']))
+        {
             let is_target = ["sm_", "compute_"].iter().any(|start| word.starts_with(start));
             let stands_for_several = ["native", "all", "all-major"].contains(&word);
             if (is_target || stands_for_several) && !targets.contains(&word) {
@@ -123,7 +126,12 @@ mod tests {
         for (value, gpu_options, others, targets) in [
             ("-arch=sm_80", "-arch=sm_80", "", "sm_80"),
             ("-O1 -arch sm_80  -lineinfo", "-arch sm_80", "-O1 -lineinfo", "sm_80"),
-            ("-gencode arch=compute_80,code=sm_80 -DA", "-gencode arch=compute_80,code=sm_80", "-DA", "sm_80"),
+            (
+                "-gencode arch=compute_80,code=sm_80 -DA",
+                "-gencode arch=compute_80,code=sm_80",
+                "-DA",
+                "sm_80",
+            ),
             (
                 "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
                 "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
@@ -131,7 +139,12 @@ mod tests {
                 "sm_90 compute_90",
             ),
             ("--gpu-architecture=all-major", "--gpu-architecture=all-major", "", "all-major"),
-            ("-arch=compute_75 -code=sm_80,sm_90", "-arch=compute_75 -code=sm_80,sm_90", "", "sm_80 sm_90"),
+            (
+                "-arch=compute_75 -code=sm_80,sm_90",
+                "-arch=compute_75 -code=sm_80,sm_90",
+                "",
+                "sm_80 sm_90",
+            ),
             (
                 "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
                 "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
@@ -141,7 +154,8 @@ mod tests {
             ("-arch-other=sm_80 -DCODE=sm_80", "", "-arch-other=sm_80 -DCODE=sm_80", ""),
         ] {
             let flags = NvccFlags::of("NVCC_APPEND_FLAGS", value.to_owned());
-            let found = (flags.gpu_options.as_str(), flags.others.as_str(), flags.targets().join(" "));
+            let found =
+                (flags.gpu_options.as_str(), flags.others.as_str(), flags.targets().join(" "));
             assert_eq!(found, (gpu_options, others, targets.to_owned()), "{value}");
         }
     }

@@ -76,8 +76,11 @@ impl OutDir {
     /// Makes the folders and writes the kernel header with its parts.
     pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(out_dir, pack)?;
-        for folder in [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")] {
-            fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
+        for folder in
+            [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
+        {
+            fs::create_dir_all(&folder)
+                .map_err(|error| Error::io("make the folder", &folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;
@@ -97,7 +100,8 @@ impl OutDir {
     /// A folder with an empty header of this name.
     pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = self.include().join("empty");
-        fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
+        fs::create_dir_all(&folder)
+            .map_err(|error| Error::io("make the folder", &folder, error))?;
         write_if_changed(&folder.join(name), b"")?;
         Ok(folder)
     }
@@ -130,7 +134,9 @@ impl OutDir {
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            for path in fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            for path in
+                fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path())
+            {
                 if path.extension().is_some_and(|extension| extension == "index") {
                     // The folder was made or written to just now.
                     let _ = fs::remove_file(&path);
@@ -144,7 +150,8 @@ impl OutDir {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            let hash = name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
+            let hash =
+                name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
                 // A file that stays costs disk space, nothing else.
                 let _ = fs::remove_file(&path);
@@ -158,7 +165,12 @@ impl OutDir {
 fn lock(root: &Path) {
     static LOCK: OnceLock<Option<File>> = OnceLock::new();
     LOCK.get_or_init(|| {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(root.join("lock")).ok()?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(root.join("lock"))
+            .ok()?;
         // A file system that has no locks is no reason not to build.
         let _ = file.lock();
         Some(file)
@@ -179,7 +191,11 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the kernel, where it can.
-pub(crate) fn write_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> Result<(), Error> {
+pub(crate) fn write_layout(
+    path: &Path,
+    layout: &Layout,
+    payloads: &[PathBuf],
+) -> Result<(), Error> {
     if has_layout(path, layout, payloads).unwrap_or(false) {
         return Ok(());
     }
@@ -194,7 +210,10 @@ pub(crate) fn write_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -
                     let mut file = File::open(&payloads[*index])?;
                     let copied = io::copy(&mut file, out)?;
                     if copied != *size {
-                        let message = format!("{} has {copied} bytes, not {size}", payloads[*index].display());
+                        let message = format!(
+                            "{} has {copied} bytes, not {size}",
+                            payloads[*index].display()
+                        );
                         return Err(io::Error::other(message));
                     }
                 }
@@ -260,8 +279,10 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
     // What lies there, a process of this number has left.
-    let made = remove_file(&temporary).and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
-    let written = made.and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&temporary, path));
+    let made = remove_file(&temporary)
+        .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
+    let written =
+        made.and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&temporary);
         Error::io("write", path, error)

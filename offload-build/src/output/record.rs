@@ -16,7 +16,9 @@ pub(crate) fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();
     (lines.next()? == FIRST_LINE).then_some(())?;
-    lines.map(|line| line.split_once(' ').map(|(word, text)| (word.to_owned(), unescape(text)))).collect()
+    lines
+        .map(|line| line.split_once(' ').map(|(word, text)| (word.to_owned(), unescape(text))))
+        .collect()
 }
 
 /// Writes a record, unless it has these lines already. A word has no space and no line end.
@@ -59,7 +61,8 @@ mod tests {
     fn what_is_written_is_read() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("file");
-        let lines = [("one", "two lines\r\nand a \\n that is none"), ("empty", ""), ("one", "again")];
+        let lines =
+            [("one", "two lines\r\nand a \\n that is none"), ("empty", ""), ("one", "again")];
         write(&path, lines).unwrap();
         let expected = lines.map(|(word, text)| (word.to_owned(), text.to_owned()));
         assert_eq!(read(&path).as_deref(), Some(&expected[..]));

@@ -6,11 +6,18 @@ use offload_format::signature::{Record, Signature, Signatures};
 
 /// Leaves the signatures of kernels that some image has. Where an image that has one has other arguments than the source, the
 /// user is told, and programs that call it do not compile.
-pub(super) fn agreed(module: &str, signatures: &Signatures, images: &[IndexImage], cargo: &Cargo) -> Signatures {
+pub(super) fn agreed(
+    module: &str,
+    signatures: &Signatures,
+    images: &[IndexImage],
+    cargo: &Cargo,
+) -> Signatures {
     let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
     for kernel in &signatures.kernels {
-        let mut found =
-            images.iter().filter_map(|image| Some((&image.target, image.kernel(&kernel.symbol)?))).peekable();
+        let mut found = images
+            .iter()
+            .filter_map(|image| Some((&image.target, image.kernel(&kernel.symbol)?)))
+            .peekable();
         if found.peek().is_none() {
             continue;
         }
@@ -21,11 +28,13 @@ pub(super) fn agreed(module: &str, signatures: &Signatures, images: &[IndexImage
             let sizes = arguments.iter().map(|argument| argument.size);
             says.as_ref().is_none_or(|says| !says.iter().map(|(_, size)| *size).eq(sizes))
         };
-        let mut recorded = found.filter_map(|(target, found)| Some((target, found.arguments.as_deref()?)));
+        let mut recorded =
+            found.filter_map(|(target, found)| Some((target, found.arguments.as_deref()?)));
         if let Some((target, arguments)) = recorded.find(|(_, arguments)| differs(arguments)) {
             let parameters: Vec<String> =
                 kernel.parameters.iter().map(|it| format!("{}: {}", it.name, it.ty)).collect();
-            let of_source = says.map_or_else(|| "of unknown sizes".to_owned(), |says| places(&says));
+            let of_source =
+                says.map_or_else(|| "of unknown sizes".to_owned(), |says| places(&says));
             kernel.difference = vec![
                 format!("{} has ({}): {of_source}", kernel.place, parameters.join(", ")),
                 format!("the image for {target} has {}", places(&of_image(arguments))),
@@ -56,6 +65,8 @@ fn places(arguments: &[(u64, u64)]) -> String {
     let each = arguments.iter().map(|(offset, size)| format!("{size} at {offset}"));
     match arguments.len() {
         0 => "no parameters".to_owned(),
-        count => format!("{count} parameters; bytes of each: {}", each.collect::<Vec<_>>().join(", ")),
+        count => {
+            format!("{count} parameters; bytes of each: {}", each.collect::<Vec<_>>().join(", "))
+        }
     }
 }

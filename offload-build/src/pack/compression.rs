@@ -22,7 +22,11 @@ use std::path::PathBuf;
 /// Compresses the modules.
 ///
 /// Returns an error if a file cannot be read or written.
-pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<PackLayout, Error> {
+pub(crate) fn compress(
+    modules: &[ModuleImages],
+    section: DeviceSection,
+    output: &OutDir,
+) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut offsets) = (Layout::new(), Vec::new(), Vec::new());
     let (mut starts, mut streams) = (Vec::new(), Vec::new());
     for module in modules {
@@ -33,9 +37,10 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         }
         let (container, align) = match section {
             DeviceSection::HipFatbin => (layout::bundle(&module.images, 0)?, HIP_ALIGN),
-            DeviceSection::LlvmOffloading => {
-                (offload_binary(module, modules.len() > 1).layout(Version::V3), offload_binary::ALIGN)
-            }
+            DeviceSection::LlvmOffloading => (
+                offload_binary(module, modules.len() > 1).layout(Version::V3),
+                offload_binary::ALIGN,
+            ),
         };
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
         // What of the container is compressed: a bundle whole, an offload binary but for its header.
@@ -43,12 +48,14 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         let path = path(module, output);
         layout.pad_to(align);
         let start = layout.size();
-        let (offset, size, inflated_size) = (start + stream.start, stream.end - stream.start, container.size() - plain);
+        let (offset, size, inflated_size) =
+            (start + stream.start, stream.end - stream.start, container.size() - plain);
         starts.push(Some(start));
         streams.push(Some(IndexStream { offset, size, inflated_size, method: Method::Zstd }));
         offsets.extend(
-            (0..module.images.len())
-                .map(|image| container.offset_of(image).expect("the layout has every image") - plain),
+            (0..module.images.len()).map(|image| {
+                container.offset_of(image).expect("the layout has every image") - plain
+            }),
         );
         layout.append(Layout::payload(files.len(), bytes.len() as u64));
         files.push(path);
@@ -109,16 +116,24 @@ fn module_bytes(
     }
     // A build that is interrupted below must not leave other bytes behind the old key.
     remove(&key_path)?;
-    let read = |image: &Image| fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error));
+    let read = |image: &Image| {
+        fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))
+    };
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let images: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
     let made = match section {
-        DeviceSection::HipFatbin => compressed::compress(&container.to_vec(&images), &CompressOptions::default()),
-        DeviceSection::LlvmOffloading => offload_binary(module, several).compressed(Method::Zstd, None, &images),
+        DeviceSection::HipFatbin => {
+            compressed::compress(&container.to_vec(&images), &CompressOptions::default())
+        }
+        DeviceSection::LlvmOffloading => {
+            offload_binary(module, several).compressed(Method::Zstd, None, &images)
+        }
     };
-    let bytes = made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
-    let stream = stream(&bytes, section)
-        .ok_or_else(|| Error::config(format!("the module \"{}\" cannot be read back compressed", module.name)))?;
+    let bytes =
+        made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
+    let stream = stream(&bytes, section).ok_or_else(|| {
+        Error::config(format!("the module \"{}\" cannot be read back compressed", module.name))
+    })?;
     write_if_changed(&path, &bytes)?;
     record::write(&key_path, key)?;
     Ok((bytes, stream))
@@ -137,7 +152,8 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let hash = ContentHash::of_file(&path).unwrap();
         let kind = PackImageKind::CodeObject { version: 6 };
-        let (target, size, origin) = (Target::parse("gfx90a").unwrap(), bytes.len() as u64, Origin::Supplied);
+        let (target, size, origin) =
+            (Target::parse("gfx90a").unwrap(), bytes.len() as u64, Origin::Supplied);
         ModuleImages {
             name: "only".to_owned(),
             images: vec![Image { target, path, size, hash, kind, origin }],
@@ -146,12 +162,18 @@ mod tests {
     }
 
     /// The bytes that come out of a pack of this module.
-    fn packed(module: &ModuleImages, section: DeviceSection, output: &OutDir) -> Result<Vec<u8>, Error> {
+    fn packed(
+        module: &ModuleImages,
+        section: DeviceSection,
+        output: &OutDir,
+    ) -> Result<Vec<u8>, Error> {
         let content = compress(std::slice::from_ref(module), section, output)?;
         let (start, stream) = (content.starts[0].unwrap(), content.streams[0].unwrap());
         let bytes = fs::read(&content.files[0]).unwrap();
         let inflated = match section {
-            DeviceSection::HipFatbin => CompressedBundle::parse(&bytes).unwrap().decompress(1 << 20).unwrap(),
+            DeviceSection::HipFatbin => {
+                CompressedBundle::parse(&bytes).unwrap().decompress(1 << 20).unwrap()
+            }
             DeviceSection::LlvmOffloading => {
                 let binary = OffloadBinary::parse(&bytes).unwrap().compressed().unwrap();
                 binary.decompress(1 << 20).unwrap().split_off((stream.offset - start) as usize)

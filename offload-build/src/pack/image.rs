@@ -36,7 +36,10 @@ pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
 fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T, Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
     let kernels = Kernels::parse(&bytes).map_err(|error| {
-        Error::new(ErrorKind::ToolFailed, format!("the kernels of {} cannot be read: {error}", path.display()))
+        Error::new(
+            ErrorKind::ToolFailed,
+            format!("the kernels of {} cannot be read: {error}", path.display()),
+        )
     })?;
     Ok(take(kernels))
 }
@@ -66,11 +69,13 @@ impl Image {
             let message = format!("the image {} is not for {target}: {what}", path.display());
             Error::new(ErrorKind::ToolFailed, message)
         };
-        let expect =
-            |found: String| if found == target.as_str() { Ok(()) } else { Err(wrong(format!("it is for {found}"))) };
+        let expect = |found: String| {
+            if found == target.as_str() { Ok(()) } else { Err(wrong(format!("it is for {found}"))) }
+        };
         let kind = match target.arch() {
             OffloadArch::Amdgpu(_) => {
-                let header = CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
+                let header =
+                    CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 // A processor that the tables do not hold is the compiler's word against nobody's.
                 header.target_id().map_or(Ok(()), expect)?;
                 PackImageKind::CodeObject { version: header.version() }
@@ -85,11 +90,14 @@ impl Image {
             OffloadArch::Nvidia(_) => {
                 let header = PtxHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 expect(header.arch().to_string())?;
-                let text = fs::read_to_string(path).map_err(|error| Error::io("read the image", path, error))?;
+                let text = fs::read_to_string(path)
+                    .map_err(|error| Error::io("read the image", path, error))?;
                 let open = undefined(&text);
                 if !open.is_empty() {
-                    let message =
-                        format!("the kernels for {target} call functions that no source defines: {}", open.join(", "));
+                    let message = format!(
+                        "the kernels for {target} call functions that no source defines: {}",
+                        open.join(", ")
+                    );
                     return Err(Error::new(ErrorKind::ToolFailed, message));
                 }
                 PackImageKind::Ptx { version: header.version() }
@@ -101,10 +109,11 @@ impl Image {
 
     /// Ends an image that was made so that it can lie in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
-        let sealed = fs::metadata(path).and_then(|metadata| match needs_line_feed(path, metadata.len()) {
-            true => File::options().append(true).open(path)?.write_all(b"\n"),
-            false => Ok(()),
-        });
+        let sealed =
+            fs::metadata(path).and_then(|metadata| match needs_line_feed(path, metadata.len()) {
+                true => File::options().append(true).open(path)?.write_all(b"\n"),
+                false => Ok(()),
+            });
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
@@ -119,7 +128,8 @@ impl Image {
 /// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8
 /// bytes; a text that would end there gets one more line feed, so that there is a NUL behind every one.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
-    path.extension().is_some_and(|extension| extension == "ptx") && size.is_multiple_of(offload_binary::ALIGN)
+    path.extension().is_some_and(|extension| extension == "ptx")
+        && size.is_multiple_of(offload_binary::ALIGN)
 }
 
 /// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are

@@ -19,7 +19,8 @@ pub(crate) fn of(
         return Ok(None);
     }
     // Ready-made images of two modules may be files of one name.
-    let path = output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
+    let path =
+        output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());
     if let Some(lines) = record::read(&path)
         && let Some((first, lines)) = lines.split_first()

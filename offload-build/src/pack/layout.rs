@@ -103,10 +103,14 @@ fn offload_binaries(modules: &[ModuleImages]) -> Layout {
 pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
         let (image_kind, offload_kind, triple) = match &image.kind {
-            PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
+            PackImageKind::CodeObject { .. } => {
+                (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa")
+            }
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
-            PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
+            PackImageKind::SharedObject { triple } => {
+                (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str())
+            }
         };
         let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {

@@ -58,7 +58,8 @@ pub(crate) fn check_size(
     let has_limit = machine.format() == ObjectFormat::Elf && cargo.target_arch == "x86_64";
     if size > MOST && has_limit {
         let flags = cargo.rustc_flags();
-        let (linker, from) = chosen(&flags, cargo.linker().as_deref()).unwrap_or_else(|| default(cargo));
+        let (linker, from) =
+            chosen(&flags, cargo.linker().as_deref()).unwrap_or_else(|| default(cargo));
         let (linker, what) = match linker {
             Linker::Gnu if !request.large_pack_script => (
                 "GNU ld",
@@ -85,15 +86,18 @@ pub(crate) fn check_size(
         }
     }
     let limit = if has_limit { "; over 1.5 GiB it takes rust-lld" } else { "" };
-    cargo.warn(&format!("pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"));
+    cargo.warn(&format!(
+        "pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"
+    ));
     Ok(())
 }
 
 /// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc. `program` is what
 /// Cargo's configuration says.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
-    let mut program =
-        program.map(|program| (program.to_owned(), format!("linker = {program:?} in Cargo's configuration")));
+    let mut program = program.map(|program| {
+        (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))
+    });
     let (mut fuse, mut lld_is_off) = (None, None);
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
@@ -107,7 +111,9 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             "linker" => program = Some((value.to_owned(), format!("-Clinker={value}"))),
             "link-arg" | "link-args" => {
                 for word in value.split_whitespace() {
-                    let path = ["-fuse-ld=", "--ld-path="].iter().find_map(|prefix| word.strip_prefix(prefix));
+                    let path = ["-fuse-ld=", "--ld-path="]
+                        .iter()
+                        .find_map(|prefix| word.strip_prefix(prefix));
                     fuse = path.map(|path| (path.to_owned(), format!("-C{key}={word}"))).or(fuse);
                 }
             }
@@ -159,9 +165,16 @@ fn default(cargo: &Cargo) -> (Linker, String) {
     // rustc 1.95.0 (…)
     let number = version.split(['.', ' ']).nth(2).and_then(|minor| minor.parse::<u32>().ok());
     let own = ask(&["--print", "sysroot"]).is_some_and(|sysroot| {
-        Path::new(&sysroot).join("lib/rustlib").join(&cargo.host).join("bin/gcc-ld/ld.lld").is_file()
+        Path::new(&sysroot)
+            .join("lib/rustlib")
+            .join(&cargo.host)
+            .join("bin/gcc-ld/ld.lld")
+            .is_file()
     });
-    match cargo.target == "x86_64-unknown-linux-gnu" && number.is_some_and(|minor| minor >= 90) && own {
+    match cargo.target == "x86_64-unknown-linux-gnu"
+        && number.is_some_and(|minor| minor >= 90)
+        && own
+    {
         true => (Linker::Lld, "rust-lld".to_owned()),
         false => (Linker::Gnu, format!("the system's, which {version} uses for {}", cargo.target)),
     }
@@ -177,12 +190,15 @@ mod tests {
         // For musl rustc takes the system's linker.
         let mut cargo = Cargo::outside("x86_64-unknown-linux-musl", true);
         cargo.target_arch = "x86_64".to_owned();
-        let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+        let target =
+            CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
         let machine = Machine::of(&target).expect("packs can be embedded there");
-        for (compressed, advice) in [(false, "smaller: `compress`, or fewer targets"), (true, "smaller: fewer targets")]
+        for (compressed, advice) in
+            [(false, "smaller: `compress`, or fewer targets"), (true, "smaller: fewer targets")]
         {
             let request = Request { compressed, ..Request::default() };
-            let error = check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
+            let error =
+                check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
             assert!(error.contains("linked by GNU ld"), "{error}");
             assert!(error.contains(advice), "{error}");
         }
@@ -195,7 +211,11 @@ mod tests {
             (&["-Copt-level=3", "-C", "target-cpu=native"][..], Some("clang"), None),
             (&["-Clink-arg=-fuse-ld=mold"], None, Some(Linker::Mold)),
             (&["-C", "link-arg=-fuse-ld=/opt/mold/bin/mold"], None, Some(Linker::Mold)),
-            (&["--codegen=link-args=-s --ld-path=/usr/bin/ld.bfd"], Some("mold"), Some(Linker::Gnu)),
+            (
+                &["--codegen=link-args=-s --ld-path=/usr/bin/ld.bfd"],
+                Some("mold"),
+                Some(Linker::Gnu),
+            ),
             (&["-Clink-arg=-fuse-ld=bfd", "-Clink-arg=-fuse-ld=lld"], None, Some(Linker::Lld)),
             (&["-Clink-arg=-fuse-ld=wild"], None, Some(Linker::Other)),
             (&["-Clinker=/usr/bin/x86_64-linux-gnu-gcc"], Some("mold"), None),

@@ -137,7 +137,11 @@ impl PackedImage {
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
-        if self.target.family() == Family::Cpu { Ok(Vec::new()) } else { image::kernels(&self.path) }
+        if self.target.family() == Family::Cpu {
+            Ok(Vec::new())
+        } else {
+            image::kernels(&self.path)
+        }
     }
 }
 
@@ -150,7 +154,10 @@ pub(crate) fn write_absent(
     output: &OutDir,
 ) -> Result<Pack, Error> {
     let compressed = request.compressed;
-    let packed = modules.iter().map(|module| PackedModule { name: module.name.clone(), images: Vec::new() }).collect();
+    let packed = modules
+        .iter()
+        .map(|module| PackedModule { name: module.name.clone(), images: Vec::new() })
+        .collect();
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
@@ -189,20 +196,23 @@ pub(crate) fn write(
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
     let images = images(modules);
-    let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
+    let only_amd =
+        images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let PackLayout { layout, files, starts, streams, offsets } = match request.compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
     linker::check_size(name, layout.size(), machine, request, cargo)?;
-    let bundles: Vec<Option<u64>> = starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
+    let bundles: Vec<Option<u64>> =
+        starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
     let hash = content_hash(section, request.compressed, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
-    let object = host_object::write(machine, section, &symbol, layout.size())
-        .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
+    let object = host_object::write(machine, section, &symbol, layout.size()).map_err(|error| {
+        Error::config(format!("the pack is too large for one library: {error}"))
+    })?;
     let write_library = match machine.format() {
         ObjectFormat::MachO => archive::write_darwin_library,
         _ => archive::write_library,
@@ -227,14 +237,16 @@ pub(crate) fn write(
         kind: image.kind.clone(),
         kernels,
     };
-    let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
-        let mut images = Vec::new();
-        for image in &module.images {
-            images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
-        }
-        let signatures = agreement::agreed(&module.name, &module.signatures, &images, cargo).to_string();
-        Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
-    };
+    let index_module =
+        |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
+            let mut images = Vec::new();
+            for image in &module.images {
+                images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
+            }
+            let signatures =
+                agreement::agreed(&module.name, &module.signatures, &images, cargo).to_string();
+            Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
+        };
     let index_modules: Result<Vec<IndexModule>, Error> =
         modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();
     let index = Index::Built(PackIndex {
@@ -266,7 +278,12 @@ pub(crate) fn write(
 }
 
 /// Of section, structure and images: what two packs must share to be one.
-fn content_hash(section: DeviceSection, compressed: bool, layout: &Layout, images: &[&Image]) -> ContentHash {
+fn content_hash(
+    section: DeviceSection,
+    compressed: bool,
+    layout: &Layout,
+    images: &[&Image],
+) -> ContentHash {
     let method = if compressed { "zstd" } else { "" };
     let mut hash = Parts::default();
     hash.add(&format!("{}{method}", section.elf_name()));

@@ -34,12 +34,18 @@ impl Constraints {
         let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
         match language {
             Language::Cuda | Language::OpenCl | Language::C => Ok(Constraints::Any),
-            Language::Hip => Ok(if includes_rocm(&bytes()?) { Constraints::RocmHeaders } else { Constraints::Any }),
+            Language::Hip => Ok(if includes_rocm(&bytes()?) {
+                Constraints::RocmHeaders
+            } else {
+                Constraints::Any
+            }),
             Language::LlvmIr => of_ir(path, &bytes()?),
             Language::Assembly => Ok(of_assembly(&bytes()?)),
             Language::Ptx => PtxHeader::parse(&bytes()?)
                 .map(|header| Constraints::Ptx(header.arch()))
-                .map_err(|error| Error::config(format!("the source {} is no PTX: {error}", path.display()))),
+                .map_err(|error| {
+                    Error::config(format!("the source {} is no PTX: {error}", path.display()))
+                }),
             Language::Image => Ok(Constraints::Images(supplied::names(path)?)),
         }
     }
@@ -49,8 +55,12 @@ impl Constraints {
             Constraints::Any => true,
             Constraints::RocmHeaders => target.family() == Family::Amd,
             Constraints::Triple(family, _) => target.family() == *family,
-            Constraints::Assembly { target: named, .. } => named.as_ref().is_none_or(|named| named == target),
-            Constraints::Ptx(text) => matches!(target.arch(), OffloadArch::Nvidia(arch) if is_ptx_for(*text, arch)),
+            Constraints::Assembly { target: named, .. } => {
+                named.as_ref().is_none_or(|named| named == target)
+            }
+            Constraints::Ptx(text) => {
+                matches!(target.arch(), OffloadArch::Nvidia(arch) if is_ptx_for(*text, arch))
+            }
             Constraints::Images(names) => names.iter().any(|name| name.is_for(target)),
         }
     }
@@ -65,15 +75,21 @@ impl Constraints {
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
-            Constraints::RocmHeaders => Some("includes ROCm's headers, which are for amd".to_owned()),
-            Constraints::Triple(family, triple) => Some(format!("is for {family}, as its target triple {triple} says")),
+            Constraints::RocmHeaders => {
+                Some("includes ROCm's headers, which are for amd".to_owned())
+            }
+            Constraints::Triple(family, triple) => {
+                Some(format!("is for {family}, as its target triple {triple} says"))
+            }
             Constraints::Assembly { target, .. } => {
                 target.as_ref().map(|target| format!("says that it is for {target}"))
             }
             Constraints::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {
-                    None => format!("is PTX for {arch}, which can become machine code from {machine_code} on"),
+                    None => format!(
+                        "is PTX for {arch}, which can become machine code from {machine_code} on"
+                    ),
                     Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
                 })
             }
@@ -110,12 +126,16 @@ fn includes_rocm(text: &[u8]) -> bool {
 /// By the target triple; a file without one is for any target.
 fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let triple = if Bitcode::is_bitcode(bytes) {
-        let wrong = |error| Error::config(format!("the source {} is damaged bitcode: {error}", path.display()));
+        let wrong = |error| {
+            Error::config(format!("the source {} is damaged bitcode: {error}", path.display()))
+        };
         Bitcode::parse(bytes).map_err(wrong)?.target_triple().map(str::to_owned)
     } else {
         quoted(bytes, "target triple = ")
     };
-    let Some(triple) = triple.filter(|triple| !triple.is_empty()) else { return Ok(Constraints::Any) };
+    let Some(triple) = triple.filter(|triple| !triple.is_empty()) else {
+        return Ok(Constraints::Any);
+    };
     let family = match triple.split('-').next() {
         Some("amdgcn") => Family::Amd,
         Some("nvptx64") => Family::Nvidia,
@@ -133,9 +153,13 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
 /// `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`.
 fn of_assembly(bytes: &[u8]) -> Constraints {
     let target = quoted(bytes, ".amdgcn_target ");
-    let target = target.as_deref().and_then(|text| text.rsplit_once("--")).and_then(|(_, id)| Target::parse(id).ok());
-    let has_kernels =
-        String::from_utf8_lossy(bytes).lines().any(|line| line.trim_start().starts_with(".amdhsa_kernel"));
+    let target = target
+        .as_deref()
+        .and_then(|text| text.rsplit_once("--"))
+        .and_then(|(_, id)| Target::parse(id).ok());
+    let has_kernels = String::from_utf8_lossy(bytes)
+        .lines()
+        .any(|line| line.trim_start().starts_with(".amdhsa_kernel"));
     Constraints::Assembly { target, has_kernels }
 }
 
@@ -152,9 +176,13 @@ mod tests {
 
     #[test]
     fn words_in_sources() {
-        let ll = b"; ModuleID = 'a'\nsource_filename = \"a\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n";
+        let ll =
+            b"; ModuleID = 'a'\nsource_filename = \"a\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n";
         assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Constraints::Triple(Family::Amd, _))));
-        assert!(matches!(of_ir(Path::new("a.ll"), b"define void @f() { ret void }"), Ok(Constraints::Any)));
+        assert!(matches!(
+            of_ir(Path::new("a.ll"), b"define void @f() { ret void }"),
+            Ok(Constraints::Any)
+        ));
         assert!(of_ir(Path::new("a.ll"), b"target triple = \"x86_64-unknown-linux-gnu\"").is_err());
         let asm = b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+\"\n";
         let asm = of_assembly(asm);

@@ -9,7 +9,9 @@ pub(crate) use scope::scope;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::plan::constraints::Constraints;
-use crate::request::{Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source};
+use crate::request::{
+    Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
+};
 use crate::targets::{self, Product, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,7 +47,8 @@ pub(crate) struct PlannedSource {
 impl PlannedSource {
     /// Whether it goes into an image for this target, as far as build.rs and its bytes have it.
     fn is_for(&self, target: &Target) -> bool {
-        let declared = self.declared.is_empty() || self.declared.iter().any(|selector| selector.selects(target));
+        let declared = self.declared.is_empty()
+            || self.declared.iter().any(|selector| selector.selects(target));
         declared && self.constraints.is_for(target)
     }
 
@@ -53,7 +56,9 @@ impl PlannedSource {
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
         let recipe = self.language.recipe(target.family(), &self.compilers)?;
         match (&self.constraints, recipe) {
-            (Constraints::RocmHeaders, Recipe::Offload(mode, _)) => Some(Recipe::Offload(mode, Headers::Rocm)),
+            (Constraints::RocmHeaders, Recipe::Offload(mode, _)) => {
+                Some(Recipe::Offload(mode, Headers::Rocm))
+            }
             (_, recipe) => Some(recipe),
         }
     }
@@ -88,8 +93,12 @@ impl fmt::Display for PlannedModule {
         for source in &self.sources {
             words.push(source.path.display().to_string());
             let by_name = Language::of(&source.path).ok();
-            words.extend((by_name != Some(source.language)).then(|| format!("({})", source.language.name())));
-            words.extend((!source.declared.is_empty()).then(|| format!("({})", list(&source.declared))));
+            words.extend(
+                (by_name != Some(source.language)).then(|| format!("({})", source.language.name())),
+            );
+            words.extend(
+                (!source.declared.is_empty()).then(|| format!("({})", list(&source.declared))),
+            );
             words.push(source.options.to_string());
         }
         words.push(self.options.to_string());
@@ -119,7 +128,9 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         kept.sources.retain(|source| !is_excluded(source));
         match (&module.name, module.sources.is_empty()) {
             (Some(name), true) => {
-                return Err(Error::config(format!("the module \"{name}\" has no sources: name one with .file(...)")));
+                return Err(Error::config(format!(
+                    "the module \"{name}\" has no sources: name one with .file(...)"
+                )));
             }
             _ if kept.sources.is_empty() => continue,
             _ => {}
@@ -127,7 +138,9 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
         // File systems may take upper and lower case for one, and images have the names of their modules.
-        if let Some((taken, other)) = modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name)) {
+        if let Some((taken, other)) =
+            modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
+        {
             return Err(Error::config(format!(
                 "two modules of the pack are called \"{taken}\": {} and {}. \
                  Give one of them another name: .module(Module::new(\"{name}_2\").file({:?}))",
@@ -139,7 +152,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         modules.push((name, kept));
     }
     if let Some(unused) = excluded.iter().position(|used| !used) {
-        let message = format!("'{}' excludes nothing: no source has this path", request.exclude[unused]);
+        let message =
+            format!("'{}' excludes nothing: no source has this path", request.exclude[unused]);
         return Err(Error::config(message));
     }
     match modules.is_empty() {
@@ -167,9 +181,18 @@ pub(crate) fn plan(
         let look_into = |source| look_into(source, &options.compilers, cargo);
         let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
         let prefix = module.prefix();
-        let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
+        let mut it = PlannedModule {
+            name,
+            prefix,
+            options,
+            sources,
+            targets: Vec::new(),
+            required: module.required,
+        };
         for target in targets {
-            let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(target));
+            let may_be = |list: &[Selector]| {
+                list.is_empty() || list.iter().any(|selector| selector.selects(target))
+            };
             if may_be(&request.supports) && may_be(&module.supports) && is_built(&it, target)? {
                 it.targets.push(target.clone());
             }
@@ -177,13 +200,20 @@ pub(crate) fn plan(
         if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
             let mut limits = Vec::new();
             if !request.supports.is_empty() {
-                limits.push(format!("the {product} is for {}, as build.rs says", list(&request.supports)));
+                limits.push(format!(
+                    "the {product} is for {}, as build.rs says",
+                    list(&request.supports)
+                ));
             }
             if !module.supports.is_empty() {
-                limits.push(format!("the module is for {}, as build.rs says", list(&module.supports)));
+                limits.push(format!(
+                    "the module is for {}, as build.rs says",
+                    list(&module.supports)
+                ));
             }
-            let is_limited =
-                |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
+            let is_limited = |source: &&PlannedSource| {
+                !source.declared.is_empty() || source.constraints.limit().is_some()
+            };
             limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
             return Err(no_target_is_left(product, &it, &limits, targets, cargo));
         }
@@ -217,10 +247,15 @@ fn no_target_is_left(
 ) -> Error {
     let name = in_messages(product, module);
     let (what, allowed) = match product {
-        Product::StaticLibrary(_) => (name, "call .allow_empty(): it leaves such sources out of the library"),
+        Product::StaticLibrary(_) => {
+            (name, "call .allow_empty(): it leaves such sources out of the library")
+        }
         _ => (format!("the module {name}"), "let the module have no images: .allow_empty()"),
     };
-    let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| format!(" of {variable}")).unwrap_or_default();
+    let variable = cargo
+        .package_var("OFFLOAD_ARCH")
+        .map(|(variable, _)| format!(" of {variable}"))
+        .unwrap_or_default();
     Error::config(format!(
         "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}",
         limits.join("; "),
@@ -230,7 +265,12 @@ fn no_target_is_left(
 
 /// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
 /// he sees it.
-fn say_what_is_left(modules: &[PlannedModule], product: Product<'_>, targets: &[Target], cargo: &Cargo) {
+fn say_what_is_left(
+    modules: &[PlannedModule],
+    product: Product<'_>,
+    targets: &[Target],
+    cargo: &Cargo,
+) {
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
     let is_library = matches!(product, Product::StaticLibrary(_));
     let mut groups: Vec<(&[Target], Vec<String>)> = Vec::new();
@@ -253,7 +293,9 @@ fn say_what_is_left(modules: &[PlannedModule], product: Product<'_>, targets: &[
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
-                cargo.warn(&format!("{product}:{what} built for {left}, of {targets} in {variable}"));
+                cargo.warn(&format!(
+                    "{product}:{what} built for {left}, of {targets} in {variable}"
+                ));
             }
             None => cargo.note(&format!("{product}:{what} built for {left}, of {targets}")),
         }
@@ -274,7 +316,9 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
                 language = source.language.name(),
             ))
         })?;
-        if let (false, [one, other, ..]) = (recipe.is_linked() && !source.constraints.is_alone(), &sources[..]) {
+        if let (false, [one, other, ..]) =
+            (recipe.is_linked() && !source.constraints.is_alone(), &sources[..])
+        {
             let other = if std::ptr::eq(*one, *source) { other } else { one };
             let with_kernels = if source.constraints.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
@@ -292,7 +336,11 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
 }
 
 /// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
-fn check_nvcc(module: &PlannedModule, target: &Target, sources: &[&PlannedSource]) -> Result<(), Error> {
+fn check_nvcc(
+    module: &PlannedModule,
+    target: &Target,
+    sources: &[&PlannedSource],
+) -> Result<(), Error> {
     let (by_nvcc, others): (Vec<&PlannedSource>, Vec<&PlannedSource>) =
         sources.iter().partition(|source| source.recipe(target) == Some(Recipe::Nvcc));
     match (&by_nvcc[..], &others[..]) {
@@ -315,7 +363,11 @@ fn check_nvcc(module: &PlannedModule, target: &Target, sources: &[&PlannedSource
     }
 }
 
-fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<PlannedSource, Error> {
+fn look_into(
+    source: &Source,
+    compilers: &[Compiler],
+    cargo: &Cargo,
+) -> Result<PlannedSource, Error> {
     let path = &source.path;
     let language = match source.language {
         Some(language) => language,
@@ -367,7 +419,8 @@ fn check_name(name: &str, module: &Module) -> Result<(), Error> {
 }
 
 fn paths(module: &Module) -> String {
-    let paths: Vec<String> = module.sources.iter().map(|source| source.path.display().to_string()).collect();
+    let paths: Vec<String> =
+        module.sources.iter().map(|source| source.path.display().to_string()).collect();
     paths.join(", ")
 }
 

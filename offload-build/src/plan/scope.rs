@@ -8,7 +8,12 @@ const ALL: [Family; 3] = [Family::Amd, Family::Nvidia, Family::Cpu];
 /// Returns what is built, and for which vendor, if there is only one.
 pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
     let modules: Vec<&Module> = [&request.own].into_iter().chain(&request.modules).collect();
-    let compilers = || modules.iter().flat_map(|module| &module.options.compilers).chain(&request.options.compilers);
+    let compilers = || {
+        modules
+            .iter()
+            .flat_map(|module| &module.options.compilers)
+            .chain(&request.options.compilers)
+    };
     let may_be_empty = request.may_be_empty || modules.iter().any(|module| module.may_be_empty);
     let is_made = !matches!(product, Product::Unnamed);
     let mut only = of_selectors(request)
@@ -21,10 +26,15 @@ pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>
 
 /// By the call of `supports` for the build.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
-    let list = request.supports.iter().map(|selector| format!("{:?}", selector.to_string())).collect::<Vec<_>>();
+    let list = request
+        .supports
+        .iter()
+        .map(|selector| format!("{:?}", selector.to_string()))
+        .collect::<Vec<_>>();
     let reason = format!("build.rs calls .supports([{}])", list.join(", "));
     let family = sole(&families(&request.supports))?;
-    let example = request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
+    let example =
+        request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
     Some(OnlyVendor { family, reason, example, refuses_others: true })
 }
 
@@ -33,7 +43,9 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let of_source = |source: &Source| {
         let declared = families(&source.supports);
         let language = source.language.or_else(|| Language::of(&source.path).ok());
-        let is_for = |family: &Family| language.is_none_or(|language| language.recipe(*family, &[]).is_some());
+        let is_for = |family: &Family| {
+            language.is_none_or(|language| language.recipe(*family, &[]).is_some())
+        };
         declared.into_iter().filter(is_for).collect::<Vec<_>>()
     };
     let mut all = Vec::new();
@@ -55,25 +67,36 @@ fn of_compilers(
     wanted: &Wanted,
     product: Product<'_>,
 ) -> Option<OnlyVendor> {
-    let (of_nvidia, others): (Vec<Compiler>, Vec<Compiler>) =
-        compilers.into_iter().partition(|compiler| matches!(compiler, Compiler::Nvcc | Compiler::ClangCuda));
+    let (of_nvidia, others): (Vec<Compiler>, Vec<Compiler>) = compilers
+        .into_iter()
+        .partition(|compiler| matches!(compiler, Compiler::Nvcc | Compiler::ClangCuda));
     let is_library = matches!(product, Product::StaticLibrary(_));
     let lists_others = wanted.families().any(|family| family != Family::Nvidia);
     let is_cuda = |source: &Source| {
-        source.language.or_else(|| Language::of(&source.path).ok()).is_none_or(|language| language == Language::Cuda)
+        source
+            .language
+            .or_else(|| Language::of(&source.path).ok())
+            .is_none_or(|language| language == Language::Cuda)
     };
     let is_all_cuda = modules.iter().flat_map(|module| &module.sources).all(is_cuda);
     let hints = is_library || !wanted.default.is_empty();
-    let compiler = of_nvidia.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
+    let compiler =
+        of_nvidia.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
     let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
     let family = Family::Nvidia;
-    Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: is_library })
+    Some(OnlyVendor {
+        family,
+        reason,
+        example: family.example().to_owned(),
+        refuses_others: is_library,
+    })
 }
 
 /// The kinds that any of these selectors may select; all without selectors.
 fn families(selectors: &[Selector]) -> Vec<Family> {
     let selects = |family: &Family| {
-        selectors.is_empty() || selectors.iter().any(|selector| selector.family().is_none_or(|it| it == *family))
+        selectors.is_empty()
+            || selectors.iter().any(|selector| selector.family().is_none_or(|it| it == *family))
     };
     ALL.into_iter().filter(selects).collect()
 }
@@ -106,10 +129,16 @@ mod tests {
     fn what_build_rs_says_of_vendors() {
         let pack = |change: fn(&mut Request)| only(Product::Pack("p"), &[], &[], change);
         assert_eq!(pack(|_| {}), None);
-        assert_eq!(pack(|request| request.supports.push(Selector::new(">=sm_80"))), Some(Family::Nvidia));
+        assert_eq!(
+            pack(|request| request.supports.push(Selector::new(">=sm_80"))),
+            Some(Family::Nvidia)
+        );
         assert_eq!(pack(|request| request.supports.push(Selector::new("cpu"))), None);
         assert_eq!(pack(|request| request.supports.push(Selector::new("malformed"))), None);
-        assert_eq!(pack(|request| request.supports.extend(["amd", "cpu"].map(Selector::new))), None);
+        assert_eq!(
+            pack(|request| request.supports.extend(["amd", "cpu"].map(Selector::new))),
+            None
+        );
         let two = |request: &mut Request| request.own.sources.push("b.ptx".into());
         assert_eq!(pack(two), None);
         let ptx = |request: &mut Request| request.own.sources = vec!["a.ptx".into()];

@@ -39,7 +39,11 @@ impl Compiler {
 
     /// The last of a list that compiles for such targets.
     pub(crate) fn of(list: &[Compiler], family: Family) -> Compiler {
-        list.iter().rev().copied().find(|compiler| compiler.serves(family)).unwrap_or(Compiler::Clang)
+        list.iter()
+            .rev()
+            .copied()
+            .find(|compiler| compiler.serves(family))
+            .unwrap_or(Compiler::Clang)
     }
 }
 

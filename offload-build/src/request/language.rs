@@ -168,7 +168,8 @@ impl Language {
 
     /// By the extension. The error lists those that there are.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
-        let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let extension =
+            path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let row = TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()));
         row.map(|row| row.language).ok_or_else(|| {
             let mut known = Vec::new();
@@ -204,8 +205,12 @@ impl Language {
         };
         match (recipe?, Compiler::of(compilers, family)) {
             (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
-            (Recipe::Offload(mode, _), Compiler::ClangCuda) => Some(Recipe::Offload(mode, Headers::Cuda)),
-            (Recipe::Offload(mode, _), Compiler::ClangRocm) => Some(Recipe::Offload(mode, Headers::Rocm)),
+            (Recipe::Offload(mode, _), Compiler::ClangCuda) => {
+                Some(Recipe::Offload(mode, Headers::Cuda))
+            }
+            (Recipe::Offload(mode, _), Compiler::ClangRocm) => {
+                Some(Recipe::Offload(mode, Headers::Rocm))
+            }
             (recipe, _) => Some(recipe),
         }
     }
@@ -213,7 +218,10 @@ impl Language {
     /// The words that select the kinds of targets it goes to.
     pub(crate) fn families(self) -> Vec<String> {
         let all = [Family::Amd, Family::Nvidia, Family::Cpu];
-        all.into_iter().filter(|family| self.recipe(*family, &[]).is_some()).map(|family| family.to_string()).collect()
+        all.into_iter()
+            .filter(|family| self.recipe(*family, &[]).is_some())
+            .map(|family| family.to_string())
+            .collect()
     }
 }
 

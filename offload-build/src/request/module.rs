@@ -130,7 +130,10 @@ impl Module {
 
     /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the pack's targets. That
     /// none is left is an error, unless [`Module::allow_empty`] was called.
-    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(
+        &mut self,
+        selectors: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
         self.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }
@@ -151,7 +154,8 @@ impl Module {
 
     /// The same for the images that a [selector](crate#selectors) selects.
     pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
-        self.required.push(RequiredKernel { name: name.into(), only: Some(Selector::new(selector)) });
+        self.required
+            .push(RequiredKernel { name: name.into(), only: Some(Selector::new(selector)) });
         self
     }
 }

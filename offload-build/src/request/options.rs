@@ -52,7 +52,8 @@ impl Options {
 
     /// The options of build.rs for this target.
     pub(crate) fn flags_for(&self, target: &Target) -> impl Iterator<Item = &String> {
-        let applies = |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(target));
+        let applies =
+            |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(target));
         self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
     }
 
@@ -73,7 +74,8 @@ impl Options {
 /// Words for the manifest of a prebuilt set.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words: Vec<String> = self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
+        let mut words: Vec<String> =
+            self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
         words.extend(self.define_args());
         words.extend(self.flags.iter().map(|(only, flag)| match only {
             Some(only) => format!("{only}?{flag}"),

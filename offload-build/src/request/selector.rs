@@ -29,7 +29,10 @@ impl Selector {
 
     /// What is wrong with it.
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.meaning.as_ref().map(drop).map_err(|why| format!("'{}' selects no targets: {why}", self.text))
+        self.meaning
+            .as_ref()
+            .map(drop)
+            .map_err(|why| format!("'{}' selects no targets: {why}", self.text))
     }
 
     /// Returns the kind of targets that it selects; `None` if it is malformed.
@@ -57,7 +60,9 @@ impl Selector {
                 matches!(target.arch(), OffloadArch::Nvidia(arch) if arch.number() >= *number)
             }
             Ok(Meaning::Exact(selected)) => match (selected.arch(), target.arch()) {
-                (OffloadArch::Amdgpu(selected), OffloadArch::Amdgpu(id)) => selected.provides_for(&id),
+                (OffloadArch::Amdgpu(selected), OffloadArch::Amdgpu(id)) => {
+                    selected.provides_for(&id)
+                }
                 _ => selected == target,
             },
             Err(_) => false,
@@ -77,7 +82,9 @@ fn meaning(text: &str) -> Result<Meaning, String> {
             return Ok(Meaning::Family(family));
         }
     }
-    let target = |name| Target::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"));
+    let target = |name| {
+        Target::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"))
+    };
     let Some(lowest) = text.strip_prefix(">=") else {
         return Ok(Meaning::Exact(target(text)?));
     };
@@ -95,13 +102,24 @@ fn meaning(text: &str) -> Result<Meaning, String> {
 mod tests {
     use super::*;
 
-    const TARGETS: [&str; 8] =
-        ["gfx90a", "gfx90a:sramecc+:xnack-", "gfx1100", "sm_75", "sm_90a", "compute_80", "compute_100f", "cpu"];
+    const TARGETS: [&str; 8] = [
+        "gfx90a",
+        "gfx90a:sramecc+:xnack-",
+        "gfx1100",
+        "sm_75",
+        "sm_90a",
+        "compute_80",
+        "compute_100f",
+        "cpu",
+    ];
 
     fn selected(selector: &str) -> Vec<&'static str> {
         let selector = Selector::new(selector);
         selector.check().unwrap();
-        TARGETS.into_iter().filter(|target| selector.selects(&Target::parse(target).unwrap())).collect()
+        TARGETS
+            .into_iter()
+            .filter(|target| selector.selects(&Target::parse(target).unwrap()))
+            .collect()
     }
 
     #[test]
@@ -119,10 +137,21 @@ mod tests {
 
     #[test]
     fn what_is_malformed() {
-        for text in ["", "AMD", ">=", ">=gfx90a", ">=sm_90a", ">=compute_80", "host", "gfx90a:xnack"] {
+        for text in
+            ["", "AMD", ">=", ">=gfx90a", ">=sm_90a", ">=compute_80", "host", "gfx90a:xnack"]
+        {
             let selector = Selector::new(text);
-            assert!(selector.check().unwrap_err().starts_with(&format!("'{text}' selects no targets: ")), "{text}");
-            assert!(!TARGETS.iter().any(|target| selector.selects(&Target::parse(target).unwrap())), "{text}");
+            assert!(
+                selector
+                    .check()
+                    .unwrap_err()
+                    .starts_with(&format!("'{text}' selects no targets: ")),
+                "{text}"
+            );
+            assert!(
+                !TARGETS.iter().any(|target| selector.selects(&Target::parse(target).unwrap())),
+                "{text}"
+            );
         }
     }
 }

@@ -23,7 +23,12 @@ impl Source {
     /// The source at this path: relative to the package's folder, or absolute. One that the build script has generated lies
     /// in `OUT_DIR`.
     pub fn new(path: impl AsRef<Path>) -> Self {
-        Self { path: path.as_ref().to_owned(), language: None, options: Options::default(), supports: Vec::new() }
+        Self {
+            path: path.as_ref().to_owned(),
+            language: None,
+            options: Options::default(),
+            supports: Vec::new(),
+        }
     }
 
     /// What it is written in, whatever its extension is.
@@ -69,7 +74,10 @@ impl Source {
     }
 
     /// The targets that it supports, as [selectors](crate#selectors). Images for others are made without it.
-    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(
+        &mut self,
+        selectors: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
         self.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }

@@ -59,13 +59,21 @@ const AMD: &[(&str, Words)] = &[
 /// that replaces a default. Those of a vendor that the build is not for do not count, and nothing is said of them.
 ///
 /// Returns an error if one that counts is not understood.
-pub(super) fn items(cargo: &Cargo, has_default: bool, scope: &Scope<'_>) -> Result<(Vec<Listed>, String), Error> {
+pub(super) fn items(
+    cargo: &Cargo,
+    has_default: bool,
+    scope: &Scope<'_>,
+) -> Result<(Vec<Listed>, String), Error> {
     let mut items = Vec::new();
     let mut empty = Vec::new();
     for (family, variables) in [(Family::Nvidia, NVIDIA), (Family::Amd, AMD)] {
-        let set = variables.iter().filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
+        let set = variables
+            .iter()
+            .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
         // All are looked at, so that Cargo runs the script again when one of them is set.
-        let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else { continue };
+        let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
+            continue;
+        };
         if scope.family().is_some_and(|only| only != family) {
             empty.push(format!("{name} is '{value}', which lists GPUs of another vendor"));
             continue;
@@ -73,17 +81,26 @@ pub(super) fn items(cargo: &Cargo, has_default: bool, scope: &Scope<'_>) -> Resu
         let before = items.len();
         for piece in split(&value) {
             let read = words.items(piece).ok_or_else(|| {
-                Error::config(format!("{name} is '{value}': '{piece}' is not understood; {}", words.expected()))
+                Error::config(format!(
+                    "{name} is '{value}': '{piece}' is not understood; {}",
+                    words.expected()
+                ))
             })?;
             items.extend(
-                read.into_iter().map(|item| Listed { item, by: TargetOrigin::ForeignVariable(name.to_owned()) }),
+                read.into_iter().map(|item| Listed {
+                    item,
+                    by: TargetOrigin::ForeignVariable(name.to_owned()),
+                }),
             );
         }
         match items.len() == before {
             true => empty.push(format!("{name} is '{value}'")),
             false => {
-                let why =
-                    if has_default { "in place of the default of build.rs" } else { "because build.rs lists none" };
+                let why = if has_default {
+                    "in place of the default of build.rs"
+                } else {
+                    "because build.rs lists none"
+                };
                 cargo.warn_once(&format!("using targets from {name}={value} {why}"));
             }
         }
@@ -95,9 +112,13 @@ pub(super) fn items(cargo: &Cargo, has_default: bool, scope: &Scope<'_>) -> Resu
                 Some(Family::Amd) => "AMDGPU_TARGETS or HIPARCHS",
                 _ => "CUDAARCHS or AMDGPU_TARGETS",
             };
-            format!("build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}")
+            format!(
+                "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
+            )
         }
-        false => format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and ")),
+        false => {
+            format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
+        }
     };
     Ok((items, why))
 }
@@ -116,8 +137,12 @@ impl Words {
             return target::processor(piece).map(|_| vec![Item::Arch(piece.to_owned())]);
         }
         match (self, piece) {
-            (Words::ComputeCap | Words::CMakeCuda, "native") => return Some(vec![Item::Native(Vendor::Nvidia)]),
-            (Words::ComputeCap | Words::CMakeCuda, "all-major") => return Some(vec![Item::AllMajor]),
+            (Words::ComputeCap | Words::CMakeCuda, "native") => {
+                return Some(vec![Item::Native(Vendor::Nvidia)]);
+            }
+            (Words::ComputeCap | Words::CMakeCuda, "all-major") => {
+                return Some(vec![Item::AllMajor]);
+            }
             (Words::ComputeCap | Words::CMakeCuda, "all") => return Some(vec![Item::All]),
             _ => {}
         }
@@ -143,7 +168,9 @@ impl Words {
     /// What a piece can be, in words.
     fn expected(self) -> &'static str {
         match self {
-            Words::ComputeCap => "it lists compute capabilities: 80, 90a, 8.6, or all-major, all, native",
+            Words::ComputeCap => {
+                "it lists compute capabilities: 80, 90a, 8.6, or all-major, all, native"
+            }
             Words::CMakeCuda => {
                 "it lists what CMake's CUDA_ARCHITECTURES does: 80, 90a-real, 90-virtual, or all-major, all, native, OFF"
             }
@@ -152,22 +179,30 @@ impl Words {
                  PyTorch's version: write the numbers)"
             }
             Words::Nvcc => "it is an architecture: sm_80, 80, compute_80",
-            Words::TargetIds => "it lists AMD target IDs: gfx90a, gfx942:xnack-, gfx12-generic, or native",
-            Words::CMakeHip => "it lists what CMake's HIP_ARCHITECTURES does: gfx90a, gfx942:xnack-, or native, OFF",
+            Words::TargetIds => {
+                "it lists AMD target IDs: gfx90a, gfx942:xnack-, gfx12-generic, or native"
+            }
+            Words::CMakeHip => {
+                "it lists what CMake's HIP_ARCHITECTURES does: gfx90a, gfx942:xnack-, or native, OFF"
+            }
         }
     }
 }
 
 /// CMake's words for no.
 fn is_false(piece: &str) -> bool {
-    ["OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND"].iter().any(|word| piece.eq_ignore_ascii_case(word))
+    ["OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND"]
+        .iter()
+        .any(|word| piece.eq_ignore_ascii_case(word))
 }
 
 /// `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
         // One digit and its suffix: 9.10 would be something else.
-        Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => format!("{major}{minor}"),
+        Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
+            format!("{major}{minor}")
+        }
         Some(_) => return None,
         None => text.to_owned(),
     };

@@ -36,7 +36,10 @@ pub(super) fn items(
     scope: &Scope<'_>,
 ) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
-        (listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())), format!("{variable} is an empty list"))
+        (
+            listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())),
+            format!("{variable} is an empty list"),
+        )
     } else if !wanted.archs.is_empty() || !wanted.if_known.is_empty() {
         let mut items = listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript);
         let if_known = wanted.if_known.iter().cloned().map(Item::IfKnown);
@@ -45,7 +48,9 @@ pub(super) fn items(
     } else {
         let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty(), scope)?;
         match items.is_empty() {
-            true => (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none),
+            true => {
+                (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none)
+            }
             false => (items, none),
         }
     };
@@ -62,13 +67,16 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
 /// Returns the error for an empty list, with this reason: it says where targets are named, and which there are.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let (archs, variable) = match scope.family() {
-        Some(Family::Nvidia) => {
-            (["sm_80", "compute_80"].as_slice(), "OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80")
-        }
+        Some(Family::Nvidia) => (
+            ["sm_80", "compute_80"].as_slice(),
+            "OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80",
+        ),
         Some(Family::Amd) => (["gfx90a", "gfx1100"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;gfx1100\""),
         _ => (["gfx90a", "sm_80", "cpu"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;sm_80\""),
     };
-    let nvcc = tools.filter(|_| scope.by_nvcc).and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
+    let nvcc = tools
+        .filter(|_| scope.by_nvcc)
+        .and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
     let known = nvcc.map_or(String::new(), |(tools, nvcc)| {
         let (path, known) = (nvcc.path.display(), tools.nvcc_architectures(nvcc).join(" "));
         format!(" {path} ({}) compiles for {known}.", nvcc.version)

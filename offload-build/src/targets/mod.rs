@@ -55,7 +55,10 @@ pub(crate) fn resolve(
     let items = list::items(cargo, tools, wanted, scope)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
     let of_this_machine = |listed: &Listed| {
-        matches!((&listed.item, &listed.by), (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_)))
+        matches!(
+            (&listed.item, &listed.by),
+            (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_))
+        )
     };
     let is_of_this_machine = items.iter().any(of_this_machine);
     for Listed { item, by } in items {
@@ -88,8 +91,16 @@ pub(crate) fn resolve(
 }
 
 /// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
-fn check_vendor(cargo: &Cargo, scope: &Scope<'_>, targets: &[Target], origins: &[TargetOrigin]) -> Result<(), Error> {
-    let (Some(only), Some(TargetOrigin::OffloadArch(variable))) = (&scope.only, origins.first()) else { return Ok(()) };
+fn check_vendor(
+    cargo: &Cargo,
+    scope: &Scope<'_>,
+    targets: &[Target],
+    origins: &[TargetOrigin],
+) -> Result<(), Error> {
+    let (Some(only), Some(TargetOrigin::OffloadArch(variable))) = (&scope.only, origins.first())
+    else {
+        return Ok(());
+    };
     if !only.refuses_others || targets.iter().any(|target| target.family() == only.family) {
         return Ok(());
     }
@@ -124,7 +135,12 @@ pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Erro
 
 /// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`, `native`. Errors call the list
 /// `by`.
-pub(crate) fn of_item(name: &str, by: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
+pub(crate) fn of_item(
+    name: &str,
+    by: &str,
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
     let names = names(&list::ours(name), &by, false, cargo, Some(tools))?;
     names.iter().map(|name| check(name, &by, None)).collect()
@@ -156,7 +172,12 @@ fn names(
 /// Returns whether the nvcc of this build compiles for the target of this name. A note says why a target is left out.
 ///
 /// Returns an error if the target is not NVIDIA's, or if nvcc cannot be asked.
-fn known_to_nvcc(name: &str, by: &TargetOrigin, cargo: &Cargo, tools: &Tools<'_>) -> Result<bool, Error> {
+fn known_to_nvcc(
+    name: &str,
+    by: &TargetOrigin,
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+) -> Result<bool, Error> {
     let target = check(name, by, None)?;
     let OffloadArch::Nvidia(arch) = target.arch() else {
         return Err(Error::config(format!(
@@ -166,7 +187,9 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, cargo: &Cargo, tools: &Tools<'_>
     let nvcc = match tools.nvcc()? {
         Found::Tool(nvcc) => nvcc,
         Found::Missing(_) => {
-            cargo.note(&format!("offload-build: without {name}, since no nvcc was found that could know it"));
+            cargo.note(&format!(
+                "offload-build: without {name}, since no nvcc was found that could know it"
+            ));
             return Ok(false);
         }
     };
@@ -211,7 +234,12 @@ fn conflict_error(a: &Target, b: &Target, by: &TargetOrigin) -> Error {
     ))
 }
 
-fn check_amdgpu(name: &str, id: TargetId<'_>, by: &TargetOrigin, version: Option<u32>) -> Result<(), Error> {
+fn check_amdgpu(
+    name: &str,
+    id: TargetId<'_>,
+    by: &TargetOrigin,
+    version: Option<u32>,
+) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
             "the target '{name}' (from {by}) is SPIR-V, which this version does not make"
@@ -241,7 +269,8 @@ mod tests {
     #[test]
     fn ptx_that_later_gpus_cannot_use() {
         let few = |targets: &[&str]| {
-            let targets: Vec<Target> = targets.iter().map(|target| Target::parse(target).unwrap()).collect();
+            let targets: Vec<Target> =
+                targets.iter().map(|target| Target::parse(target).unwrap()).collect();
             ptx_for_few(&targets).map(Target::to_string)
         };
         assert_eq!(few(&["gfx90a", "sm_80", "compute_90a"]).as_deref(), Some("compute_90a"));

@@ -47,7 +47,10 @@ pub(super) fn targets(
 }
 
 /// Returns the targets of the machine's GPUs; if there is none, warns that only the other targets of the list are built.
-pub(super) fn targets_beside_others(cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn targets_beside_others(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+) -> Result<Vec<String>, Error> {
     match find(cargo, tools, Vendor::Any)? {
         Gpus::Found(targets) => Ok(targets),
         Gpus::None(_) => {
@@ -101,7 +104,8 @@ impl Search<'_> {
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
         // A line for each GPU: 9.0.
         let nvidia = |name: &str| target::nvidia(name).map(|arch| arch.to_string());
-        let found = self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
+        let found =
+            self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
         if !found.is_empty() {
             return found;
         }
@@ -111,7 +115,8 @@ impl Search<'_> {
     }
 
     fn amd(&mut self, topology: &Path) -> Vec<String> {
-        let rocm = PathBuf::from(self.cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into()));
+        let rocm =
+            PathBuf::from(self.cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into()));
         let processor = |line: &str| {
             // ROCm calls a CPU gfx000.
             target::processor(line).filter(|processor| processor != "gfx000")
@@ -142,7 +147,8 @@ impl Search<'_> {
         folders.extend(self.cargo.search_path());
         folders.extend_from_slice(more);
         folders.iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
-            let more: String = more.iter().map(|folder| format!(" or {}", folder.display())).collect();
+            let more: String =
+                more.iter().map(|folder| format!(" or {}", folder.display())).collect();
             format!("no {name} beside clang, in PATH{more}")
         })
     }
@@ -195,7 +201,9 @@ fn devices(topology: &Path) -> Vec<String> {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
         // 90010 is gfx90a: two decimal digits for each of three numbers. A CPU has 0.
-        let Some(version) = version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0) else {
+        let Some(version) =
+            version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
+        else {
             continue;
         };
         let name = format!("gfx{}{:x}{:x}", version / 10_000, version / 100 % 100, version % 100);

@@ -29,8 +29,10 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
         );
         Error::new(ErrorKind::ToolNotFound, message)
     };
-    let clang = tools.clang()?.or_missing(|trail| missing(format!("no clang was found ({trail})")))?;
-    let ptxas = tools.ptxas()?.or_missing(|trail| missing(format!("no ptxas was found ({trail})")))?;
+    let clang =
+        tools.clang()?.or_missing(|trail| missing(format!("no clang was found ({trail})")))?;
+    let ptxas =
+        tools.ptxas()?.or_missing(|trail| missing(format!("no ptxas was found ({trail})")))?;
     let mut archs: Vec<NvidiaArch> = Vec::new();
     for arch in tools.ptxas_architectures(ptxas).iter().filter_map(|name| target::nvidia(name)) {
         let place = archs.partition_point(|other| other.number() < arch.number());
@@ -74,7 +76,8 @@ mod tests {
     fn the_first_of_each_major_number_as_nvcc_has_it() {
         // What nvcc 13.5 builds with -arch=all-major.
         let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
-        let known: Vec<_> = known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();
+        let known: Vec<_> =
+            known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();
         assert_eq!(
             names(&first_of_each_major(&known)),
             ["sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120", "compute_120"]

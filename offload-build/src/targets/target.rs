@@ -1,6 +1,8 @@
 //! One target of a build. The only file of this crate that reads targets from text.
 
-use offload_format::target::{CanonicalTargetId, NvidiaArch, NvidiaCode, OffloadArch, ParseError, TargetId};
+use offload_format::target::{
+    CanonicalTargetId, NvidiaArch, NvidiaCode, OffloadArch, ParseError, TargetId,
+};
 use std::fmt;
 
 /// What one image is for: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
@@ -71,7 +73,9 @@ impl Target {
     /// Whether some device fits both targets, which differ: it would be undefined which image it gets.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
         match (&self.0, &other.0) {
-            (Machine::Amdgpu(id), Machine::Amdgpu(other)) => id != other && id.as_id().conflicts_with(&other.as_id()),
+            (Machine::Amdgpu(id), Machine::Amdgpu(other)) => {
+                id != other && id.as_id().conflicts_with(&other.as_id())
+            }
             _ => false,
         }
     }
@@ -117,7 +121,8 @@ pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
 /// The processor of a target ID that a tool names, without its features; `None` if it is no AMD GPU's.
 pub(super) fn processor(id: &str) -> Option<String> {
     let processor = TargetId::parse(id).ok()?.processor();
-    matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_))).then(|| processor.to_owned())
+    matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_)))
+        .then(|| processor.to_owned())
 }
 
 #[cfg(test)]

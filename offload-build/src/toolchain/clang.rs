@@ -34,7 +34,11 @@ impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
     /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an
     /// error.
-    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        explicit: Option<&Path>,
+    ) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
             return Self::named(cargo, probes, path, "Build::clang").map(Found::Tool);
         }
@@ -65,7 +69,11 @@ impl Clang {
             }
             match Self::start(&path, probes) {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
-                    trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
+                    trail.note(format!(
+                        "{} is older than {first} ({})",
+                        path.display(),
+                        clang.version
+                    ));
                 }
                 Ok(clang) if clang.lld.is_some() => return Ok(Found::Tool(clang)),
                 Ok(clang) => without_lld = without_lld.or(Some(clang)),
@@ -105,14 +113,22 @@ impl Clang {
         }
         // The driver prints a path if it finds the program, and the bare name if it does not.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
-        let lld = |answer: String| Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file());
+        let lld = |answer: String| {
+            Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
+        };
         // It may have come, or gone, since clang was asked.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
         };
         let lld_identity = lld.as_deref().map(|lld| Identity::of_file(lld, probes));
-        Ok(Self { path: path.to_owned(), version, lld, identity: Identity::of_compiler(path, probes), lld_identity })
+        Ok(Self {
+            path: path.to_owned(),
+            version,
+            lld,
+            identity: Identity::of_compiler(path, probes),
+            lld_identity,
+        })
     }
 
     /// The tools that a code object takes.
@@ -135,7 +151,11 @@ impl Clang {
     /// The processors of a triple that it lists, of those whose names start so.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Older ones look for ROCm's libraries before they answer.
-        let answer = probe(&self.path, [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"], &[]);
+        let answer = probe(
+            &self.path,
+            [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
+            &[],
+        );
         // They are listed on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
@@ -143,7 +163,8 @@ impl Clang {
 
     /// Looks for one of the headers that clang brings; the error says where it is not.
     pub(crate) fn find_header(&self, name: &str) -> Result<(), String> {
-        let answer = probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
+        let answer =
+            probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
         let folder = Path::new(answer.stdout.trim()).join("include");
         match folder.join(name).is_file() {
             true => Ok(()),
@@ -159,11 +180,14 @@ impl Clang {
             Ok(answer) => {
                 let text = answer.stderr;
                 // Beside its errors -### prints the version and the commands, which start with a space.
-                let errors: Vec<&str> = text.lines().filter(|line| line.contains("error:")).collect();
+                let errors: Vec<&str> =
+                    text.lines().filter(|line| line.contains("error:")).collect();
                 Some(match (errors.is_empty(), text.trim().is_empty()) {
                     (false, _) => errors.join("\n"),
                     (true, false) => text,
-                    (true, true) => format!("-### printed nothing and ended with {}", answer.status),
+                    (true, true) => {
+                        format!("-### printed nothing and ended with {}", answer.status)
+                    }
                 })
             }
             Err(error) => Some(error.to_string()),

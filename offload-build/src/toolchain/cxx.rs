@@ -42,14 +42,19 @@ impl Cxx {
     /// Visual Studio's `cl.exe`, with the variables that it needs.
     ///
     /// Returns an error that says why there is none.
-    pub(crate) fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
+    pub(crate) fn for_nvcc(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        triple: &str,
+    ) -> Result<Self, String> {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
             return Self::find(cargo, probes, triple, Kind::Any);
         };
         // Also a folder, as nvcc takes it.
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
-        let path = found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
+        let path =
+            found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
         let identity = Identity::of_compiler(&path, probes);
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
@@ -73,7 +78,8 @@ impl Cxx {
             question.add(&variable);
         }
         let question = question.finish();
-        if let Some(known) = probes.get(question).and_then(|text| Self::parse(&text, cargo, probes)) {
+        if let Some(known) = probes.get(question).and_then(|text| Self::parse(&text, cargo, probes))
+        {
             return Ok(known);
         }
         let tool = cc::Build::new()
@@ -88,12 +94,14 @@ impl Cxx {
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
         // `cc` takes a name for a compiler.
-        let path = named(tool.path(), cargo)
-            .ok_or_else(|| format!("{} does not start: there is no such file", tool.path().display()))?;
+        let path = named(tool.path(), cargo).ok_or_else(|| {
+            format!("{} does not start: there is no such file", tool.path().display())
+        })?;
         if kind == Kind::Gnu && !(tool.is_like_gnu() || tool.is_like_clang()) {
             return Err(format!("{} does not take GNU's options", tool.path().display()));
         }
-        let env = tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let env =
+            tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let identity = Identity::of_compiler(&path, probes);
         let found = Self { path, args: tool.args().to_vec(), env, identity };
         // For Apple's systems `cc` asks where the SDK is, which no file here tells of.
@@ -130,14 +138,19 @@ impl Cxx {
     /// `None` if it is another compiler now that goes by the name.
     fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let words = |list: &str| -> Vec<OsString> {
-            if list.is_empty() { Vec::new() } else { list.split(WORD_END).map(OsString::from).collect() }
+            if list.is_empty() {
+                Vec::new()
+            } else {
+                list.split(WORD_END).map(OsString::from).collect()
+            }
         };
         let (start, rest) = text.split_once(LIST_END)?;
         let (args, env) = rest.split_once(LIST_END)?;
         let (name, known) = start.split_once(WORD_END)?;
         let path = named(Path::new(name), cargo)?;
         (identity(&path) == known).then_some(())?;
-        let env = words(env).chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        let env =
+            words(env).chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
         let identity = Identity::of_compiler(&path, probes);
         Some(Self { path, args: words(args), env, identity })
     }

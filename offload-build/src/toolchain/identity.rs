@@ -16,7 +16,11 @@ pub(crate) struct Identity {
 impl Identity {
     /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version` prints.
     pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
-        let said = if is_wrapper(tool) { probes.ask(tool, &["--version"]).unwrap_or_default() } else { String::new() };
+        let said = if is_wrapper(tool) {
+            probes.ask(tool, &["--version"]).unwrap_or_default()
+        } else {
+            String::new()
+        };
         Self { files: vec![tool.to_owned()], said }
     }
 
@@ -29,7 +33,8 @@ impl Identity {
     /// clang or a C++ compiler, which says in `--version` or `-print-prog-name=cc1plus` where it is installed.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
         let said = probes.ask(tool, &["--version"]).unwrap_or_default();
-        let folder = said.lines().find_map(|line| line.strip_prefix("InstalledDir: ")).map(Path::new);
+        let folder =
+            said.lines().find_map(|line| line.strip_prefix("InstalledDir: ")).map(Path::new);
         let name = tool.file_name().unwrap_or_default();
         let mut real: Vec<PathBuf> = Vec::new();
         match folder {

@@ -93,7 +93,8 @@ impl<'a> Tools<'a> {
     /// Whether clang defines this macro for an AMD processor.
     pub(crate) fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
         let mcpu = format!("-mcpu={processor}");
-        let args = ["-E", "-dM", "--target=amdgcn-amd-amdhsa", &mcpu, "-nogpulib", "-x", "c", NO_INPUT];
+        let args =
+            ["-E", "-dM", "--target=amdgcn-amd-amdhsa", &mcpu, "-nogpulib", "-x", "c", NO_INPUT];
         let text = self.probes.ask(&clang.path, &args).unwrap_or_default();
         text.lines().any(|line| line.split(' ').nth(1) == Some(name))
     }
@@ -102,9 +103,12 @@ impl<'a> Tools<'a> {
     pub(crate) fn has_linker_wrapper(&self, clang: &Clang) -> bool {
         const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
         // It prints the bare name if it does not.
-        let is_path = |answer: Result<String, _>| answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute());
+        let is_path = |answer: Result<String, _>| {
+            answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
+        };
         // The program may have come since clang was asked.
-        is_path(self.probes.ask(&clang.path, WHERE_IS_IT)) || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
+        is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
+            || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
     /// The host's C++ compiler. The inner error says why there is none.
@@ -124,29 +128,56 @@ impl<'a> Tools<'a> {
     }
 
     /// nvcc's refusal of an architecture.
-    pub(crate) fn nvcc_refusal(&self, nvcc: &Nvcc, arch: NvidiaArch, ccbin: &Cxx) -> Option<String> {
+    pub(crate) fn nvcc_refusal(
+        &self,
+        nvcc: &Nvcc,
+        arch: NvidiaArch,
+        ccbin: &Cxx,
+    ) -> Option<String> {
         nvcc.refusal(arch, ccbin, &self.probes)
     }
 
     /// Whether clang's driver knows an NVIDIA architecture.
     pub(crate) fn clang_knows(&self, clang: &Clang, arch: NvidiaArch) -> bool {
         let arch = format!("--offload-arch={arch}");
-        let args = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT, &arch];
+        let args = [
+            "-###",
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "-nogpuinc",
+            "-nogpulib",
+            "-c",
+            NO_INPUT,
+            &arch,
+        ];
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
     /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more of them.
-    pub(crate) fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
-        const QUESTION: [&str; 7] = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c"];
+    pub(crate) fn those_that_clang_knows(
+        &self,
+        clang: &Clang,
+        mut names: Vec<String>,
+    ) -> Vec<String> {
+        const QUESTION: [&str; 7] =
+            ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c"];
         loop {
-            let archs: Vec<String> = names.iter().map(|name| format!("--offload-arch={name}")).collect();
-            let args = QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
+            let archs: Vec<String> =
+                names.iter().map(|name| format!("--offload-arch={name}")).collect();
+            let args =
+                QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
             // The first that it does not know is named, by itself.
-            let text = probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
-            let refused: Vec<&str> =
-                text.lines().filter(|line| line.starts_with("clang") && line.contains("error:")).collect();
+            let text =
+                probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
+            let refused: Vec<&str> = text
+                .lines()
+                .filter(|line| line.starts_with("clang") && line.contains("error:"))
+                .collect();
             let before = names.len();
-            names.retain(|name| !refused.iter().any(|line| line.split_whitespace().any(|word| word == name)));
+            names.retain(|name| {
+                !refused.iter().any(|line| line.split_whitespace().any(|word| word == name))
+            });
             if names.len() == before {
                 return names;
             }
@@ -162,7 +193,8 @@ impl<'a> Tools<'a> {
 
     /// The architectures that nvcc lists: machine code, and PTX.
     pub(crate) fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
-        let lists = ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
+        let lists =
+            ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
         lists
             .into_iter()
             .flatten()

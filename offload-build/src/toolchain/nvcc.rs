@@ -25,7 +25,8 @@ pub(crate) struct Nvcc {
 }
 
 /// The variables in which users name their CUDA installation.
-pub(super) const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+pub(super) const ROOTS: [&str; 4] =
+    ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 impl Nvcc {
     /// What [`Nvcc::find`] does, in words.
@@ -36,14 +37,20 @@ impl Nvcc {
     /// names, else `PATH`, else the usual places.
     ///
     /// Returns an error if a named one cannot be used, or if variables name different toolkits.
-    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        explicit: Option<&Path>,
+    ) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
             return Self::named(cargo, probes, path, "Build::nvcc").map(Found::Tool);
         }
         let mut trail = Trail::default();
         let mut named: Vec<(String, Self)> = Vec::new();
         let underscores = cargo.target.replace('-', "_");
-        for variable in [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"] {
+        for variable in
+            [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"]
+        {
             match cargo.user_var(variable) {
                 Some(value) => {
                     let found = Self::named(cargo, probes, Path::new(&value), variable)?;
@@ -59,9 +66,13 @@ impl Nvcc {
                 trail.not_set(variable);
                 continue;
             };
-            match program(&Path::new(&value).join("bin"), "nvcc").map(|path| Self::start(&path, probes)) {
+            match program(&Path::new(&value).join("bin"), "nvcc")
+                .map(|path| Self::start(&path, probes))
+            {
                 Some(Ok(found)) => named.push((format!("{variable}={value}"), found)),
-                Some(Err(why)) => trail.note(format!("{variable}={value} has one that cannot be used ({why})")),
+                Some(Err(why)) => {
+                    trail.note(format!("{variable}={value} has one that cannot be used ({why})"))
+                }
                 None => trail.note(format!("no bin/nvcc in {variable}={value}")),
             }
         }
@@ -95,8 +106,10 @@ impl Nvcc {
     fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
         let text = probes.ask(path, &["--version"])?;
         let line = text.lines().find(|line| line.contains("release "));
-        let version = line.and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
-        let version = version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
+        let version = line
+            .and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
+        let version =
+            version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
         let root = root(path, probes);
         let identity = Identity::of_nvcc(path, &root, text);
         Ok(Self { path: path.to_owned(), root, version, identity })
@@ -110,10 +123,16 @@ impl Nvcc {
     }
 
     /// Asks whether it compiles for an architecture; returns its refusal.
-    pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
+    pub(crate) fn refusal(
+        &self,
+        arch: NvidiaArch,
+        ccbin: &Cxx,
+        probes: &ProbeCache,
+    ) -> Option<String> {
         let kind = if arch.code == NvidiaCode::Cubin { "-cubin" } else { "-ptx" };
         let arch_option = format!("-arch={arch}");
-        let args = ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
+        let args =
+            ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
         let args = [OsStr::new("-ccbin"), ccbin.path.as_os_str()].into_iter().chain(args);
         let text = match probe(&self.path, args, &ccbin.env) {
             Ok(answer) if answer.status.success() => return None,
@@ -122,7 +141,8 @@ impl Nvcc {
         };
         // --dryrun prints the commands behind these signs.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
-        let list = if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
+        let list =
+            if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
         Some(format!(
@@ -157,8 +177,9 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
         _ => "targets/x86_64-linux/lib",
     };
     let folders = [targets, "lib64", "lib", "lib/x64"].into_iter().map(|folder| root.join(folder));
-    let has_runtime =
-        |folder: &PathBuf| ["libcudart_static.a", "cudart_static.lib"].iter().any(|file| folder.join(file).is_file());
+    let has_runtime = |folder: &PathBuf| {
+        ["libcudart_static.a", "cudart_static.lib"].iter().any(|file| folder.join(file).is_file())
+    };
     folders.filter(has_runtime).collect()
 }
 
@@ -172,7 +193,9 @@ fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
         let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
         let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
         let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let top = said.unwrap_or_else(|| program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned());
+        let top = said.unwrap_or_else(|| {
+            program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned()
+        });
         probes.put(question, &top.to_string_lossy());
         top
     })
@@ -203,8 +226,12 @@ pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
 /// The same, for the message when a program is in none of them.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
-    let places: Vec<String> = installed().iter().map(|root| root.join("bin").display().to_string()).collect();
-    trail.note(format!("none in {}", if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }));
+    let places: Vec<String> =
+        installed().iter().map(|root| root.join("bin").display().to_string()).collect();
+    trail.note(format!(
+        "none in {}",
+        if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }
+    ));
     trail.note("none among Python's packages (nvidia/cu13/bin)");
 }
 
@@ -214,7 +241,9 @@ const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 /// Toolkits where installers put them: the one that is linked as the current one first, then the newest.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
-    for (folder, prefix) in [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")] {
+    for (folder, prefix) in
+        [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")]
+    {
         roots.extend(numbered(Path::new(folder), prefix).into_iter().rev());
     }
     roots.retain(|root| root.is_dir());

@@ -73,10 +73,9 @@ impl ProbeCache {
         self.take_down(question, answer.to_owned());
         let known = self.known.borrow();
         // Without the file the tools are asked again.
-        let _ = self
-            .path
-            .as_ref()
-            .map(|path| record::write(path, known.iter().map(|(question, answer)| (question, answer))));
+        let _ = self.path.as_ref().map(|path| {
+            record::write(path, known.iter().map(|(question, answer)| (question, answer)))
+        });
     }
 }
 

@@ -9,7 +9,9 @@ use std::time::UNIX_EPOCH;
 pub(crate) fn identity(tool: &Path) -> String {
     let metadata = fs::metadata(tool).ok();
     let size = metadata.as_ref().map_or(0, fs::Metadata::len);
-    let changed = metadata.and_then(|it| it.modified().ok()).and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    let changed = metadata
+        .and_then(|it| it.modified().ok())
+        .and_then(|it| it.duration_since(UNIX_EPOCH).ok());
     format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
 }
 
@@ -20,7 +22,8 @@ const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "ll
 /// of another kind, as in the folders by which ccache and others stand before compilers in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
-    let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!";
+    let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"#!";
     let program = tool.canonicalize().unwrap_or_else(|_| tool.to_owned());
     let name = program.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     is_script || !COMPILERS.iter().any(|part| name.contains(part))

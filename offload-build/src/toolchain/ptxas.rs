@@ -25,9 +25,14 @@ impl Ptxas {
 
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
     /// where nvcc is looked for.
-    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(
+        cargo: &Cargo,
+        probes: &ProbeCache,
+        explicit: Option<&Path>,
+    ) -> Result<Found<Self>, Error> {
         let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
-        let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
+        let named = named
+            .or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
         if let Some((name, by)) = named {
             let path = exec::named(&name, cargo).ok_or_else(|| {
                 let message = format!("{by} names {}, which is no file", name.display());
@@ -35,7 +40,8 @@ impl Ptxas {
             })?;
             if !exec::is_executable(&path) {
                 let cure = install::make_executable(&path);
-                let message = format!("{by} names {}, which is not executable; {cure}", path.display());
+                let message =
+                    format!("{by} names {}, which is not executable; {cure}", path.display());
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
             return Ok(Found::Tool(Self::new(path, probes)));
@@ -48,14 +54,18 @@ impl Ptxas {
                 continue;
             };
             match program(&Path::new(&value).join("bin"), "ptxas") {
-                Some(path) if exec::is_executable(&path) => return Ok(Found::Tool(Self::new(path, probes))),
+                Some(path) if exec::is_executable(&path) => {
+                    return Ok(Found::Tool(Self::new(path, probes)));
+                }
                 Some(path) => trail.note_not_executable(&path),
                 None => trail.note(format!("no bin/ptxas in {root}={value}")),
             }
         }
         for folder in folders(cargo) {
             match program(&folder, "ptxas") {
-                Some(path) if exec::is_executable(&path) => return Ok(Found::Tool(Self::new(path, probes))),
+                Some(path) if exec::is_executable(&path) => {
+                    return Ok(Found::Tool(Self::new(path, probes)));
+                }
                 Some(path) => trail.note_not_executable(&path),
                 None => {}
             }
@@ -80,7 +90,8 @@ impl Ptxas {
 
     /// The line of `--version` that has the version.
     pub(crate) fn version(&self) -> String {
-        let text = probe(&self.path, ["--version"], &[]).map(|answer| answer.stdout).unwrap_or_default();
+        let text =
+            probe(&self.path, ["--version"], &[]).map(|answer| answer.stdout).unwrap_or_default();
         text.lines().find(|line| line.contains("release")).unwrap_or("").trim().to_owned()
     }
 }

@@ -36,7 +36,8 @@ impl Rocm {
         let mut trail = Trail::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();
         match cargo.user_var("HIPCC") {
-            Some(value) => roots.extend(above_bin(Path::new(&value)).map(|root| (format!("HIPCC={value}"), root))),
+            Some(value) => roots
+                .extend(above_bin(Path::new(&value)).map(|root| (format!("HIPCC={value}"), root))),
             None => trail.not_set("HIPCC"),
         }
         for name in ROOTS {
@@ -46,7 +47,9 @@ impl Rocm {
             }
         }
         let hipcc = cargo.search_path().into_iter().find_map(|folder| program(&folder, "hipcc"));
-        roots.extend(hipcc.as_deref().and_then(above_bin).map(|root| ("the hipcc in PATH".to_owned(), root)));
+        roots.extend(
+            hipcc.as_deref().and_then(above_bin).map(|root| ("the hipcc in PATH".to_owned(), root)),
+        );
         let mut usual = vec![PathBuf::from("/opt/rocm")];
         usual.extend(numbered(Path::new("/opt"), "rocm-").into_iter().rev());
         usual.push("/usr".into());
@@ -58,7 +61,9 @@ impl Rocm {
             }
             match device_libraries(&root, cargo) {
                 Some(folder) => return Found::Tool(Self::new(root, folder, cargo)),
-                None => trail.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}")),
+                None => {
+                    trail.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}"))
+                }
             }
         }
         cargo.watch_search_path();
@@ -71,16 +76,23 @@ impl Rocm {
         let clang = named.into_iter().chain(own).find_map(|folder| program(&folder, "clang"));
         let versions = [6, 5, 4].into_iter();
         let newest_code_object = versions
-            .filter(|version| device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file())
+            .filter(|version| {
+                device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file()
+            })
             .max();
         Self { root, device_libraries, clang, newest_code_object }
     }
 
     /// The processors that there are device libraries for; ROCm 7 has one for all, and so no list.
     pub(crate) fn processors(&self) -> Vec<String> {
-        let files = fs::read_dir(&self.device_libraries).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let files = fs::read_dir(&self.device_libraries)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name());
         let name = |file: std::ffi::OsString| {
-            let number = file.to_str()?.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?.to_owned();
+            let number =
+                file.to_str()?.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?.to_owned();
             Some(format!("gfx{number}"))
         };
         files.filter_map(name).collect()
@@ -88,9 +100,11 @@ impl Rocm {
 
     /// The folder of the runtime's library, to link with.
     pub(crate) fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
-        let folders = ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
-        let has_runtime =
-            |folder: &PathBuf| ["libamdhip64.so", "amdhip64.lib"].iter().any(|file| folder.join(file).is_file());
+        let folders =
+            ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
+        let has_runtime = |folder: &PathBuf| {
+            ["libamdhip64.so", "amdhip64.lib"].iter().any(|file| folder.join(file).is_file())
+        };
         folders.into_iter().map(|folder| self.root.join(folder)).find(has_runtime)
     }
 }
@@ -101,13 +115,16 @@ fn above_bin(program: &Path) -> Option<PathBuf> {
 
 fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
-    let mut folders: Vec<PathBuf> = named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
+    let mut folders: Vec<PathBuf> =
+        named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
     // ROCm 6 and newer keep them beside clang's own files; Debian beside its other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
         for version in numbered(&root.join(clang), "").into_iter().rev() {
             folders.push(version.join("lib/amdgcn/bitcode"));
         }
     }
-    folders.extend(["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))));
+    folders.extend(
+        ["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))),
+    );
     folders.into_iter().find(|folder| folder.join("ocml.bc").is_file())
 }

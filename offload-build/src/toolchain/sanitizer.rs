@@ -113,7 +113,11 @@ impl Sanitizer {
     /// Returns the sanitizer that the environment asks for.
     ///
     /// Returns an error if the compiler lacks it, or the host program's system.
-    pub(super) fn find(cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Option<Self>, Error> {
+    pub(super) fn find(
+        cxx: &Cxx,
+        probes: &ProbeCache,
+        cargo: &Cargo,
+    ) -> Result<Option<Self>, Error> {
         let Some(check) = Check::asked(cargo)? else { return Ok(None) };
         let needs = format!("{}={}", Check::VARIABLE, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
@@ -130,9 +134,14 @@ impl Sanitizer {
             true => vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")],
             false => vec![format!("lib{gcc}.so")],
         };
-        let ask = |option: &str| probes.ask(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()));
-        let anew = |option: &str| probes.ask_anew(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()));
-        let options: Vec<String> = names.iter().map(|name| format!("-print-file-name={name}")).collect();
+        let ask = |option: &str| {
+            probes.ask(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()))
+        };
+        let anew = |option: &str| {
+            probes.ask_anew(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()))
+        };
+        let options: Vec<String> =
+            names.iter().map(|name| format!("-print-file-name={name}")).collect();
         // The compiler prints the bare name of what it lacks. The package may have come since it was asked.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
@@ -164,7 +173,10 @@ fn library(path: PathBuf) -> Option<PathBuf> {
         return Some(path);
     }
     let text = String::from_utf8(bytes).ok()?;
-    let named = text.split([' ', '(', ')']).map(Path::new).find(|word| word.is_absolute() && word.is_file())?;
+    let named = text
+        .split([' ', '(', ')'])
+        .map(Path::new)
+        .find(|word| word.is_absolute() && word.is_file())?;
     Some(named.to_owned())
 }
 

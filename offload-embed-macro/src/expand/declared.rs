@@ -26,9 +26,14 @@ impl Declared<'_> {
     pub(super) fn function(&self, kernel: &Declaration) -> Result<TokenStream> {
         self.check_name(kernel)?;
         let symbol = kernel.symbol();
-        let found = self.images.iter().filter_map(|image| Some((image, image.kernel(&symbol)?.arguments.as_deref()?)));
+        let found = self
+            .images
+            .iter()
+            .filter_map(|image| Some((image, image.kernel(&symbol)?.arguments.as_deref()?)));
         let found: Vec<(&IndexImage, &[IndexArgument])> = found.collect();
-        found.iter().try_for_each(|(image, arguments)| check_count(kernel, &symbol, &image.target, arguments))?;
+        found.iter().try_for_each(|(image, arguments)| {
+            check_count(kernel, &symbol, &image.target, arguments)
+        })?;
 
         let Declaration { attributes, name, parameters, .. } = kernel;
         let Self { expansion, form, .. } = self;
@@ -85,7 +90,8 @@ impl Declared<'_> {
             let offsets = arguments.iter().map(|argument| Literal::u64_unsuffixed(argument.offset));
             quote! { [#(#offsets),*] }
         });
-        let has_ptx = found.iter().any(|(image, _)| matches!(image.kind, PackImageKind::Ptx { .. }));
+        let has_ptx =
+            found.iter().any(|(image, _)| matches!(image.kind, PackImageKind::Ptx { .. }));
         let has_buffer = quote! { { #layout.is_of_all(&[#(#offsets),*], #has_ptx) } };
         let doc = format!("The kernel `{symbol}`, as it is declared here.");
         Ok(quote! {
@@ -108,7 +114,8 @@ impl Declared<'_> {
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
         let mut known = self.images.iter().filter_map(|image| image.kernels.as_ref()).peekable();
-        if known.peek().is_none() || self.images.iter().any(|image| image.kernel(&symbol).is_some()) {
+        if known.peek().is_none() || self.images.iter().any(|image| image.kernel(&symbol).is_some())
+        {
             return Ok(());
         }
         let names: BTreeSet<&str> = known.flatten().map(|kernel| kernel.name.as_str()).collect();
@@ -118,7 +125,10 @@ impl Declared<'_> {
             None => format!("it has {}", list(&names)),
         };
         let span = kernel.symbol.as_ref().map_or(kernel.name.span(), |symbol| symbol.span());
-        Err(Error::new(span, format!("the module \"{}\" has no kernel \"{symbol}\": {hint}", self.module)))
+        Err(Error::new(
+            span,
+            format!("the module \"{}\" has no kernel \"{symbol}\": {hint}", self.module),
+        ))
     }
 
     /// What an image records of the argument of this number, from 0.
@@ -177,10 +187,16 @@ pub(super) fn marker(name: &Ident) -> Ident {
 }
 
 /// Returns an error if the image has another number of arguments than is declared.
-fn check_count(kernel: &Declaration, symbol: &str, target: &str, arguments: &[IndexArgument]) -> Result<()> {
+fn check_count(
+    kernel: &Declaration,
+    symbol: &str,
+    target: &str,
+    arguments: &[IndexArgument],
+) -> Result<()> {
     let declared = kernel.parameters.len();
     let has = format!("the image for {target} has {}", arguments.len());
-    let bytes = |argument: &IndexArgument| format!("{} bytes at {}", argument.size, argument.offset);
+    let bytes =
+        |argument: &IndexArgument| format!("{} bytes at {}", argument.size, argument.offset);
     if let Some(missing) = arguments.get(declared) {
         let message = format!(
             "the kernel `{symbol}` is declared here with {declared} parameters: {has}; parameter {} is of {}",
@@ -197,7 +213,9 @@ fn check_count(kernel: &Declaration, symbol: &str, target: &str, arguments: &[In
             arguments.iter().map(bytes).collect::<Vec<_>>().join(", ")
         );
         let ty = TokenBuffer::new2(extra.ty.clone());
-        let end = iter::successors(Some(ty.begin()), |at| Some(at.token_tree()?.1)).last().unwrap_or(ty.begin());
+        let end = iter::successors(Some(ty.begin()), |at| Some(at.token_tree()?.1))
+            .last()
+            .unwrap_or(ty.begin());
         return Err(Error::new_range(ty.begin()..end, message));
     }
     Ok(())

@@ -19,9 +19,15 @@ const MOST_OWN_TRAITS: usize = 256;
 const FEW_ARGUMENTS: usize = 7;
 
 /// The functions, with what they share. Kernels with a parameter of unknown size have none.
-pub(super) fn of(kernels: &[&Signature], records: &[Record], images: &[IndexImage], form: &TokenStream) -> TokenStream {
+pub(super) fn of(
+    kernels: &[&Signature],
+    records: &[Record],
+    images: &[IndexImage],
+    form: &TokenStream,
+) -> TokenStream {
     let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
-    let mut functions = Functions { has_own_traits: count <= MOST_OWN_TRAITS, ..Functions::default() };
+    let mut functions =
+        Functions { has_own_traits: count <= MOST_OWN_TRAITS, ..Functions::default() };
     kernels.iter().for_each(|kernel| functions.add(kernel, records, images));
     if functions.text.is_empty() {
         return TokenStream::new();
@@ -101,7 +107,9 @@ impl<'a> Functions<'a> {
             arguments: layout.iter().map(|(offset, _)| *offset).zip(types).collect(),
             bytes,
             has_buffer,
-            is_passed_alike: parameters.iter().all(|parameter| is_passed_alike(&parameter.ty, records)),
+            is_passed_alike: parameters
+                .iter()
+                .all(|parameter| is_passed_alike(&parameter.ty, records)),
         };
         let return_type = shape.return_type();
         let number = self.shapes.len();
@@ -132,7 +140,11 @@ impl<'a> Functions<'a> {
         let mut text = String::new();
         for (module, traits) in &self.traits {
             let _ = write!(text, "#[doc(hidden)] pub mod {module} {{ use super::__offload;");
-            let of_kernel = if self.has_own_traits { format!(", of the kernel `{module}`") } else { String::new() };
+            let of_kernel = if self.has_own_traits {
+                format!(", of the kernel `{module}`")
+            } else {
+                String::new()
+            };
             for of_parameter in traits {
                 let Trait { number, name, bytes } = of_parameter;
                 let message = format!(
@@ -151,10 +163,14 @@ impl<'a> Functions<'a> {
             }
             text.push_str("}\n");
         }
-        let types: BTreeMap<String, &Shape> = self.shapes.keys().map(|shape| (shape.return_type(), shape)).collect();
+        let types: BTreeMap<String, &Shape> =
+            self.shapes.keys().map(|shape| (shape.return_type(), shape)).collect();
         for (name, Shape { arguments, bytes, has_buffer, .. }) in types {
             let count = arguments.len();
-            let _ = write!(text, "pub type {name} = __offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>;");
+            let _ = write!(
+                text,
+                "pub type {name} = __offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>;"
+            );
         }
         format!(
             "#[doc(hidden)] #[allow(non_camel_case_types, unused_imports)] pub mod __arguments {{ use super::__offload; {text} }}\n"
@@ -165,7 +181,8 @@ impl<'a> Functions<'a> {
     fn shared(&self) -> String {
         let mut text = String::new();
         for (shape, number) in &self.shapes {
-            let (mut generics, mut parameters, mut stores) = (String::new(), String::new(), String::new());
+            let (mut generics, mut parameters, mut stores) =
+                (String::new(), String::new(), String::new());
             let (mut offsets, mut places) = (String::new(), String::new());
             for (at, (offset, ty)) in shape.arguments.iter().enumerate() {
                 let _ = write!(generics, "T{at}: __offload::Passed,");
@@ -207,9 +224,14 @@ impl Trait<'_> {
 
 /// Whether an image has a kernel's arguments in these places; of PTX, whether all that drivers make of it does.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
-    let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
+    let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
+        return true;
+    };
     let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
-    let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
+    let is_same = layout
+        .iter()
+        .map(|(offset, _)| *offset)
+        .eq(recorded.iter().map(|argument| argument.offset));
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
@@ -223,7 +245,9 @@ fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
         Type::Pointer { .. } | Type::Void => true,
         Type::Array { of, .. } => is_passed_alike(of, records),
         Type::Record(name) => {
-            let Some(record) = records.iter().find(|record| record.name == *name) else { return false };
+            let Some(record) = records.iter().find(|record| record.name == *name) else {
+                return false;
+            };
             let is_large = record.size.is_some_and(|size| size.bytes > IN_REGISTERS);
             is_large
                 || match &record.content {

@@ -6,7 +6,9 @@ use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
 use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use offload_format::signature::{
+    Content, Identifiers, Record, Signature, Signatures, Type, identifier,
+};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
@@ -24,26 +26,40 @@ pub(crate) struct Pack<'a> {
 /// Items for a pack. Kernels that the program declares take the place of what is known of them.
 ///
 /// Returns an error if one that is declared is not in the pack, or has another number of parameters there.
-pub(crate) fn kernels(pack: &Pack<'_>, options: &Options, declared: &Declarations) -> Result<TokenStream> {
+pub(crate) fn kernels(
+    pack: &Pack<'_>,
+    options: &Options,
+    declared: &Declarations,
+) -> Result<TokenStream> {
     let Pack { name, modules, is_compressed, value } = pack;
     let expansion = options.expansion();
     let form = super::form(options, *is_compressed);
     let names: Vec<String> = modules.iter().map(|module| identifier(&module.name)).collect();
-    if let Some((wrong, _)) = declared.modules.iter().find(|(wrong, _)| names.iter().all(|name| wrong != name)) {
+    if let Some((wrong, _)) =
+        declared.modules.iter().find(|(wrong, _)| names.iter().all(|name| wrong != name))
+    {
         let hint = match suggest::closest(&wrong.to_string(), names.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("it has {}", names.join(", ")),
         };
-        return Err(Error::new(wrong.span(), format!("the pack \"{name}\" has no module `{wrong}`: {hint}")));
+        return Err(Error::new(
+            wrong.span(),
+            format!("the pack \"{name}\" has no module `{wrong}`: {hint}"),
+        ));
     }
     let (mut items, mut is_placed) = (Vec::new(), false);
     for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
         let signatures = module.signatures.parse().map_err(|error| {
-            let message = format!("the index of the pack \"{name}\", module \"{}\": {error}", module.name);
+            let message =
+                format!("the index of the pack \"{name}\", module \"{}\": {error}", module.name);
             Error::new(proc_macro2::Span::call_site(), message)
         })?;
         let module = Module { expansion: &expansion, form: &form, number, module, signatures };
-        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name).flat_map(|(_, kernels)| kernels);
+        let of_module = declared
+            .modules
+            .iter()
+            .filter(|(name, _)| name == rust_name)
+            .flat_map(|(_, kernels)| kernels);
         // A module that has no name of its own goes by that of the pack.
         if module.module.name == *name || modules.len() == 1 {
             is_placed = true;
@@ -93,10 +109,13 @@ impl Module<'_> {
     fn items(&self, pack: &TokenStream, declared: &[&Declaration]) -> Result<TokenStream> {
         let Signatures { kernels, records } = &self.signatures;
         let symbols: Vec<String> = declared.iter().map(|kernel| kernel.symbol()).collect();
-        let kernels: Vec<&Signature> = kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
-        let (expansion, form, number) = (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
+        let kernels: Vec<&Signature> =
+            kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
+        let (expansion, form, number) =
+            (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
         // Names that stand for parameters in the compiler's messages.
-        let of_program = declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
+        let of_program =
+            declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
         let parameters: BTreeSet<Ident> = of_program.collect();
         let kernel_names = declared.iter().map(|kernel| marker(&kernel.name));
         let markers = (!declared.is_empty()).then(|| {
@@ -115,14 +134,20 @@ impl Module<'_> {
             }
         });
         let used = used(&kernels, records);
-        let items =
-            records.iter().filter(|record| used.contains(record.name.as_str())).map(|record| self.record(record));
+        let items = records
+            .iter()
+            .filter(|record| used.contains(record.name.as_str()))
+            .map(|record| self.record(record));
         let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
             kernels.iter().partition(|kernel| kernel.difference.is_empty());
         let functions = functions::of(&callable, records, &self.module.images, form);
         let uncallable = others.iter().filter_map(|kernel| self.uncallable(kernel));
-        let of_program = Declared { expansion, form, module: &self.module.name, images: &self.module.images };
-        let of_program = declared.iter().map(|kernel| of_program.function(kernel)).collect::<Result<Vec<_>>>()?;
+        let of_program =
+            Declared { expansion, form, module: &self.module.name, images: &self.module.images };
+        let of_program = declared
+            .iter()
+            .map(|kernel| of_program.function(kernel))
+            .collect::<Result<Vec<_>>>()?;
         let mut names = Identifiers::default();
         declared.iter().for_each(|kernel| {
             names.give(&kernel.name.to_string());
@@ -169,11 +194,13 @@ impl Module<'_> {
     /// to say so at.
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
-        let (function, agrees) = (format_ident!("{name}"), format_ident!("__{name}_is_the_same_in_all_images"));
+        let (function, agrees) =
+            (format_ident!("{name}"), format_ident!("__{name}_is_the_same_in_all_images"));
         let mut names = parameters.iter().map(|parameter| format_ident!("{}", parameter.name));
         let first = names.next()?;
-        let message =
-            format!("the kernel `{source_name}` has other parameters in some image: a call cannot be right for all");
+        let message = format!(
+            "the kernel `{source_name}` has other parameters in some image: a call cannot be right for all"
+        );
         let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
         let expansion = self.expansion;
         Some(quote! {
@@ -226,8 +253,10 @@ impl Module<'_> {
             },
             Content::Fields(fields) | Content::Packed(fields) => {
                 let members = fields.iter().map(|field| {
-                    let (name, ty) =
-                        (format_ident!("{}", field.name), functions::parsed(&functions::memory_type(&field.ty)));
+                    let (name, ty) = (
+                        format_ident!("{}", field.name),
+                        functions::parsed(&functions::memory_type(&field.ty)),
+                    );
                     let doc = format!("At offset {}.", field.offset);
                     quote! {
                         #[doc = #doc]
@@ -263,13 +292,16 @@ impl Module<'_> {
 /// The names of the records that the kernels' types are made of.
 fn used<'a>(kernels: &[&'a Signature], records: &'a [Record]) -> BTreeSet<&'a str> {
     let mut used = BTreeSet::new();
-    let mut types: Vec<&Type> = kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
+    let mut types: Vec<&Type> =
+        kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
             Type::Record(name) if used.insert(name.as_str()) => {
                 let record = records.iter().find(|record| record.name == *name);
-                if let Some(Content::Fields(fields) | Content::Packed(fields)) = record.map(|record| &record.content) {
+                if let Some(Content::Fields(fields) | Content::Packed(fields)) =
+                    record.map(|record| &record.content)
+                {
                     types.extend(fields.iter().map(|field| &field.ty));
                 }
             }

@@ -96,12 +96,15 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
-    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
+    let registered =
+        options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let streams = tables::streams(&expansion, modules);
     let form = form(options, streams.is_some());
     let value = match streams {
-        Some(_) => quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) },
+        Some(_) => {
+            quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) }
+        }
         None => quote! { #expansion::linked::<#form>(#name, #section, PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
@@ -158,11 +161,16 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         }},
     };
     let listed = options.retain.map(|_| listed(&expansion, name, &quote! { FILE.0 }));
-    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
+    let registered =
+        options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let value = match file.closed {
-        None => quote! { #expansion::linked::<#expansion::Plain>(#name, #section, &FILE.0, IMAGES, MODULES) },
-        Some(why) => quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) },
+        None => {
+            quote! { #expansion::linked::<#expansion::Plain>(#name, #section, &FILE.0, IMAGES, MODULES) }
+        }
+        Some(why) => {
+            quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) }
+        }
     };
     quote! {{
         // Cargo builds the crate again when the file changes.

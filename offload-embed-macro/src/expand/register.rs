@@ -8,7 +8,11 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 
 /// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them over.
-pub(super) fn tokens(expansion: &TokenStream, modules: &[IndexModule], pack: &TokenStream) -> TokenStream {
+pub(super) fn tokens(
+    expansion: &TokenStream,
+    modules: &[IndexModule],
+    pack: &TokenStream,
+) -> TokenStream {
     let bundles = modules.iter().enumerate().filter_map(|(number, module)| {
         let bundle = Literal::u64_unsuffixed(module.bundle?);
         let [wrapper, handle, registered] =
@@ -29,7 +33,11 @@ pub(super) fn tokens(expansion: &TokenStream, modules: &[IndexModule], pack: &To
 
 /// The kernels of a module's images, each once. HIP's runtime knows none whose name has a NUL.
 fn kernels(module: &IndexModule) -> Vec<CString> {
-    let all: BTreeSet<&str> =
-        module.images.iter().flat_map(|image| image.kernels.iter().flatten()).map(|it| &*it.name).collect();
+    let all: BTreeSet<&str> = module
+        .images
+        .iter()
+        .flat_map(|image| image.kernels.iter().flatten())
+        .map(|it| &*it.name)
+        .collect();
     all.into_iter().filter_map(|name| CString::new(name).ok()).collect()
 }

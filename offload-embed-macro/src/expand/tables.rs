@@ -7,7 +7,11 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a bundle.
-pub(super) fn tables(expansion: &TokenStream, modules: &[IndexModule], registered: bool) -> TokenStream {
+pub(super) fn tables(
+    expansion: &TokenStream,
+    modules: &[IndexModule],
+    registered: bool,
+) -> TokenStream {
     // Most images of a module have the same kernels: each list stands there once.
     let mut lists: Vec<Vec<&str>> = Vec::new();
     let mut images = Vec::new();
@@ -31,11 +35,13 @@ pub(super) fn tables(expansion: &TokenStream, modules: &[IndexModule], registere
         quote! { const #list: &[&::core::primitive::str] = &[#(#names),*]; }
     });
     let mut first = 0;
-    let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images, .. })| {
-        first += images.len();
-        let registered = bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
-        module(expansion, name, first - images.len(), images.len(), registered)
-    });
+    let modules =
+        modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images, .. })| {
+            first += images.len();
+            let registered =
+                bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
+            module(expansion, name, first - images.len(), images.len(), registered)
+        });
     let modules = quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; };
     quote! {
         #(#lists)*
@@ -72,12 +78,21 @@ fn list_name(number: usize) -> Ident {
 }
 
 /// The constant of a pack without images.
-pub(super) fn modules_without_images(expansion: &TokenStream, modules: &[IndexModule]) -> TokenStream {
+pub(super) fn modules_without_images(
+    expansion: &TokenStream,
+    modules: &[IndexModule],
+) -> TokenStream {
     let modules = modules.iter().map(|it| module(expansion, &it.name, 0, 0, None));
     quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; }
 }
 
-fn module(expansion: &TokenStream, name: &str, first: usize, count: usize, registered: Option<Ident>) -> TokenStream {
+fn module(
+    expansion: &TokenStream,
+    name: &str,
+    first: usize,
+    count: usize,
+    registered: Option<Ident>,
+) -> TokenStream {
     let [first, count] = [first, count].map(Literal::usize_unsuffixed);
     let registered = match registered {
         Some(registered) => quote! { ::core::option::Option::Some(&#registered) },

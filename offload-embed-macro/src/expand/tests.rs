@@ -28,12 +28,17 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         }];
         ::offload::__expansion::linked::<::offload::__expansion::Plain>("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
     }}};
-    assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(), expected.to_string());
+    assert_eq!(
+        pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(),
+        expected.to_string()
+    );
 }
 
 #[test]
 fn a_pack_that_was_not_built_says_why() {
-    let index = Index::parse("offload-pack 7\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
+    let index =
+        Index::parse("offload-pack 7\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n")
+            .unwrap();
     let expected = quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
         {const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {

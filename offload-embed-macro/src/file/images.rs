@@ -8,11 +8,13 @@ use offload_format::offload_binary;
 use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
 use offload_format::{Error, ErrorKind};
 
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
 const COMPRESSED: &str = "the file is compressed, and nothing of it is read when the program is compiled: \
                           PACK.bytes() has it whole";
-const FATBIN: &str = "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
+const FATBIN: &str =
+    "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
 
 /// What may be decompressed while a program is compiled.
 const LIMIT: u64 = 0;
@@ -80,18 +82,26 @@ impl<'a> Images<'a> {
     }
 
     /// Takes up one image, where all are known, and the module that it belongs to.
-    fn take(&mut self, container: ContainerKind, image: &Image<'_>, file: &[u8]) -> Result<(), String> {
+    fn take(
+        &mut self,
+        container: ContainerKind,
+        image: &Image<'_>,
+        file: &[u8],
+    ) -> Result<(), String> {
         let module = match image.module.as_deref() {
             _ if container.is_binary_bundle() => self.modules.len() - 1,
             Some(name) if container == ContainerKind::OffloadBinary => self.module(name, None),
             _ => self.module(self.name, None),
         };
-        let (Some(data), Some(offset), None) = (image.in_file(), image.offset, self.closed) else { return Ok(()) };
+        let (Some(data), Some(offset), None) = (image.in_file(), image.offset, self.closed) else {
+            return Ok(());
+        };
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
         let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
         // Behind a file that is PTX, a NUL is put.
-        let ends = container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
+        let ends =
+            container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
             return Err(format!(
                 "has PTX for {target} at offset {offset} without the NUL behind it that drivers need: a build script mends \
@@ -109,7 +119,9 @@ impl<'a> Images<'a> {
         }
         let kernels = match kind {
             PackImageKind::SharedObject { .. } => None,
-            PackImageKind::CodeObject { .. } | PackImageKind::Cubin | PackImageKind::Ptx { .. } => kernels(data),
+            PackImageKind::CodeObject { .. } | PackImageKind::Cubin | PackImageKind::Ptx { .. } => {
+                kernels(data)
+            }
         };
         // The NUL behind PTX may be in it, and is no part of the image: a pack may end with it.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
@@ -134,8 +146,13 @@ impl<'a> Images<'a> {
             Ok(Header::CodeObject(_) | Header::Cubin(_)) if data.get(16..18) == Some(&ET_REL) => {
                 format!("an object for {} that is not linked", named.unwrap_or("a GPU"))
             }
-            Ok(Header::CodeObject(header)) => match header.target_id().or_else(|| named.map(str::to_owned)) {
-                Some(target) => return Some((target, PackImageKind::CodeObject { version: header.version() })),
+            Ok(Header::CodeObject(header)) => match header
+                .target_id()
+                .or_else(|| named.map(str::to_owned))
+            {
+                Some(target) => {
+                    return Some((target, PackImageKind::CodeObject { version: header.version() }));
+                }
                 None => "a code object for a processor that is not known".to_owned(),
             },
             Ok(Header::Cubin(header)) => {
@@ -145,11 +162,17 @@ impl<'a> Images<'a> {
                 return Some((named.unwrap_or(plain), PackImageKind::Cubin));
             }
             Ok(Header::Ptx(header)) => {
-                return Some((header.arch().to_string(), PackImageKind::Ptx { version: header.version() }));
+                return Some((
+                    header.arch().to_string(),
+                    PackImageKind::Ptx { version: header.version() },
+                ));
             }
             Ok(Header::Elf { .. }) => match triple {
                 Some(triple) => {
-                    return Some(("cpu".to_owned(), PackImageKind::SharedObject { triple: triple.to_owned() }));
+                    return Some((
+                        "cpu".to_owned(),
+                        PackImageKind::SharedObject { triple: triple.to_owned() },
+                    ));
                 }
                 None => format!("a file for a CPU for {whom}"),
             },
@@ -174,19 +197,29 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         return Err("is empty: what makes it has to run before".to_owned());
     }
     let why_not = match fat_file::FileKind::identify(file) {
-        Some(fat_file::FileKind::Bundle | fat_file::FileKind::CompressedBundle) => return Ok(FileKind::Bundles),
+        Some(fat_file::FileKind::Bundle | fat_file::FileKind::CompressedBundle) => {
+            return Ok(FileKind::Bundles);
+        }
         Some(fat_file::FileKind::OffloadBinary) => return Ok(FileKind::OffloadBinaries),
         Some(fat_file::FileKind::NvFatbin) => return Ok(FileKind::Fatbins),
-        Some(fat_file::FileKind::Kpack) => "is a kernel pack: `offload extract` takes device code out of one",
-        Some(fat_file::FileKind::Archive) => "is an archive: `offload extract` takes device code out of one",
-        Some(fat_file::FileKind::TextBundle) => "is a text bundle: `offload extract` takes device code out of one",
+        Some(fat_file::FileKind::Kpack) => {
+            "is a kernel pack: `offload extract` takes device code out of one"
+        }
+        Some(fat_file::FileKind::Archive) => {
+            "is an archive: `offload extract` takes device code out of one"
+        }
+        Some(fat_file::FileKind::TextBundle) => {
+            "is a text bundle: `offload extract` takes device code out of one"
+        }
         Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
             "is an ELF file for a CPU: `offload extract` takes device code out of one"
         }
         Some(fat_file::FileKind::Image) | None => match Header::parse(file) {
             Ok(Header::CodeObject(_) | Header::Cubin(_)) => return Ok(FileKind::Image),
             Ok(Header::Ptx(_)) => return Ok(FileKind::Ptx),
-            Ok(Header::Bitcode) => "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")",
+            Ok(Header::Bitcode) => {
+                "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")"
+            }
             Ok(Header::SpirV { .. }) => "is SPIR-V, which include_offload! does not embed",
             Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
             Ok(Header::Fatbin | Header::Elf { .. }) | Err(_) => {

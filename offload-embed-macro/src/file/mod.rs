@@ -83,7 +83,8 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
         return Err(Error::NoPath);
     }
     let (path, hint) = place(path, source)?;
-    let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let extension =
+        path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let is_source = SOURCES.contains(&extension.as_str());
     let bytes = match fs::read(&path) {
         // PTX is called `.s` by clang.
@@ -98,7 +99,8 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
         }
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let (kind, images) = Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
+    let (kind, images) =
+        Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
     let Images { modules, left_out, closed, .. } = images;
     if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
         return Err(Error::NoImage { path, left_out });
@@ -112,7 +114,8 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let folder = ["OUT_DIR", "CARGO_MANIFEST_DIR"].into_iter().find(|it| *it == name);
-        let folder = folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
+        let folder =
+            folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
         let hint = match name {
             "OUT_DIR" => "; build.rs, or what it calls, has to make it",
             _ => "",
@@ -122,7 +125,8 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     if Path::new(path).is_absolute() {
         return Ok((path.into(), ""));
     }
-    let source = source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
+    let source =
+        source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
     // Compilers name sources from where they run.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));

@@ -38,7 +38,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     // The table is no file: it has no mode.
     push_header(&mut out, "__.SYMDEF", "0", table);
     let member_offset = out.len() + table as usize;
-    let number = |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
+    let number =
+        |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
     // The size of the pairs; a pair: where the name starts, where the member's header is.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
@@ -57,7 +58,10 @@ fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let start = out.len() + HEADER_SIZE as usize + name.len();
     let name_size = name.len() + (start.next_multiple_of(ALIGN) - start);
     let size = size.saturating_add(name_size as u64);
-    assert!(size <= MAX_SIZE, "an archive member of {size} bytes: the format has room for {MAX_SIZE}");
+    assert!(
+        size <= MAX_SIZE,
+        "an archive member of {size} bytes: the format has room for {MAX_SIZE}"
+    );
     out.extend(member_header(format!("#1/{name_size}").as_bytes(), mode, size));
     let end = out.len() + name_size;
     out.extend_from_slice(name.as_bytes());

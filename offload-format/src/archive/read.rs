@@ -65,7 +65,8 @@ impl<'data> Archive<'data> {
             return Err(Error::new(ErrorKind::BadMagic, "archive magic", 0));
         }
         let first = MAGIC.len() as u64;
-        let mut archive = Self { data, kind: Kind::Gnu, thin, names: b"", symbol_table: None, first };
+        let mut archive =
+            Self { data, kind: Kind::Gnu, thin, names: b"", symbol_table: None, first };
         archive.read_tables()?;
         let (mut at, mut index) = (archive.first, 0);
         while at < data.len() as u64 {
@@ -107,7 +108,9 @@ impl<'data> Archive<'data> {
             header = self.header_at(self.first)?;
         }
         // Further maps, of ARM64EC code: nothing that is needed to read members.
-        while let Some(map) = header.filter(|it| self.kind == Kind::Coff && it.name.starts_with(b"/<")) {
+        while let Some(map) =
+            header.filter(|it| self.kind == Kind::Coff && it.name.starts_with(b"/<"))
+        {
             self.take_table(map)?;
             header = self.header_at(self.first)?;
         }
@@ -117,7 +120,12 @@ impl<'data> Archive<'data> {
     /// Returns the bytes of a table, and puts the first member behind it.
     fn take_table(&mut self, table: Header<'data>) -> Result<&'data [u8]> {
         self.first = table.next();
-        Reader::new(self.data).range(table.at + HEADER_SIZE, table.size, table.at + SIZE_FIELD, "archive table")
+        Reader::new(self.data).range(
+            table.at + HEADER_SIZE,
+            table.size,
+            table.at + SIZE_FIELD,
+            "archive table",
+        )
     }
 
     fn header_at(&self, at: u64) -> Result<Option<Header<'data>>> {
@@ -136,10 +144,14 @@ impl<'data> Archive<'data> {
         let data = reader.range(data_at, header.size, at + SIZE_FIELD, "archive member")?;
         let Some(name_size) = header.name.strip_prefix(b"#1/") else {
             let name = self.name(&header)?;
-            return Ok((Member { header, name, size: header.size, data: Some(data) }, header.next()));
+            return Ok((
+                Member { header, name, size: header.size, data: Some(data) },
+                header.next(),
+            ));
         };
-        let name_size = number(name_size, 10)
-            .ok_or_else(|| Error::new(ErrorKind::Malformed, "size of an archive member's name", at))?;
+        let name_size = number(name_size, 10).ok_or_else(|| {
+            Error::new(ErrorKind::Malformed, "size of an archive member's name", at)
+        })?;
         let inner = Reader::new(data);
         let name = trimmed(inner.range(0, name_size, at, "archive member's name")?, 0);
         let size = header.size - name_size;
@@ -154,17 +166,33 @@ impl<'data> Archive<'data> {
     /// The name that the header's first field says or refers to.
     fn name(&self, header: &Header<'data>) -> Result<&'data [u8]> {
         let field = header.name;
-        let Some(digits) = field.strip_prefix(b"/").filter(|_| !self.is_bsd()).filter(|it| !it.is_empty()) else {
+        let Some(digits) =
+            field.strip_prefix(b"/").filter(|_| !self.is_bsd()).filter(|it| !it.is_empty())
+        else {
             // Slashes end names, but for BSD's.
-            return Ok(if self.is_bsd() { field } else { field.strip_suffix(b"/").unwrap_or(field) });
+            return Ok(if self.is_bsd() {
+                field
+            } else {
+                field.strip_suffix(b"/").unwrap_or(field)
+            });
         };
-        let wrong = || Error::new(ErrorKind::Malformed, "long name of an archive member", header.at);
+        let wrong =
+            || Error::new(ErrorKind::Malformed, "long name of an archive member", header.at);
         let start = number(digits, 10).ok_or_else(wrong)?;
         let rest = (self.names.len() as u64).saturating_sub(start);
         let size = rest.min(MAX_LONG_NAME + 2);
-        let text = Reader::new(self.names).range(start, size, header.at, "long name of an archive member")?;
+        let text = Reader::new(self.names).range(
+            start,
+            size,
+            header.at,
+            "long name of an archive member",
+        )?;
         let end = if self.kind == Kind::Coff { 0 } else { b'\n' };
-        let name = text.split(|byte| *byte == end).next().filter(|name| name.len() < text.len()).ok_or_else(wrong)?;
+        let name = text
+            .split(|byte| *byte == end)
+            .next()
+            .filter(|name| name.len() < text.len())
+            .ok_or_else(wrong)?;
         if self.kind == Kind::Coff { Ok(name) } else { name.strip_suffix(b"/").ok_or_else(wrong) }
     }
 
@@ -315,13 +343,15 @@ impl<'data> Header<'data> {
     fn read(data: &'data [u8], at: u64) -> Result<Self> {
         let wrong = |what, field| Error::new(ErrorKind::Malformed, what, at.saturating_add(field));
         let bytes = Reader::new(data).bytes(at, HEADER_SIZE, "archive member header")?;
-        let bytes: &[u8; HEADER_SIZE as usize] = bytes.try_into().map_err(|_| wrong("archive member header", 0))?;
+        let bytes: &[u8; HEADER_SIZE as usize] =
+            bytes.try_into().map_err(|_| wrong("archive member header", 0))?;
         if !bytes.ends_with(HEADER_END) {
             return Err(wrong("end of an archive member header", HEADER_SIZE - 2));
         }
         let mut header = Self { at, bytes, name: b"", size: 0 };
         header.name = trimmed(header.field(0, 16), b' ');
-        header.size = number(header.field(48, 58), 10).ok_or_else(|| wrong("size of an archive member", SIZE_FIELD))?;
+        header.size = number(header.field(48, 58), 10)
+            .ok_or_else(|| wrong("size of an archive member", SIZE_FIELD))?;
         Ok(header)
     }
 

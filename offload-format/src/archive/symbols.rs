@@ -80,9 +80,9 @@ pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Symbols<'_>> {
     while symbols.index < table.count {
         let index = symbols.index;
         let symbol = symbols.read_next().map_err(|error| error.in_entry(index))?;
-        budget = budget
-            .checked_sub(symbol.name.len() as u64)
-            .ok_or_else(|| Error::new(ErrorKind::Malformed, "archive symbols that share too much text", 0))?;
+        budget = budget.checked_sub(symbol.name.len() as u64).ok_or_else(|| {
+            Error::new(ErrorKind::Malformed, "archive symbols that share too much text", 0)
+        })?;
     }
     Ok(Symbols { table, index: 0, name_at: 0 })
 }
@@ -104,7 +104,8 @@ impl<'data> Table<'data> {
                 let width = if kind == Kind::Bsd { 4 } else { 8 };
                 let size = little_endian(&bytes, 0, width, "size of the archive symbols")?;
                 bytes.range(width, size, 0, "archive symbols")?;
-                let names_size = little_endian(&bytes, width + size, width, "size of the archive symbol names")?;
+                let names_size =
+                    little_endian(&bytes, width + size, width, "size of the archive symbol names")?;
                 let names = 2 * width + size;
                 bytes.range(names, names_size, width + size, NAMES)?;
                 let form = Form::Bsd { width };
@@ -141,7 +142,8 @@ impl<'data> Table<'data> {
             Form::Coff { members } => {
                 let field = number_at(members, 4) + 4 + 2 * index;
                 let member = u64::from(self.bytes.u16(field, "number of an archive member")?);
-                let wrong = || Error::new(ErrorKind::Malformed, "number of an archive member", field);
+                let wrong =
+                    || Error::new(ErrorKind::Malformed, "number of an archive member", field);
                 let member = member.checked_sub(1).filter(|it| *it < members).ok_or_else(wrong)?;
                 self.bytes.u32(number_at(member, 4), OFFSET)?.into()
             }
@@ -150,7 +152,11 @@ impl<'data> Table<'data> {
         let wrong = || Error::new(ErrorKind::Malformed, "name of an archive symbol", start);
         let text = self.end.checked_sub(start).ok_or_else(wrong)?;
         let text = self.bytes.range(start, text, start, "name of an archive symbol")?;
-        let name = text.split(|byte| *byte == 0).next().filter(|name| name.len() < text.len()).ok_or_else(wrong)?;
+        let name = text
+            .split(|byte| *byte == 0)
+            .next()
+            .filter(|name| name.len() < text.len())
+            .ok_or_else(wrong)?;
         Ok(Symbol { name, member_offset })
     }
 }
@@ -160,7 +166,11 @@ fn little_endian(reader: &Reader<'_>, at: u64, width: u64, what: &'static str) -
 }
 
 fn big_endian(reader: &Reader<'_>, at: u64, width: u64, what: &'static str) -> Result<u64> {
-    Ok(if width == 8 { reader.u64(at, what)?.swap_bytes() } else { reader.u32(at, what)?.swap_bytes().into() })
+    Ok(if width == 8 {
+        reader.u64(at, what)?.swap_bytes()
+    } else {
+        reader.u32(at, what)?.swap_bytes().into()
+    })
 }
 
 impl<'data> Symbols<'data> {

@@ -40,8 +40,12 @@ pub enum WriteError {
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WriteError::Name(name) => write!(f, "'{}' cannot be the name of an archive member", name.escape_ascii()),
-            WriteError::SymbolName(name) => write!(f, "'{}' cannot be the name of a symbol", name.escape_ascii()),
+            WriteError::Name(name) => {
+                write!(f, "'{}' cannot be the name of an archive member", name.escape_ascii())
+            }
+            WriteError::SymbolName(name) => {
+                write!(f, "'{}' cannot be the name of a symbol", name.escape_ascii())
+            }
             WriteError::Size(size) => {
                 write!(f, "an archive member of {size} bytes: the format has room for {MAX_SIZE}")
             }
@@ -74,7 +78,9 @@ impl ArchiveBuilder {
             return Err(WriteError::Size(size));
         }
         // As the first member's name, that of a BSD symbol table would be taken for one.
-        let is_short = name.len() <= MAX_SHORT_NAME && !name.contains(&b'/') && !name.starts_with(b"__.SYMDEF");
+        let is_short = name.len() <= MAX_SHORT_NAME
+            && !name.contains(&b'/')
+            && !name.starts_with(b"__.SYMDEF");
         let field = if is_short {
             [name, b"/"].concat()
         } else {
@@ -175,10 +181,16 @@ impl ArchiveBuilder {
         }
         let size = self.symbol_table_content_size(width);
         // The table is no file: it has no mode.
-        out.extend_from_slice(&member_header(if width == 8 { b"/SYM64/" } else { b"/" }, "0", size));
+        out.extend_from_slice(&member_header(
+            if width == 8 { b"/SYM64/" } else { b"/" },
+            "0",
+            size,
+        ));
         let end = out.len() + size as usize;
         let count = self.symbols.len() as u64;
-        for number in core::iter::once(count).chain(self.symbols.iter().map(|member| offset(*member))) {
+        for number in
+            core::iter::once(count).chain(self.symbols.iter().map(|member| offset(*member)))
+        {
             out.extend_from_slice(&number.to_be_bytes()[8 - width as usize..]);
         }
         out.extend_from_slice(&self.symbol_names);

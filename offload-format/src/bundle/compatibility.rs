@@ -38,8 +38,12 @@ impl fmt::Display for Compatibility {
             Compatibility::Compatible => "the target ID fits",
             Compatibility::KindOrTriple => "another offload kind or target triple",
             Compatibility::Processor => "another processor, or no valid target ID",
-            Compatibility::MoreFeatures => "the code object needs more features set than the target names",
-            Compatibility::OpenFeature => "the code object needs a feature set that the target leaves open",
+            Compatibility::MoreFeatures => {
+                "the code object needs more features set than the target names"
+            }
+            Compatibility::OpenFeature => {
+                "the code object needs a feature set that the target leaves open"
+            }
             Compatibility::OtherSign => "the code object needs a feature in the other state",
         })
     }
@@ -51,15 +55,21 @@ impl EntryId<'_> {
     /// name only.
     ///
     /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and the reverse.
-    pub fn provides_for(&self, requested: &EntryId<'_>, hip_openmp_compatible: bool) -> Compatibility {
+    pub fn provides_for(
+        &self,
+        requested: &EntryId<'_>,
+        hip_openmp_compatible: bool,
+    ) -> Compatibility {
         let same_triple = self.triple().is_compatible_with(&requested.triple());
         if same_triple && self.kind() == requested.kind() && self.target() == requested.target() {
             return Compatibility::Exact;
         }
-        if !same_triple || !kinds_go_together(self.kind(), requested.kind(), hip_openmp_compatible) {
+        if !same_triple || !kinds_go_together(self.kind(), requested.kind(), hip_openmp_compatible)
+        {
             return Compatibility::KindOrTriple;
         }
-        let (Some(provided), Some(wanted)) = (valid_target_id(self), valid_target_id(requested)) else {
+        let (Some(provided), Some(wanted)) = (valid_target_id(self), valid_target_id(requested))
+        else {
             return Compatibility::Processor;
         };
         if provided.primary_processor() != wanted.primary_processor() {
@@ -82,14 +92,17 @@ impl EntryId<'_> {
 fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
     let is_hip = |kind: &str| matches!(kind, "hip" | "hipv4");
     let hip_and_openmp = |a: &str, b: &str| is_hip(a) && b == "openmp";
-    a == b || is_hip(a) && is_hip(b) || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
+    a == b
+        || is_hip(a) && is_hip(b)
+        || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
 }
 
 /// The target ID, if its processor can have the features that it names. Only AMD's GPUs have any.
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| match id.triple().is_amdgpu() {
         true => {
-            target.unsupported_feature().is_none() && id.triple().covers_amdgpu_processor(target.primary_processor())
+            target.unsupported_feature().is_none()
+                && id.triple().covers_amdgpu_processor(target.primary_processor())
         }
         false => target.features().next().is_none(),
     })
@@ -126,7 +139,8 @@ mod tests {
             ("gfx906:sramecc+", "gfx906:xnack+", OpenFeature),
             ("gfx906:xnack+", "gfx906:sramecc+:xnack-", OtherSign),
         ] {
-            let [a, b] = [provided, requested].map(|target| alloc::format!("hip-amdgcn-amd-amdhsa--{target}"));
+            let [a, b] = [provided, requested]
+                .map(|target| alloc::format!("hip-amdgcn-amd-amdhsa--{target}"));
             assert_eq!(judge(&a, &b), expected, "{a} {b}");
         }
     }
@@ -137,8 +151,12 @@ mod tests {
         assert_eq!(judge(hipv4, "hip-amdgcn-amd-amdhsa--gfx906"), Compatible);
         assert_eq!(judge(hipv4, "hipv4-amdgcn-amd-amdhsa-unknown-gfx906"), Exact);
         assert_eq!(judge(hipv4, "hipv4-amdgcn--amdhsa--gfx906"), KindOrTriple);
-        assert_eq!(judge("host-x86_64-pc-linux-gnu", "host-x86_64-unknown-linux-gnu"), KindOrTriple);
-        let [hip, openmp] = [hipv4, "openmp-amdgcn-amd-amdhsa--gfx906"].map(|id| EntryId::parse(id).unwrap());
+        assert_eq!(
+            judge("host-x86_64-pc-linux-gnu", "host-x86_64-unknown-linux-gnu"),
+            KindOrTriple
+        );
+        let [hip, openmp] =
+            [hipv4, "openmp-amdgcn-amd-amdhsa--gfx906"].map(|id| EntryId::parse(id).unwrap());
         for (a, b) in [(hip, openmp), (openmp, hip)] {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
@@ -155,10 +173,26 @@ mod tests {
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
-            ("hip-amdgpu9-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+", Compatible),
-            ("hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906", MoreFeatures),
-            ("hip-amdgpu9.00-amd-amdhsa--gfx900", "hip-amdgpu9.06-amd-amdhsa--gfx900", KindOrTriple),
-            ("hip-amdgpu-amd-amdhsa--gfx906", "hip-amdgpu9.0a-amd-amdhsa--gfx906:xnack+", Processor),
+            (
+                "hip-amdgpu9-amd-amdhsa--gfx906",
+                "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+",
+                Compatible,
+            ),
+            (
+                "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+",
+                "hip-amdgpu9.06-amd-amdhsa--gfx906",
+                MoreFeatures,
+            ),
+            (
+                "hip-amdgpu9.00-amd-amdhsa--gfx900",
+                "hip-amdgpu9.06-amd-amdhsa--gfx900",
+                KindOrTriple,
+            ),
+            (
+                "hip-amdgpu-amd-amdhsa--gfx906",
+                "hip-amdgpu9.0a-amd-amdhsa--gfx906:xnack+",
+                Processor,
+            ),
         ] {
             assert_eq!(judge(provided, requested), expected, "{provided} {requested}");
         }

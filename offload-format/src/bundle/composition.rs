@@ -40,7 +40,9 @@ impl Composition {
             Some(target) => format!("{}-{}-{}", id.kind(), id.triple(), target.to_canonical()),
             None => canonical.clone(),
         };
-        let Err(place) = self.ids.binary_search(&to_the_last) else { return Err(WriteError::Duplicate(canonical)) };
+        let Err(place) = self.ids.binary_search(&to_the_last) else {
+            return Err(WriteError::Duplicate(canonical));
+        };
         if let Some(other) = conflict(&mut self.processors, &id, &canonical) {
             return Err(WriteError::Conflict(other, canonical));
         }
@@ -73,13 +75,20 @@ impl Composition {
     /// The first two target IDs, in alphabetic order, that may not stand in one bundle because they are for one AMD processor and
     /// name other features, whatever the offload kinds and triples of their entries are: `-check-input-archive` of LLVM's main
     /// branch. [`Composition::find_conflict`] is the rule for one kind and triple.
-    pub fn find_conflict_across_kinds<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
+    pub fn find_conflict_across_kinds<'a>(
+        ids: impl IntoIterator<Item = &'a str>,
+    ) -> Option<(String, String)> {
         let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
         // As if all were of one kind and triple: what is left of an ID is its target ID.
-        let targets: Vec<String> =
-            ids.into_iter().filter_map(of_amd).map(|id| format!("hip-amdgcn-amd-amdhsa--{}", id.target())).collect();
+        let targets: Vec<String> = ids
+            .into_iter()
+            .filter_map(of_amd)
+            .map(|id| format!("hip-amdgcn-amd-amdhsa--{}", id.target()))
+            .collect();
         let (a, b) = Self::find_conflict(targets.iter().map(String::as_str))?;
-        let target = |id: &str| EntryId::parse(id).map_or_else(|_| String::new(), |id| id.target().to_owned());
+        let target = |id: &str| {
+            EntryId::parse(id).map_or_else(|_| String::new(), |id| id.target().to_owned())
+        };
         Some((target(&a), target(&b)))
     }
 }
@@ -116,7 +125,11 @@ mod tests {
     fn conflicts_in_a_list() {
         const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
         let find = |ids: &[&str]| Composition::find_conflict(ids.iter().copied());
-        let found = find(&["hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa--gfx908", GFX906]);
+        let found = find(&[
+            "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
+            "hip-amdgcn-amd-amdhsa--gfx908",
+            GFX906,
+        ]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
         // Of several, the one whose second ID comes first, wherever its processor does.
         let several = [
@@ -126,8 +139,9 @@ mod tests {
             "hip-amdgcn-amd-amdhsa--gfx900",
             "hip-amdgcn-amd-amdhsa--gfx900:xnack-",
         ];
-        let pair =
-            |a: &str, b: &str| Some((format!("hip-amdgcn-amd-amdhsa--{a}"), format!("hip-amdgcn-amd-amdhsa--{b}")));
+        let pair = |a: &str, b: &str| {
+            Some((format!("hip-amdgcn-amd-amdhsa--{a}"), format!("hip-amdgcn-amd-amdhsa--{b}")))
+        };
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
@@ -159,14 +173,22 @@ mod tests {
     #[test]
     fn what_a_writer_refuses() {
         let mut composition = Composition::default();
-        for id in ["hcc-amdgcn-amd-amdhsa--gfx906", "cuda-nvptx64-nvidia-cuda--sm_70", "HIP-amdgcn-amd-amdhsa--gfx906"]
-        {
+        for id in [
+            "hcc-amdgcn-amd-amdhsa--gfx906",
+            "cuda-nvptx64-nvidia-cuda--sm_70",
+            "HIP-amdgcn-amd-amdhsa--gfx906",
+        ] {
             assert!(matches!(composition.add(id).unwrap_err(), WriteError::Kind(_)), "{id}");
         }
-        for target in ["gfx906:xnack", "gfx906:", "gfx906::xnack+", "gfx906:xnack+:xnack-", "gfx906:+"] {
+        for target in
+            ["gfx906:xnack", "gfx906:", "gfx906::xnack+", "gfx906:xnack+:xnack-", "gfx906:+"]
+        {
             let error = composition.add(&format!("hip-amdgcn-amd-amdhsa--{target}")).unwrap_err();
             assert!(matches!(error, WriteError::Id(_)), "{target}");
         }
-        assert_eq!(composition.add("host-x86_64-unknown-linux-gnu").as_deref(), Ok("host-x86_64-unknown-linux-gnu-"));
+        assert_eq!(
+            composition.add("host-x86_64-unknown-linux-gnu").as_deref(),
+            Ok("host-x86_64-unknown-linux-gnu-")
+        );
     }
 }

@@ -41,7 +41,10 @@ impl<'a> EntryId<'a> {
     /// The same without an error, which would have a copy of the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
-        text.split('-').nth(3).filter(|_| !id.kind.is_empty() && !id.triple[0].is_empty()).map(|_| id)
+        text.split('-')
+            .nth(3)
+            .filter(|_| !id.kind.is_empty() && !id.triple[0].is_empty())
+            .map(|_| id)
     }
 
     /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth triple field, which may be
@@ -58,7 +61,8 @@ impl<'a> EntryId<'a> {
     fn split(text: &'a str) -> Self {
         let mut fields = text.splitn(6, '-');
         let mut next = || fields.next().unwrap_or("");
-        let (kind, arch, vendor, os, mut env, mut target) = (next(), next(), next(), next(), next(), next());
+        let (kind, arch, vendor, os, mut env, mut target) =
+            (next(), next(), next(), next(), next(), next());
         if starts_target_id(env) {
             // The spelling without an environment: all that follows the operating system is the target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
@@ -117,7 +121,9 @@ fn starts_target_id(field: &str) -> bool {
     let processor = field.split(':').next().unwrap_or("");
     amdgpu::is_processor_name(processor)
         || processor == amdgpu::SPIRV
-        || processor.strip_prefix("sm_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || processor
+            .strip_prefix("sm_")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 impl fmt::Display for EntryId<'_> {
@@ -151,7 +157,10 @@ mod tests {
             ("hip-amdgcn-amd-amdhsa-unknown-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
             ("hip-amdgcn-amd-amdhsa-llvm-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
             ("hip-amdgcn-amd-amdhsa-", "hip-amdgcn-amd-amdhsa--"),
-            ("hip-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-", "hip-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-"),
+            (
+                "hip-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-",
+                "hip-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-",
+            ),
             ("hip-amdgcn-amd-amdhsa--gfx9-4-generic", "hip-amdgcn-amd-amdhsa--gfx9-4-generic"),
             ("hip-amdgcn-amd-amdhsa1.2--gfx906", "hip-amdgcn-amd-amdhsa1.2--gfx906"),
             ("hip-amdgcn-amd-amdpal--gfx906", "hip-amdgcn-amd-amdpal-unknown-gfx906"),
@@ -164,11 +173,17 @@ mod tests {
             ("hip-amdgcn---", "hip-amdgcn-unknown-unknown-unknown-"),
             // ----
             ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
-            ("hip-amdgcn-amd-amdhsa-gfx9-4-generic:xnack+", "hip-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+"),
+            (
+                "hip-amdgcn-amd-amdhsa-gfx9-4-generic:xnack+",
+                "hip-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+",
+            ),
             ("openmp-nvptx64-nvidia-cuda-sm_70-", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("openmp-nvptx64-nvidia-cuda-sm_70", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("hip-amdgcn-amd-amdhsa--gfx940", "hip-amdgcn-amd-amdhsa--gfx940"),
-            ("hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+"),
+            (
+                "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+",
+                "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+",
+            ),
             ("openmp-amdgpu-amd-amdhsa-gfx906", "openmp-amdgpu-amd-amdhsa--gfx906"),
             ("host-x86_64-pc-windows-foo", "host-x86_64-pc-windows-foo-"),
             ("host-x86_64-pc-windows10-gnu", "host-x86_64-pc-windows10-gnu-"),

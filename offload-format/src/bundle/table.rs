@@ -25,7 +25,10 @@ impl<'data> EntryTable<'data> {
     }
 
     /// The same, with one more check of each entry.
-    pub(super) fn parse_each(data: &'data [u8], check: impl Fn(&TableEntry<'data>) -> Result<()>) -> Result<Self> {
+    pub(super) fn parse_each(
+        data: &'data [u8],
+        check: impl Fn(&TableEntry<'data>) -> Result<()>,
+    ) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "bundle magic")? != MAGIC {
             return Err(Error::new(ErrorKind::BadMagic, "bundle magic", 0));
@@ -33,7 +36,8 @@ impl<'data> EntryTable<'data> {
         let entries = reader.u64(ENTRY_COUNT_OFFSET, "bundle entry count")?;
         let mut size = FIRST_ENTRY_OFFSET;
         for index in 0..entries {
-            let read = read_entry(data, size).and_then(|(entry, next)| check(&entry).map(|()| next));
+            let read =
+                read_entry(data, size).and_then(|(entry, next)| check(&entry).map(|()| next));
             size = read.map_err(|error| error.in_entry(index))?;
         }
         Ok(Self { data, entries, size })
@@ -51,7 +55,8 @@ impl<'data> EntryTable<'data> {
 
     /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that is later.
     pub fn bundle_size(&self) -> u64 {
-        self.entries().fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))
+        self.entries()
+            .fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))
     }
 }
 
@@ -69,9 +74,14 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
     let id_size = reader.u64(at + 16, "bundle entry ID length")?;
     let id_at = at + ENTRY_FIXED_SIZE;
     let id = reader.range(id_at, id_size, at + 16, "bundle entry ID")?;
-    let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at))?;
+    let id = str::from_utf8(id)
+        .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at))?;
     if offset == 0 && size > 0 {
-        return Err(Error::new(ErrorKind::Malformed, "code object offset (0, where the bundle itself is)", at));
+        return Err(Error::new(
+            ErrorKind::Malformed,
+            "code object offset (0, where the bundle itself is)",
+            at,
+        ));
     }
     // No overflow: the ID lies inside the data.
     Ok((TableEntry { id, offset, size, field: at }, id_at + id_size))

@@ -1,6 +1,8 @@
 //! Writing a binary bundle.
 
-use super::{Composition, ENTRY_FIXED_SIZE, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC};
+use super::{
+    Composition, ENTRY_FIXED_SIZE, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC,
+};
 use crate::layout::{Layout, Piece};
 use crate::target::ParseError;
 use alloc::string::String;
@@ -36,10 +38,15 @@ impl fmt::Display for WriteError {
         match self {
             WriteError::Id(error) => error.fmt(f),
             WriteError::Kind(kind) => {
-                write!(f, "a bundle has no offload kind '{kind}': it takes host, openmp, hip and hipv4")
+                write!(
+                    f,
+                    "a bundle has no offload kind '{kind}': it takes host, openmp, hip and hipv4"
+                )
             }
             WriteError::Duplicate(id) => write!(f, "the bundle has an entry '{id}' already"),
-            WriteError::Conflict(a, b) => write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'"),
+            WriteError::Conflict(a, b) => {
+                write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")
+            }
         }
     }
 }
@@ -83,7 +90,8 @@ impl BundleBuilder {
 
     /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0; [`BundleBuilder::hip`]'s host entry is 0.
     pub fn layout(&self) -> Layout {
-        let table: u64 = self.entries.iter().map(|(id, _)| ENTRY_FIXED_SIZE + id.len() as u64).sum();
+        let table: u64 =
+            self.entries.iter().map(|(id, _)| ENTRY_FIXED_SIZE + id.len() as u64).sum();
         let mut offset = FIRST_ENTRY_OFFSET + table;
         let mut header = Vec::with_capacity(offset as usize);
         header.extend_from_slice(MAGIC);
@@ -122,7 +130,9 @@ mod tests {
             for (first, second) in [(a, b), (b, a)] {
                 let mut builder = BundleBuilder::new();
                 builder.entry(&alloc::format!("hip-amdgcn-amd-amdhsa--{first}"), 1).unwrap();
-                let error = builder.entry(&alloc::format!("hip-amdgcn-amd-amdhsa-{second}"), 2).unwrap_err();
+                let error = builder
+                    .entry(&alloc::format!("hip-amdgcn-amd-amdhsa-{second}"), 2)
+                    .unwrap_err();
                 assert!(matches!(error, WriteError::Conflict(..)), "{error}");
             }
         }

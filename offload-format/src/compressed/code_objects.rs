@@ -82,7 +82,9 @@ impl<'data> CodeObjects<'data> {
             }
         }
         match &self.state {
-            State::Whole(whole) => Reader::new(whole).range(offset, size, field, WHAT).map(Cow::Borrowed),
+            State::Whole(whole) => {
+                Reader::new(whole).range(offset, size, field, WHAT).map(Cow::Borrowed)
+            }
             State::Failed(error) => Err(*error),
             State::Stream(..) => Err(outside),
         }
@@ -90,7 +92,12 @@ impl<'data> CodeObjects<'data> {
 }
 
 /// Goes past `gap` bytes and returns the next `length`; `None` if the stream ends before.
-fn next(stream: &mut Decompressor<'_>, gap: u64, length: usize, too_much: Error) -> Result<Option<Vec<u8>>> {
+fn next(
+    stream: &mut Decompressor<'_>,
+    gap: u64,
+    length: usize,
+    too_much: Error,
+) -> Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     out.try_reserve_exact(length).map_err(|_| too_much)?;
     if stream.skip(gap)? < gap || stream.append(&mut out, length)? < length {
@@ -119,10 +126,13 @@ mod tests {
 
     /// Three code objects of 5000 bytes, with where they are.
     fn sample() -> (Vec<u8>, Vec<u8>, [u64; 3]) {
-        let payloads = [1u8, 2, 3].map(|seed| (0..5000u32).map(|i| (i * 7 / 5) as u8 ^ seed).collect::<Vec<u8>>());
+        let payloads = [1u8, 2, 3]
+            .map(|seed| (0..5000u32).map(|i| (i * 7 / 5) as u8 ^ seed).collect::<Vec<u8>>());
         let mut builder = BundleBuilder::new();
         for (index, payload) in payloads.iter().enumerate() {
-            builder.entry(&format!("hip-amdgcn-amd-amdhsa--gfx90{index}"), payload.len() as u64).unwrap();
+            builder
+                .entry(&format!("hip-amdgcn-amd-amdhsa--gfx90{index}"), payload.len() as u64)
+                .unwrap();
         }
         let plain = builder.layout().to_vec(&[&payloads[0], &payloads[1], &payloads[2]]);
         let offsets = [0, 1, 2].map(|index| builder.layout().offset_of(index).unwrap());
@@ -150,7 +160,10 @@ mod tests {
         let mut code_objects = bundle.code_objects(1 << 20).unwrap();
         let kind = |result: Result<Cow<'_, [u8]>>| result.unwrap_err().kind();
         assert!(matches!(kind(code_objects.read(u64::MAX, 2)), ErrorKind::OutOfBounds { .. }));
-        assert!(matches!(kind(code_objects.read(plain.len() as u64, 1)), ErrorKind::OutOfBounds { .. }));
+        assert!(matches!(
+            kind(code_objects.read(plain.len() as u64, 1)),
+            ErrorKind::OutOfBounds { .. }
+        ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
         // None of these has used the stream up.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
@@ -164,9 +177,14 @@ mod tests {
         let (mut file, _, offsets) = sample();
         let half = file.len() / 2;
         file[half..].fill(0x55);
-        let mut code_objects = CompressedBundle::parse(&file).unwrap().code_objects(1 << 20).unwrap();
-        let errors = [offsets[2], offsets[0], offsets[1]].map(|offset| code_objects.read(offset, 5000).unwrap_err());
-        assert!(errors.iter().all(|error| matches!(error.kind(), ErrorKind::Compression { .. })), "{errors:?}");
+        let mut code_objects =
+            CompressedBundle::parse(&file).unwrap().code_objects(1 << 20).unwrap();
+        let errors = [offsets[2], offsets[0], offsets[1]]
+            .map(|offset| code_objects.read(offset, 5000).unwrap_err());
+        assert!(
+            errors.iter().all(|error| matches!(error.kind(), ErrorKind::Compression { .. })),
+            "{errors:?}"
+        );
     }
 
     #[test]

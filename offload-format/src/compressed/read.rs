@@ -35,23 +35,30 @@ impl<'data> CompressedBundle<'data> {
         }
         let version = reader.u16(4, "compressed bundle version")?;
         let unknown = ErrorKind::UnsupportedVersion { version: version.into() };
-        let header = Header::of(version).ok_or(Error::new(unknown, "compressed bundle version", 4))?;
+        let header =
+            Header::of(version).ok_or(Error::new(unknown, "compressed bundle version", 4))?;
         reader.bytes(0, header.size, "compressed bundle header")?;
         let size = |at, what| match header.wide {
             true => reader.u64(at, what),
             false => reader.u32(at, what).map(u64::from),
         };
-        let total_size = header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
+        let total_size =
+            header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
         // Some writers left the size at 0; then, and in version 1, the stream may go on to the end.
         let total_size = total_size.filter(|size| *size != 0);
         let whole = match total_size {
             Some(size) if size < header.size => {
-                return Err(Error::new(ErrorKind::Malformed, "compressed bundle size (smaller than its header)", 8));
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "compressed bundle size (smaller than its header)",
+                    8,
+                ));
             }
             Some(size) => reader.range(0, size, 8, "compressed bundle")?,
             None => data,
         };
-        let payload = Reader::new(whole).bytes(header.size, whole.len() as u64 - header.size, STREAM)?;
+        let payload =
+            Reader::new(whole).bytes(header.size, whole.len() as u64 - header.size, STREAM)?;
         Ok(Self {
             version,
             method: reader.u16(6, "compression method")?,
@@ -132,7 +139,14 @@ impl<'data> CompressedBundle<'data> {
                 Reader::new(self.payload).bytes(0, size, STREAM)?
             }
         };
-        compression::decompress(method, payload, self.uncompressed_size, limit, STREAM, self.payload_offset)
+        compression::decompress(
+            method,
+            payload,
+            self.uncompressed_size,
+            limit,
+            STREAM,
+            self.payload_offset,
+        )
     }
 
     /// The first bytes of the bundle, as many as its entry table has: what [`EntryTable::parse`] takes. What lies behind is
@@ -147,7 +161,8 @@ impl<'data> CompressedBundle<'data> {
         loop {
             // Twice as much each time, so that all attempts together read the table about twice.
             let have = table.len();
-            let room = (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
+            let room =
+                (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
             let out_of_room = ErrorKind::LimitExceeded { need: limit.saturating_add(1), limit };
             if room == 0 || table.try_reserve(room).is_err() {
                 return Err(Error::new(out_of_room, "bundle's entry table", self.payload_offset));
@@ -157,8 +172,13 @@ impl<'data> CompressedBundle<'data> {
             table.truncate(have + read);
             match EntryTable::parse(&table).map(|parsed| (parsed.size(), parsed.bundle_size())) {
                 Ok((_, size)) if size > self.uncompressed_size => {
-                    let outside = ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
-                    return Err(Error::new(outside, "bundle in what the header says comes out", self.payload_offset));
+                    let outside =
+                        ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
+                    return Err(Error::new(
+                        outside,
+                        "bundle in what the header says comes out",
+                        self.payload_offset,
+                    ));
                 }
                 Ok((size, _)) => {
                     table.truncate(size as usize);

@@ -62,7 +62,8 @@ impl<'data> Iterator for Bundles<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let end = self.section.len() as u64;
-        let rest = Reader::new(self.section).bytes(self.at, end.checked_sub(self.at)?, "section").ok()?;
+        let rest =
+            Reader::new(self.section).bytes(self.at, end.checked_sub(self.at)?, "section").ok()?;
         let zeros = rest.iter().position(|&byte| byte != 0);
         let at = self.at + zeros.unwrap_or(rest.len()) as u64;
         let rest = Reader::new(self.section).bytes(at, end - at, "section").ok()?;

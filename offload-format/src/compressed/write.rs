@@ -66,7 +66,12 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
 /// bundle's size in bytes, `payload_size` the stream's, and `hash` the bundle's [`hash`].
 ///
 /// Returns an error if a size does not fit into the 32 bits that version 2 has.
-pub fn header(options: &CompressOptions, uncompressed_size: u64, payload_size: u64, hash: u64) -> Result<Vec<u8>> {
+pub fn header(
+    options: &CompressOptions,
+    uncompressed_size: u64,
+    payload_size: u64,
+    hash: u64,
+) -> Result<Vec<u8>> {
     let number = match options.version {
         Version::V2 => 2,
         Version::V3 => 3,
@@ -99,5 +104,7 @@ pub fn header(options: &CompressOptions, uncompressed_size: u64, payload_size: u
 pub fn hash(bundle: &[u8]) -> u64 {
     use md5::Digest;
     let digest: [u8; 16] = md5::Md5::digest(bundle).into();
-    u64::from_le_bytes([digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7]])
+    u64::from_le_bytes([
+        digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7],
+    ])
 }

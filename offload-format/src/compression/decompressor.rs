@@ -27,7 +27,13 @@ impl<'data> Decompressor<'data> {
     /// may have. `what` and `at`, the stream's offset in bytes in its file, are for error messages.
     ///
     /// Returns an error if the method was not built in.
-    pub fn new(method: Method, input: &'data [u8], limit: u64, what: &'static str, at: u64) -> Result<Self> {
+    pub fn new(
+        method: Method,
+        input: &'data [u8],
+        limit: u64,
+        what: &'static str,
+        at: u64,
+    ) -> Result<Self> {
         let context = Context { method, what, at };
         let stream = match method {
             Method::Zlib => Stream::Zlib(zlib::Stream::new(limit, context)?),
@@ -108,6 +114,9 @@ impl<'data> Decompressor<'data> {
 impl fmt::Debug for Decompressor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Decompressor");
-        out.field("method", &self.context.method).field("consumed", &self.consumed).field("ended", &self.ended).finish()
+        out.field("method", &self.context.method)
+            .field("consumed", &self.consumed)
+            .field("ended", &self.ended)
+            .finish()
     }
 }

@@ -13,13 +13,23 @@ impl Stream {
         Err(refusal(context))
     }
 
-    pub(super) fn step(&mut self, _input: &[u8], _out: &mut [u8], _context: Context) -> Result<Step> {
+    pub(super) fn step(
+        &mut self,
+        _input: &[u8],
+        _out: &mut [u8],
+        _context: Context,
+    ) -> Result<Step> {
         match *self {}
     }
 }
 
 #[cfg(feature = "read")]
-pub(super) fn decompress(_input: &[u8], _out: &mut Vec<u8>, _limit: u64, context: Context) -> Result<()> {
+pub(super) fn decompress(
+    _input: &[u8],
+    _out: &mut Vec<u8>,
+    _limit: u64,
+    context: Context,
+) -> Result<()> {
     Err(refusal(context))
 }
 

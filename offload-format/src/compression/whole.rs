@@ -11,7 +11,14 @@ use alloc::vec::Vec;
 ///
 /// Returns an error if `size` is over the limit, if the method was not built in, if the stream is damaged or cut short,
 /// if more than `size` bytes come out, or if something follows the stream.
-pub fn decompress(method: Method, input: &[u8], size: u64, limit: u64, what: &'static str, at: u64) -> Result<Vec<u8>> {
+pub fn decompress(
+    method: Method,
+    input: &[u8],
+    size: u64,
+    limit: u64,
+    what: &'static str,
+    at: u64,
+) -> Result<Vec<u8>> {
     let context = Context { method, what, at };
     if size > limit {
         return Err(context.too_much(size, limit));
@@ -103,7 +110,10 @@ mod tests {
                     assert_eq!(Method::of_stream(&packed), method);
                     let size = size as u64;
                     assert_eq!(decompress(method, &packed, size, size, WHAT, 0).unwrap(), data);
-                    assert_eq!(decompress(method, &packed, size + 9, size + 9, WHAT, 0).unwrap(), data);
+                    assert_eq!(
+                        decompress(method, &packed, size + 9, size + 9, WHAT, 0).unwrap(),
+                        data
+                    );
                 }
             }
         }
@@ -134,13 +144,25 @@ mod tests {
         for method in METHODS {
             let data = sample(5000);
             let packed = compress(method, None, &data).unwrap();
-            let kind = |input: &[u8], size, limit| decompress(method, input, size, limit, WHAT, 7).unwrap_err().kind();
-            assert_eq!(kind(&packed, 5000, 4999), ErrorKind::LimitExceeded { need: 5000, limit: 4999 });
-            assert_eq!(kind(&packed, u64::MAX, u64::MAX), ErrorKind::LimitExceeded { need: u64::MAX, limit: u64::MAX });
+            let kind = |input: &[u8], size, limit| {
+                decompress(method, input, size, limit, WHAT, 7).unwrap_err().kind()
+            };
+            assert_eq!(
+                kind(&packed, 5000, 4999),
+                ErrorKind::LimitExceeded { need: 5000, limit: 4999 }
+            );
+            assert_eq!(
+                kind(&packed, u64::MAX, u64::MAX),
+                ErrorKind::LimitExceeded { need: u64::MAX, limit: u64::MAX }
+            );
             assert!(matches!(kind(&packed, 4999, 1 << 20), ErrorKind::Compression { .. }));
             for cut in 0..packed.len() {
-                assert!(matches!(kind(&packed[..cut], 5000, 5000), ErrorKind::Compression { .. }), "{cut}");
-                let mut stream = Decompressor::new(method, &packed[..cut], 1 << 20, WHAT, 0).unwrap();
+                assert!(
+                    matches!(kind(&packed[..cut], 5000, 5000), ErrorKind::Compression { .. }),
+                    "{cut}"
+                );
+                let mut stream =
+                    Decompressor::new(method, &packed[..cut], 1 << 20, WHAT, 0).unwrap();
                 assert!(stream.skip(u64::MAX).is_err(), "{cut}");
             }
             let longer = [&packed[..], b"behind"].concat();

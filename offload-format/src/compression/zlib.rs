@@ -18,7 +18,8 @@ impl Stream {
         let (read, written) = (self.0.total_in(), self.0.total_out());
         let status = self.0.decompress(input, out, FlushDecompress::None);
         let status = status.map_err(|_| context.damaged(DAMAGED))?;
-        let (read, written) = ((self.0.total_in() - read) as usize, (self.0.total_out() - written) as usize);
+        let (read, written) =
+            ((self.0.total_in() - read) as usize, (self.0.total_out() - written) as usize);
         Ok(Step { read, written, ended: status == Status::StreamEnd })
     }
 }
@@ -26,19 +27,27 @@ impl Stream {
 const DAMAGED: &str = "the zlib stream is damaged";
 
 /// Decompresses into the room that `out` has.
-pub(super) fn decompress(input: &[u8], out: &mut Vec<u8>, _limit: u64, context: Context) -> Result<()> {
+pub(super) fn decompress(
+    input: &[u8],
+    out: &mut Vec<u8>,
+    _limit: u64,
+    context: Context,
+) -> Result<()> {
     let mut stream = Decompress::new(true);
     let status = stream.decompress_vec(input, out, FlushDecompress::Finish);
     match status.map_err(|_| context.damaged(DAMAGED))? {
         Status::StreamEnd if stream.total_in() == input.len() as u64 => Ok(()),
         Status::StreamEnd => Err(context.damaged("something follows the zlib stream")),
-        _ if stream.total_in() < input.len() as u64 => Err(context.damaged("more comes out than was said")),
+        _ if stream.total_in() < input.len() as u64 => {
+            Err(context.damaged("more comes out than was said"))
+        }
         _ => Err(context.damaged("the stream ends early")),
     }
 }
 
 pub(super) fn compress(level: Option<i32>, input: &[u8], _context: Context) -> Result<Vec<u8>> {
-    let level = level.map_or(Compression::default(), |level| Compression::new(level.clamp(0, 9) as u32));
+    let level =
+        level.map_or(Compression::default(), |level| Compression::new(level.clamp(0, 9) as u32));
     let mut stream = Compress::new(level, true);
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {

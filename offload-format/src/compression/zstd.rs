@@ -4,7 +4,8 @@ use super::{Context, Method, Step};
 use crate::{Error, Result};
 use alloc::vec::Vec;
 use zstd::zstd_safe::{
-    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound, get_error_name,
+    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound,
+    get_error_name,
 };
 
 pub(super) struct Stream {
@@ -31,14 +32,21 @@ impl Stream {
     /// A window over the limit is for the caller to decide about, and no damage.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
-            "Frame requires too much memory for decoding" => context.too_much(self.limit.saturating_add(1), self.limit),
+            "Frame requires too much memory for decoding" => {
+                context.too_much(self.limit.saturating_add(1), self.limit)
+            }
             reason => context.damaged(reason),
         }
     }
 }
 
 /// Decompresses into the room that `out` has.
-pub(super) fn decompress(input: &[u8], out: &mut Vec<u8>, limit: u64, context: Context) -> Result<()> {
+pub(super) fn decompress(
+    input: &[u8],
+    out: &mut Vec<u8>,
+    limit: u64,
+    context: Context,
+) -> Result<()> {
     // libzstd takes no bytes for no frames.
     if input.is_empty() {
         return Err(context.damaged("the stream ends early"));
@@ -61,9 +69,15 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
     let mut encoder = CCtx::try_create().ok_or(no_memory)?;
     let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL);
     encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
-    let long_distance =
-        [CParameter::EnableLongDistanceMatching(true), CParameter::LdmMinMatch(256), CParameter::LdmHashRateLog(6)];
-    long_distance.into_iter().try_for_each(|parameter| encoder.set_parameter(parameter).map(drop)).map_err(failed)?;
+    let long_distance = [
+        CParameter::EnableLongDistanceMatching(true),
+        CParameter::LdmMinMatch(256),
+        CParameter::LdmHashRateLog(6),
+    ];
+    long_distance
+        .into_iter()
+        .try_for_each(|parameter| encoder.set_parameter(parameter).map(drop))
+        .map_err(failed)?;
     encoder.compress2(&mut out, input).map_err(failed)?;
     Ok(out)
 }
@@ -72,7 +86,9 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
     // The format's least, and the greatest that libzstd takes on 64-bit machines; on others it is 30.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
-    let log = limit.checked_next_power_of_two().map_or(greatest, |size| size.trailing_zeros().clamp(10, greatest));
+    let log = limit
+        .checked_next_power_of_two()
+        .map_or(greatest, |size| size.trailing_zeros().clamp(10, greatest));
     let mut decoder = DCtx::try_create().ok_or(context.too_much(1 << log, limit))?;
     let set = decoder.set_parameter(DParameter::WindowLogMax(log));
     set.map_err(|code| context.damaged(get_error_name(code)))?;

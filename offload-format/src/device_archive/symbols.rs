@@ -3,12 +3,14 @@
 use crate::image::Bitcode;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
-use object::elf::{FileHeader32, FileHeader64, SHN_UNDEF, SHT_SYMTAB, STB_LOCAL, STT_FILE, STT_SECTION};
+use object::elf::{
+    FileHeader32, FileHeader64, SHN_UNDEF, SHT_SYMTAB, STB_LOCAL, STT_FILE, STT_SECTION,
+};
 use object::endian::{Endianness, LittleEndian};
 use object::macho::{MachHeader32, MachHeader64};
 use object::pe::{
-    AnonObjectHeaderBigobj, IMAGE_SYM_CLASS_EXTERNAL, IMAGE_SYM_CLASS_WEAK_EXTERNAL, IMAGE_SYM_UNDEFINED,
-    IMAGE_WEAK_EXTERN_SEARCH_ALIAS, ImageFileHeader,
+    AnonObjectHeaderBigobj, IMAGE_SYM_CLASS_EXTERNAL, IMAGE_SYM_CLASS_WEAK_EXTERNAL,
+    IMAGE_SYM_UNDEFINED, IMAGE_WEAK_EXTERN_SEARCH_ALIAS, ImageFileHeader,
 };
 use object::read::FileKind;
 use object::read::coff::{CoffHeader, Symbol};
@@ -60,7 +62,10 @@ impl<'data> Names<'data> {
     }
 }
 
-fn elf<'data, Elf: FileHeader<Endian = Endianness>>(data: &'data [u8], names: &mut Names<'data>) -> Option<()> {
+fn elf<'data, Elf: FileHeader<Endian = Endianness>>(
+    data: &'data [u8],
+    names: &mut Names<'data>,
+) -> Option<()> {
     let header = Elf::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let table = header.sections(endian, data).ok()?.symbols(endian, data, SHT_SYMTAB).ok()?;
@@ -78,7 +83,9 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
             // In no section, but with a value: a common symbol of that size.
-            IMAGE_SYM_CLASS_EXTERNAL => symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0,
+            IMAGE_SYM_CLASS_EXTERNAL => {
+                symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0
+            }
             IMAGE_SYM_CLASS_WEAK_EXTERNAL if symbol.number_of_aux_symbols() == 0 => true,
             // Another symbol's name, or only a wish for one.
             IMAGE_SYM_CLASS_WEAK_EXTERNAL => {
@@ -94,7 +101,10 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     Some(())
 }
 
-fn mach_o<'data, Mach: MachHeader<Endian = Endianness>>(data: &'data [u8], names: &mut Names<'data>) -> Option<()> {
+fn mach_o<'data, Mach: MachHeader<Endian = Endianness>>(
+    data: &'data [u8],
+    names: &mut Names<'data>,
+) -> Option<()> {
     let header = Mach::parse(data, 0).ok()?;
     let endian = header.endian().ok()?;
     let mut commands = header.load_commands(endian, data, 0).ok()?;

@@ -96,9 +96,13 @@ impl<'data> Taken<'data, '_> {
         // Once for all host entries, if one is wanted.
         let mut host = None;
         let mut take = |id: &'a str, code_object: &'a [u8], is_host: bool| -> Result<()> {
-            let parsed = EntryId::parse(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", 0))?;
+            let parsed = EntryId::parse(id)
+                .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", 0))?;
             for (archive, requested) in self.archives.iter_mut().zip(self.requested) {
-                if !parsed.provides_for(requested, self.options.hip_openmp_compatible).is_compatible() {
+                if !parsed
+                    .provides_for(requested, self.options.hip_openmp_compatible)
+                    .is_compatible()
+                {
                     continue;
                 }
                 let bytes = if is_host {
@@ -113,20 +117,24 @@ impl<'data> Taken<'data, '_> {
                 let copied = if let Cow::Owned(copy) = &bytes { copy.len() } else { 0 };
                 let (need, limit) = ((name.len() + copied) as u64, self.left);
                 self.left = limit.checked_sub(need).ok_or_else(|| {
-                    Error::new(ErrorKind::LimitExceeded { need, limit }, "code objects of an archive", 0)
+                    Error::new(
+                        ErrorKind::LimitExceeded { need, limit },
+                        "code objects of an archive",
+                        0,
+                    )
                 })?;
                 archive.members.push((name, bytes));
             }
             Ok(())
         };
         match ObjectBundle::parse(data) {
-            Ok(bundle) => bundle
-                .entries()
-                .try_for_each(|entry| take(entry.id_str(), entry.code_object(), entry.is_host_placeholder())),
+            Ok(bundle) => bundle.entries().try_for_each(|entry| {
+                take(entry.id_str(), entry.code_object(), entry.is_host_placeholder())
+            }),
             Err(error) if error.kind() != ErrorKind::BadMagic => Err(error),
-            Err(_) if data.starts_with(bundle::MAGIC) => {
-                Bundle::parse(data)?.entries().try_for_each(|entry| take(entry.id_str(), entry.code_object(), false))
-            }
+            Err(_) if data.starts_with(bundle::MAGIC) => Bundle::parse(data)?
+                .entries()
+                .try_for_each(|entry| take(entry.id_str(), entry.code_object(), false)),
             Err(_) => Ok(()),
         }
     }
@@ -135,7 +143,10 @@ impl<'data> Taken<'data, '_> {
 /// The name of a code object in the archive for its target.
 fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
     let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
-    let dot = file_name.iter().rposition(|byte| *byte == b'.').filter(|_| !matches!(file_name, b"." | b".."));
+    let dot = file_name
+        .iter()
+        .rposition(|byte| *byte == b'.')
+        .filter(|_| !matches!(file_name, b"." | b".."));
     let (stem, extension) = file_name.split_at(dot.unwrap_or(file_name.len()));
     let extension = if target.contains("gfx") {
         b".bc"
@@ -187,7 +198,9 @@ impl DeviceArchive<'_> {
                 Some(symbols) => builder.object(name, bytes.len() as u64, symbols),
                 None => builder.member(name, bytes.len() as u64),
             };
-            added.map_err(|error| Error::new(ErrorKind::Malformed, what_is_wrong(&error), 0).in_entry(index))?;
+            added.map_err(|error| {
+                Error::new(ErrorKind::Malformed, what_is_wrong(&error), 0).in_entry(index)
+            })?;
         }
         Ok(builder.layout())
     }

@@ -13,7 +13,8 @@ pub(super) fn is_text_bundle(data: &[u8]) -> bool {
 
 /// Reads a text bundle.
 pub(super) fn text_bundle(data: &[u8]) -> Result<Container<'_>> {
-    let leader = TextBundle::detect(data).ok_or(Error::new(ErrorKind::BadMagic, "text bundle", 0))?;
+    let leader =
+        TextBundle::detect(data).ok_or(Error::new(ErrorKind::BadMagic, "text bundle", 0))?;
     Ok(Container::TextBundle(TextBundle::parse(data, leader)?))
 }
 

@@ -13,9 +13,16 @@ const DEPTH: u32 = 8;
 /// on with the next section, slice or member; a section table that cannot be read is the end of its object. A file that
 /// cannot have device code in it has no places. What takes a feature that is off is an error,
 /// [`ErrorKind::Disabled`].
-pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Container<'data>>)) {
+pub fn find<'data>(
+    file: &'data [u8],
+    mut visit: impl FnMut(Place<'data>, Result<Container<'data>>),
+) {
     let mut walk = Walk { visit: &mut visit, budget: Budget::of(file) };
-    walk.file(file, Place { slice: None, member: None, segment: None, section: None, offset: 0 }, DEPTH);
+    walk.file(
+        file,
+        Place { slice: None, member: None, segment: None, section: None, offset: 0 },
+        DEPTH,
+    );
 }
 
 struct Walk<'walk, 'data> {
@@ -35,7 +42,11 @@ impl<'data> Walk<'_, 'data> {
         self.budget.spend(data)?;
         let Some(kind) = FileKind::identify(data) else { return Ok(()) };
         let Some(deeper) = depth.checked_sub(1) else {
-            return Err(Error::new(ErrorKind::Malformed, "archive (in an archive in an archive …)", 0));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "archive (in an archive in an archive …)",
+                0,
+            ));
         };
         let mut part = |place, part| match part {
             Part::File(inside) => self.file(inside, place, deeper),

@@ -96,14 +96,19 @@ fn has_reference(data: &[u8]) -> bool {
 }
 
 fn is_reference(section: &Section<'_>, format: ObjectFormat) -> bool {
-    let [segment, name] = [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
+    let [segment, name] =
+        [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
     [SectionNames::KPACK_REFERENCE, SectionNames::KPACK_REFERENCE_COFF]
         .iter()
         .any(|names| names.matches(format, segment, name))
 }
 
 /// What is in a section.
-fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectFormat) -> Option<Container<'data>> {
+fn container<'data>(
+    section: &Section<'data>,
+    data: &'data [u8],
+    format: ObjectFormat,
+) -> Option<Container<'data>> {
     if data.is_empty() {
         return None;
     }
@@ -112,7 +117,9 @@ fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectF
     let is = |names: SectionNames| names.matches(format, segment, name);
     // What the section starts with counts before its name, which images for Windows cut short.
     match FileKind::of_container(data) {
-        Some(FileKind::Bundle | FileKind::CompressedBundle) => return Some(Container::Bundles(data)),
+        Some(FileKind::Bundle | FileKind::CompressedBundle) => {
+            return Some(Container::Bundles(data));
+        }
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
         // No tool puts a kernel pack into a section.

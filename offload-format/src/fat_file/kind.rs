@@ -41,7 +41,11 @@ impl FileKind {
             FileKind::OffloadBinary => &offload_binary::MAGIC,
             FileKind::NvFatbin => &FATBIN_MAGIC,
             FileKind::Kpack => &kpack::MAGIC,
-            FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host => &[],
+            FileKind::TextBundle
+            | FileKind::Image
+            | FileKind::Archive
+            | FileKind::Universal
+            | FileKind::Host => &[],
         }
     }
 

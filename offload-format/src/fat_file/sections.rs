@@ -32,6 +32,11 @@ pub struct SectionExtent<'data> {
 pub fn sections(object: &[u8]) -> Result<impl Iterator<Item = SectionExtent<'_>> + Clone> {
     Ok(Sections::parse(object)?.map_while(Result::ok).filter_map(|section| {
         let size = section.data.ok()?.len() as u64;
-        Some(SectionExtent { segment: section.segment, name: section.name, offset: section.offset, size })
+        Some(SectionExtent {
+            segment: section.segment,
+            name: section.name,
+            offset: section.offset,
+            size,
+        })
     }))
 }

@@ -13,7 +13,8 @@ use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
 use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 use object::read::{
-    File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, Section,
+    File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation,
+    RelocationTarget, Section,
 };
 use object::{AddressSize, BinaryFormat, Endianness};
 
@@ -133,7 +134,9 @@ impl<'data> Walk<'_, 'data> {
         let data = section.data().unwrap_or_default();
         for (at, relocation) in section.relocations() {
             self.spend(1)?;
-            if let Some((found, in_place)) = at.checked_sub(POINTER).and_then(|offset| wrapper_at(data, offset)) {
+            if let Some((found, in_place)) =
+                at.checked_sub(POINTER).and_then(|offset| wrapper_at(data, offset))
+            {
                 let image = self.target(&relocation, in_place);
                 (self.visit)(Wrapper { image, ..found });
             }
@@ -148,7 +151,9 @@ impl<'data> Walk<'_, 'data> {
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
         for index in 0..data.len() as u64 / SIZE {
             self.spend(1)?;
-            if let Some((found, address)) = wrapper_at(data, index * SIZE).filter(|(_, address)| *address != 0) {
+            if let Some((found, address)) =
+                wrapper_at(data, index * SIZE).filter(|(_, address)| *address != 0)
+            {
                 let image = self.bytes_at(address & mask)?;
                 (self.visit)(Wrapper { image, ..found });
             }
@@ -157,7 +162,8 @@ impl<'data> Walk<'_, 'data> {
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
-            let offset = address.checked_sub(section.address()).and_then(|at| at.checked_sub(POINTER));
+            let offset =
+                address.checked_sub(section.address()).and_then(|at| at.checked_sub(POINTER));
             if let Some((found, 0)) = offset.and_then(|offset| wrapper_at(data, offset)) {
                 let image = self.dynamic_target(&relocation)?;
                 (self.visit)(Wrapper { image, ..found });
@@ -193,7 +199,9 @@ impl<'data> Walk<'_, 'data> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {
                 let table = self.file.dynamic_symbol_table();
-                let symbol = table.and_then(|table| table.symbol_by_index(index).ok()).filter(|it| !it.is_undefined());
+                let symbol = table
+                    .and_then(|table| table.symbol_by_index(index).ok())
+                    .filter(|it| !it.is_undefined());
                 let Some(symbol) = symbol else { return Some(None) };
                 symbol.address()
             }
@@ -221,7 +229,8 @@ fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data
 }
 
 fn is_of_wrappers(section: &NamedSection<'_>, format: ObjectFormat) -> bool {
-    let [segment, name] = [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
+    let [segment, name] =
+        [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
     [SectionNames::HIP_FATBIN_SEGMENT, SectionNames::NV_FATBIN_SEGMENT]
         .iter()
         .any(|names| names.matches(format, segment, name))

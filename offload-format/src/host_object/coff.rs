@@ -48,7 +48,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
 
     // IMAGE_SCN_ALIGN_1BYTES is 1 in bits 20 to 23, and so on by powers of two.
     let align = (section.align().ilog2() + 1) << 20;
-    let characteristics = IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_LNK_COMDAT | align | IMAGE_SCN_MEM_READ;
+    let characteristics =
+        IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_LNK_COMDAT | align | IMAGE_SCN_MEM_READ;
     let head = Fields::new()
         .u16(&[machine.0, 1])
         // Time stamp, offset and number of symbols.

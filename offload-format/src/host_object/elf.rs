@@ -100,7 +100,17 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .bytes(section_names.bytes());
 
     let sections = [
-        (name_at, section_type(section), SHF_ALLOC | machine.section_flags, data, size, 0, 0, section.align(), 0),
+        (
+            name_at,
+            section_type(section),
+            SHF_ALLOC | machine.section_flags,
+            data,
+            size,
+            0,
+            0,
+            section.align(),
+            0,
+        ),
         // Says that this object needs no executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
         // link: the string table's number; info: the first global symbol's.
@@ -111,7 +121,11 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     // The null section first.
     let mut table = Fields::new().zeros(SECTION_HEADER_SIZE as usize);
     for (name, kind, flags, offset, size, link, info, align, entry_size) in sections {
-        table = table.u32(&[name, kind]).u64(&[flags, 0, offset, size]).u32(&[link, info]).u64(&[align, entry_size]);
+        table = table
+            .u32(&[name, kind])
+            .u64(&[flags, 0, offset, size])
+            .u32(&[link, info])
+            .u64(&[align, entry_size]);
     }
 
     let mut layout = Layout::new();

@@ -32,8 +32,14 @@ impl Machine {
         const CPU_ARCH_ABI64: u32 = 0x0100_0000;
         // Versions are 16 bits, 8 bits, 8 bits.
         match arch {
-            "x86_64" => Some(Self { cpu_type: CPU_ARCH_ABI64 | 7, cpu_subtype: 3, min_os: 10 << 16 | 12 << 8 }),
-            "aarch64" => Some(Self { cpu_type: CPU_ARCH_ABI64 | 12, cpu_subtype: 0, min_os: 11 << 16 }),
+            "x86_64" => Some(Self {
+                cpu_type: CPU_ARCH_ABI64 | 7,
+                cpu_subtype: 3,
+                min_os: 10 << 16 | 12 << 8,
+            }),
+            "aarch64" => {
+                Some(Self { cpu_type: CPU_ARCH_ABI64 | 12, cpu_subtype: 0, min_os: 11 << 16 })
+            }
             _ => None,
         }
     }

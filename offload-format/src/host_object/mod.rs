@@ -106,7 +106,11 @@ pub struct TooLarge {
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} objects have room for {} bytes; there are {}", self.format, self.limit, self.size)
+        write!(
+            f,
+            "{} objects have room for {} bytes; there are {}",
+            self.format, self.limit, self.size
+        )
     }
 }
 
@@ -116,7 +120,12 @@ impl core::error::Error for TooLarge {}
 /// `symbol`.
 ///
 /// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
-pub fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Result<Layout, TooLarge> {
+pub fn write(
+    machine: Machine,
+    section: DeviceSection,
+    symbol: &str,
+    size: u64,
+) -> Result<Layout, TooLarge> {
     let limit = match machine.0 {
         // No file is as large, and no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,

@@ -65,11 +65,13 @@ impl<'data> Bitcode<'data> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
         let mut budget = MAX_SHARING.saturating_mul(stream.len() as u64);
-        for (table, index) in table.iter().flat_map(|table| (0..table.count).map(move |index| (table, index))) {
+        for (table, index) in
+            table.iter().flat_map(|table| (0..table.count).map(move |index| (table, index)))
+        {
             let (name, _) = table.symbol(index).map_err(|error| error.in_entry(index))?;
-            budget = budget
-                .checked_sub(name.len() as u64)
-                .ok_or_else(|| Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base))?;
+            budget = budget.checked_sub(name.len() as u64).ok_or_else(|| {
+                Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base)
+            })?;
         }
         Ok(Self { table })
     }
@@ -168,7 +170,11 @@ impl<'data> SymbolTable<'data> {
         let blob = Reader::new(blob);
         let version = blob.u32(0, "bitcode symbol table version")?.into();
         if !VERSIONS.contains(&version) {
-            return Err(Error::new(ErrorKind::UnsupportedVersion { version }, "bitcode symbol table version", 0));
+            return Err(Error::new(
+                ErrorKind::UnsupportedVersion { version },
+                "bitcode symbol table version",
+                0,
+            ));
         }
         let symbols = blob.u32(SYMBOLS_FIELD, "bitcode symbol table")?.into();
         let count = blob.u32(SYMBOLS_FIELD + 4, "bitcode symbol count")?.into();
@@ -264,7 +270,8 @@ impl<'data> Block<'data> {
     /// record.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
-        let wrong = || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
+        let wrong =
+            || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
         // Operands: the code as it stands, and a blob.
         let definition = bits.abbreviation()? == DEFINE_ABBREV
             && bits.variable(5)? == 2

@@ -16,7 +16,9 @@
 //!
 //! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the constants go on behind them.
 
-use super::bitcode::{Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream};
+use super::bitcode::{
+    Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream,
+};
 use crate::Result;
 use crate::reader::Reader;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -89,20 +91,25 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut cursor = Cursor::new(block);
     while let Some(item) = cursor.next()? {
         match item {
-            Item::Block(block) if block.id == BLOCKINFO_BLOCK => block_info(&block, &mut abbreviations)?,
-            Item::Block(block) if block.id == CONSTANTS_BLOCK => module.constants(&block, &abbreviations)?,
+            Item::Block(block) if block.id == BLOCKINFO_BLOCK => {
+                block_info(&block, &mut abbreviations)?
+            }
+            Item::Block(block) if block.id == CONSTANTS_BLOCK => {
+                module.constants(&block, &abbreviations)?
+            }
             Item::Block(_) => {}
             Item::Record(id) => {
                 let (mut operands, mut count) = ([0; KEPT], 0);
                 let mut name = section.bytes();
                 let mut is_name = true;
-                let code = cursor.record(id, of_block(&abbreviations, MODULE_BLOCK), |operand| {
-                    if let Some(kept) = operands.get_mut(count) {
-                        *kept = operand;
-                    }
-                    count += 1;
-                    is_name &= name.next().map(u64::from) == Some(operand);
-                })?;
+                let code =
+                    cursor.record(id, of_block(&abbreviations, MODULE_BLOCK), |operand| {
+                        if let Some(kept) = operands.get_mut(count) {
+                            *kept = operand;
+                        }
+                        count += 1;
+                        is_name &= name.next().map(u64::from) == Some(operand);
+                    })?;
                 module.record(code, &operands, is_name && name.next().is_none());
             }
         }
@@ -131,7 +138,9 @@ impl Module {
             GLOBAL_VARIABLE => {
                 let name = if self.names_are_apart { 2 } else { 0 };
                 let (initializer, section) = (operands[name + 2], operands[name + 5]);
-                if let Some(value) = initializer.checked_sub(1).filter(|_| self.named.contains(&section)) {
+                if let Some(value) =
+                    initializer.checked_sub(1).filter(|_| self.named.contains(&section))
+                {
                     self.initializers.push(value);
                     self.wanted.insert(value);
                 }
@@ -280,7 +289,12 @@ impl<'data> Cursor<'data> {
 
     /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives each operand to `sink` and
     /// returns the code. What is in a blob is passed over.
-    fn record(&mut self, id: u64, shared: &[Abbreviation], mut sink: impl FnMut(u64)) -> Result<u64> {
+    fn record(
+        &mut self,
+        id: u64,
+        shared: &[Abbreviation],
+        mut sink: impl FnMut(u64),
+    ) -> Result<u64> {
         let bits = &mut self.bits;
         if id < FIRST_ABBREV {
             let code = bits.variable(6)?;
@@ -299,7 +313,10 @@ impl<'data> Cursor<'data> {
             match operand {
                 Operand::Array => {
                     // A literal takes no bits, so that any number of them would be there.
-                    let element = operands.next().filter(|it| !matches!(it, Operand::Literal(_))).ok_or(wrong)?;
+                    let element = operands
+                        .next()
+                        .filter(|it| !matches!(it, Operand::Literal(_)))
+                        .ok_or(wrong)?;
                     for _ in 0..bits.variable(6)? {
                         sink(scalar(bits, element)?);
                     }
@@ -325,7 +342,8 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Result<u64> {
         Operand::Fixed(width) => bits.fixed(width),
         Operand::Variable(width) => bits.variable(width),
         Operand::Char6 => {
-            const CHARACTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+            const CHARACTERS: &[u8; 64] =
+                b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
             Ok(CHARACTERS[bits.fixed(6)? as usize].into())
         }
         Operand::Array | Operand::Blob => Err(bits.malformed(ABBREVIATION)),

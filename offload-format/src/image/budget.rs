@@ -22,7 +22,11 @@ impl Budget {
 
     pub(super) fn spend(&mut self, steps: u64) -> Result<()> {
         let need = self.allowed.saturating_add(1);
-        let limit = Error::new(ErrorKind::LimitExceeded { need, limit: self.allowed }, "work to find kernels", 0);
+        let limit = Error::new(
+            ErrorKind::LimitExceeded { need, limit: self.allowed },
+            "work to find kernels",
+            0,
+        );
         self.left = self.left.checked_sub(steps).ok_or(limit)?;
         Ok(())
     }

@@ -35,7 +35,11 @@ impl CodeObjectHeader {
             return Err(Error::new(ErrorKind::Malformed, "ELF machine (AMD GPU code has 224)", 18));
         }
         if elf.os_abi != ELFOSABI_AMDGPU_HSA {
-            return Err(Error::new(ErrorKind::Malformed, "ELF OS/ABI (code for AMD's HSA runtime has 64)", 7));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "ELF OS/ABI (code for AMD's HSA runtime has 64)",
+                7,
+            ));
         }
         // EI_ABIVERSION counts from version 2 on.
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
@@ -104,12 +108,19 @@ mod tests {
             (0x100_0e5f, "gfx9-4-generic:sramecc+:xnack-", 1),
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 4, flags)).unwrap();
-            assert_eq!((parsed.target_id().as_deref(), parsed.version()), (Some(id), 6), "{flags:#x}");
+            assert_eq!(
+                (parsed.target_id().as_deref(), parsed.version()),
+                (Some(id), 6),
+                "{flags:#x}"
+            );
             assert_eq!(parsed.generic_version(), generic);
         }
         assert_eq!(CodeObjectHeader::parse(&header(64, 2, 0x53f)).unwrap().version(), 4);
         for abi_version in [0, 9] {
-            assert_eq!(CodeObjectHeader::parse(&header(64, abi_version, 0x53f)).unwrap().target_id(), None);
+            assert_eq!(
+                CodeObjectHeader::parse(&header(64, abi_version, 0x53f)).unwrap().target_id(),
+                None
+            );
         }
         // amdpal and mesa3d objects.
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
@@ -128,7 +139,11 @@ mod tests {
             (0x33f, "gfx90a:sramecc+:xnack+"),
         ] {
             let parsed = CodeObjectHeader::parse(&header(64, 1, flags)).unwrap();
-            assert_eq!((parsed.target_id().as_deref(), parsed.version()), (Some(id), 3), "{flags:#x}");
+            assert_eq!(
+                (parsed.target_id().as_deref(), parsed.version()),
+                (Some(id), 3),
+                "{flags:#x}"
+            );
         }
     }
 }

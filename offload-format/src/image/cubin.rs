@@ -23,12 +23,22 @@ impl CubinHeader {
     pub fn parse(data: &[u8]) -> Result<Self> {
         let elf = ElfHeader::parse(data)?;
         if elf.machine != EM_CUDA {
-            return Err(Error::new(ErrorKind::Malformed, "ELF machine (NVIDIA GPU code has 190)", 18));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "ELF machine (NVIDIA GPU code has 190)",
+                18,
+            ));
         }
         let shift = match elf.os_abi {
             51 => 0,
             65 => 8,
-            _ => return Err(Error::new(ErrorKind::Malformed, "ELF OS/ABI (cubins have 51 or 65)", 7)),
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "ELF OS/ABI (cubins have 51 or 65)",
+                    7,
+                ));
+            }
         };
         Ok(Self { number: elf.flags >> shift & 0xff })
     }

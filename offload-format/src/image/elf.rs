@@ -120,7 +120,12 @@ impl<'data> Elf<'data> {
                 return Err(Error::new(ErrorKind::Malformed, "ELF table entry size", field));
             }
         }
-        reader.range(elf.segment_table, elf.segments * SEGMENT_SIZE, 32, "ELF program header table")?;
+        reader.range(
+            elf.segment_table,
+            elf.segments * SEGMENT_SIZE,
+            32,
+            "ELF program header table",
+        )?;
         if elf.section_table == 0 {
             return Ok(Self { sections: 0, ..elf });
         }
@@ -184,7 +189,8 @@ impl<'data> Elf<'data> {
             }
             let start = self.reader.u64(row.saturating_add(8), "ELF program header")?;
             let size = self.reader.u64(row.saturating_add(32), "ELF program header")?;
-            let notes = self.reader.range(start, size, row.saturating_add(8), "ELF note segment")?;
+            let notes =
+                self.reader.range(start, size, row.saturating_add(8), "ELF note segment")?;
             if let Some(value) = notes_in(notes, start, budget, &mut found)? {
                 return Ok(Some(value));
             }
@@ -195,7 +201,8 @@ impl<'data> Elf<'data> {
             if section.kind != SHT_NOTE {
                 continue;
             }
-            if let Some(value) = notes_in(self.data(&section)?, section.offset, budget, &mut found)? {
+            if let Some(value) = notes_in(self.data(&section)?, section.offset, budget, &mut found)?
+            {
                 return Ok(Some(value));
             }
         }
@@ -222,7 +229,10 @@ fn notes_in<'data, T>(
             let owner = reader.range(at + 12, owner_size, at, "ELF note owner")?;
             let start = at + 12 + owner_size.next_multiple_of(4);
             let description = reader.range(start, size, at + 4, "ELF note description")?;
-            Ok((Note { owner, kind, description, offset: base.saturating_add(start) }, start + size))
+            Ok((
+                Note { owner, kind, description, offset: base.saturating_add(start) },
+                start + size,
+            ))
         };
         let (note, end) = note().map_err(|error: Error| error.shifted(base))?;
         if let Some(value) = found(note) {
@@ -246,7 +256,11 @@ impl<'data> Symbols<'data> {
     /// The symbols in a section, whose names are in the section that it links to.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
-        Ok(Self { rows: Reader::new(elf.data(section)?), base: section.offset, names: elf.data(&names)? })
+        Ok(Self {
+            rows: Reader::new(elf.data(section)?),
+            base: section.offset,
+            names: elf.data(&names)?,
+        })
     }
 
     pub(super) fn get(&self, index: u32) -> Result<Symbol> {

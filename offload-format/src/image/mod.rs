@@ -79,7 +79,9 @@ impl Image {
             return Ok(match machine {
                 code_object::EM_AMDGPU => Image::CodeObject(CodeObjectHeader::parse(data)?),
                 cubin::EM_CUDA => Image::Cubin(CubinHeader::parse(data)?),
-                _ if reader.u8(5, "ELF byte order")? == 2 => Image::Elf { machine: machine.swap_bytes() },
+                _ if reader.u8(5, "ELF byte order")? == 2 => {
+                    Image::Elf { machine: machine.swap_bytes() }
+                }
                 _ => Image::Elf { machine },
             });
         }

@@ -31,7 +31,8 @@ impl PtxHeader {
             true => text.parse().ok(),
             false => None,
         };
-        let version = version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));
+        let version =
+            version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));
         let (major, minor) = version.ok_or(wrong("PTX directive .version", at))?;
         let (at, target) = directive(".target", "PTX directive .target")?;
         let arch = NvidiaArch::parse(target).map_err(|_| wrong("PTX directive .target", at))?;
@@ -73,7 +74,11 @@ mod tests {
             "/**/.version\t8.0\r\n\r\n.target sm_90, texmode_independent",
         ] {
             let header = PtxHeader::parse(text.as_bytes()).unwrap();
-            assert_eq!((header.version(), header.arch().number()), (PtxVersion::new(8, 0), 90), "{text}");
+            assert_eq!(
+                (header.version(), header.arch().number()),
+                (PtxVersion::new(8, 0), 90),
+                "{text}"
+            );
         }
     }
 

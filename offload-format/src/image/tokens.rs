@@ -37,7 +37,9 @@ fn is_word(byte: u8) -> bool {
 /// number: `.version 8.0.target sm_90.address_size 64`.
 fn word_size(text: &[u8]) -> usize {
     let is_of_number = |at: usize| {
-        text[0].is_ascii_digit() && !text[..at].contains(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit)
+        text[0].is_ascii_digit()
+            && !text[..at].contains(&b'.')
+            && text.get(at + 1).is_some_and(u8::is_ascii_digit)
     };
     let goes_on = |at: usize| if text[at] == b'.' { is_of_number(at) } else { is_word(text[at]) };
     (1..text.len()).find(|&at| !goes_on(at)).unwrap_or(text.len())
@@ -52,12 +54,19 @@ impl<'data> Iterator for Tokens<'data> {
             self.at += if rest.starts_with(b"//") {
                 rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
             } else if rest.starts_with(b"/*") {
-                rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 4)
+                rest.windows(2)
+                    .skip(2)
+                    .position(|pair| pair == b"*/")
+                    .map_or(rest.len(), |end| end + 4)
             } else if rest[0].is_ascii_whitespace() {
                 1
             } else {
                 let end = match rest[0] {
-                    b'"' => rest.iter().skip(1).position(|&byte| byte == b'"').map_or(rest.len(), |end| end + 2),
+                    b'"' => rest
+                        .iter()
+                        .skip(1)
+                        .position(|&byte| byte == b'"')
+                        .map_or(rest.len(), |end| end + 2),
                     first if is_word(first) => word_size(rest),
                     _ => 1,
                 };
@@ -77,14 +86,16 @@ mod tests {
     #[test]
     fn comments_and_strings_hide_what_is_in_them() {
         let text = b".entry/*{*/k // }\n(%r<5>)\"a{//\"\"b\" /* ";
-        let tokens: alloc::vec::Vec<_> = Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
+        let tokens: alloc::vec::Vec<_> =
+            Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
         assert_eq!(tokens, [".entry", "k", "(", "%r", "<", "5", ">", ")", "\"a{//\"", "\"b\""]);
     }
 
     #[test]
     fn a_period_starts_a_word_or_is_in_a_number() {
         let text = b".version 8.0.target sm_90.address_size 64.entry k.maxntid 1.2.3 . .. 8.";
-        let tokens: alloc::vec::Vec<_> = Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
+        let tokens: alloc::vec::Vec<_> =
+            Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
         let expected = [
             ".version",
             "8.0",

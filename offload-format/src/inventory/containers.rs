@@ -31,7 +31,9 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     for found in Bundles::new(section, list.limit) {
         match found {
             Ok((at, Found::Plain(bundle))) => plain::bundle(list, within(place, at), bundle),
-            Ok((at, Found::Compressed(bundle))) => compressed_bundle(list, within(place, at), bundle),
+            Ok((at, Found::Compressed(bundle))) => {
+                compressed_bundle(list, within(place, at), bundle)
+            }
             Err(error) => list.problem(place, error),
         }
     }
@@ -51,7 +53,8 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
     let inflated = bundle.uncompressed_size();
     // Where the size is not stored, it has been found already.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
-    let added = list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
+    let added =
+        list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
     added.inflated_size = Some(inflated);
     added.method = Some(match bundle.method() {
         Some(method) => method.to_string(),
@@ -65,16 +68,27 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
     }
     match bundle.entry_table(list.limit.min(TABLE_LIMIT)) {
         Ok(table) if table.len() > LARGEST_TABLE => {
-            let error = Error::new(ErrorKind::Malformed, "bundle's entry table (of millions of entries)", 0);
+            let error = Error::new(
+                ErrorKind::Malformed,
+                "bundle's entry table (of millions of entries)",
+                0,
+            );
             list.inflated_problem(place, error);
         }
         Ok(table) => compressed_entries(list, place, bundle, &table),
-        Err(error) if error.kind() == ErrorKind::BadMagic => compressed_text(list, place, bundle, error),
+        Err(error) if error.kind() == ErrorKind::BadMagic => {
+            compressed_text(list, place, bundle, error)
+        }
         Err(error) => list.inflated_problem(place, error),
     }
 }
 
-fn compressed_entries<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>, table: &[u8]) {
+fn compressed_entries<'a>(
+    list: &mut Listing<'a>,
+    place: Place<'a>,
+    bundle: CompressedBundle<'a>,
+    table: &[u8],
+) {
     // `entry_table` has parsed it.
     let Ok(table) = EntryTable::parse(table) else { return };
     let (container, inflated) = (list.last(), bundle.uncompressed_size());
@@ -82,7 +96,8 @@ fn compressed_entries<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Comp
     for entry in table.entries() {
         let (start, size) = (entry.offset(), entry.size());
         if start.checked_add(size).is_none_or(|end| end > inflated) {
-            let error = Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
+            let error =
+                Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
             list.inventory.problems.push(Problem { place, error, decompressed: true });
             continue;
         }
@@ -94,12 +109,19 @@ fn compressed_entries<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Comp
 }
 
 /// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle either.
-fn compressed_text<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>, error: Error) {
+fn compressed_text<'a>(
+    list: &mut Listing<'a>,
+    place: Place<'a>,
+    bundle: CompressedBundle<'a>,
+    error: Error,
+) {
     let whole = match bundle.decompress(list.left) {
         Ok(whole) => Arc::new(whole),
         Err(error) => return list.problem(place, error),
     };
-    let Some(leader) = TextBundle::detect(&whole) else { return list.inflated_problem(place, error) };
+    let Some(leader) = TextBundle::detect(&whole) else {
+        return list.inflated_problem(place, error);
+    };
     let text = match TextBundle::parse(&whole, leader) {
         Ok(text) => text,
         Err(error) => return list.inflated_problem(place, error),
@@ -124,19 +146,25 @@ pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: 
     let size = bundle.entries().map(|entry| entry.payload().len() as u64).sum();
     list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
     let container = list.last();
-    let images =
-        bundle.entries().map(|entry| plain::entry(container, place, entry.id_str(), entry.offset(), entry.payload()));
+    let images = bundle.entries().map(|entry| {
+        plain::entry(container, place, entry.id_str(), entry.offset(), entry.payload())
+    });
     list.add_images(None, images);
 }
 
 #[cfg(feature = "object")]
-pub(super) fn object_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: ObjectBundle<'a>) {
+pub(super) fn object_bundle<'a>(
+    list: &mut Listing<'a>,
+    place: Place<'a>,
+    bundle: ObjectBundle<'a>,
+) {
     let sizes = bundle.entries().map(|entry| entry.code_object().len() as u64);
     let size = sizes.fold(0, u64::saturating_add);
     list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
     let container = list.last();
     let images = bundle.entries().map(|entry| {
-        let mut image = plain::entry(container, place, entry.id_str(), entry.offset(), entry.code_object());
+        let mut image =
+            plain::entry(container, place, entry.id_str(), entry.offset(), entry.code_object());
         image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
         image
     });
@@ -159,7 +187,8 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
             }
             _ => {
                 let images = entry.images().map(|found| {
-                    let mut image = Image::new(container, Bytes::Fatbin(entry, found), found.size());
+                    let mut image =
+                        Image::new(container, Bytes::Fatbin(entry, found), found.size());
                     image.stored_size = Some(entry.stored().len() as u64);
                     describe_nvidia(&mut image, &found);
                     image
@@ -196,7 +225,12 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         image
     };
     let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed();
-    let inflated = kpack.kernels().iter().filter(is_compressed).map(KpackKernel::size).fold(0, u64::saturating_add);
+    let inflated = kpack
+        .kernels()
+        .iter()
+        .filter(is_compressed)
+        .map(KpackKernel::size)
+        .fold(0, u64::saturating_add);
     // What is decompressed is one image at a time, which the limit is for.
     let shared = kpack
         .kernels()
@@ -218,9 +252,15 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));
-    image.triple = Some(Cow::Borrowed(if found.is_64_bit() { "nvptx64-nvidia-cuda" } else { "nvptx-nvidia-cuda" }));
+    image.triple = Some(Cow::Borrowed(if found.is_64_bit() {
+        "nvptx64-nvidia-cuda"
+    } else {
+        "nvptx-nvidia-cuda"
+    }));
     image.target_id = match found.kind() {
-        nv_fatbin::ImageKind::LTO_IR => Some(Cow::Owned(format!("lto_{}", found.compute_capability()))),
+        nv_fatbin::ImageKind::LTO_IR => {
+            Some(Cow::Owned(format!("lto_{}", found.compute_capability())))
+        }
         _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
     };
     let (major, minor) = found.version();

@@ -16,7 +16,8 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     };
     let size = bundle.size();
     plain::bundle(list, place, bundle);
-    let behind = usize::try_from(size).ok().and_then(|size| section.get(size..)).unwrap_or_default();
+    let behind =
+        usize::try_from(size).ok().and_then(|size| section.get(size..)).unwrap_or_default();
     if behind.iter().any(|byte| *byte != 0) {
         takes(list, place, "second bundle");
     }

@@ -16,8 +16,9 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     if let Ok(parsed) = EntryId::parse(&id) {
         let kind = parsed.kind().len();
         // Old compilers left a dash behind the target ID.
-        let before =
-            [id.as_ref(), id.trim_end_matches('-')].into_iter().find_map(|it| it.strip_suffix(parsed.target()));
+        let before = [id.as_ref(), id.trim_end_matches('-')]
+            .into_iter()
+            .find_map(|it| it.strip_suffix(parsed.target()));
         let target = before.map_or(id.len(), str::len);
         let triple = id[..target].trim_end_matches('-').len();
         if before.is_some() && !parsed.target().is_empty() {
@@ -33,7 +34,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
 
 /// Takes what an offload binary says. It may have bytes that are no text; empty strings say nothing.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
-    let string = |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);
+    let string =
+        |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Owned(found.offload_kind().to_string()));
     image.module = string("module");
     image.triple = string("triple");
@@ -48,7 +50,12 @@ mod tests {
     #[test]
     fn entry_ids_are_taken_apart() {
         for (id, kind, triple, target) in [
-            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "hipv4", "amdgcn-amd-amdhsa", "gfx90a:xnack-"),
+            (
+                "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-",
+                "hipv4",
+                "amdgcn-amd-amdhsa",
+                "gfx90a:xnack-",
+            ),
             ("hip-amdgcn-amd-amdhsa-gfx906", "hip", "amdgcn-amd-amdhsa", "gfx906"),
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip", "amdgpu9.06-amd-amdhsa", "gfx906"),
             ("hip-amdgcn-amd-amdhsa--gfx11-generic", "hip", "amdgcn-amd-amdhsa", "gfx11-generic"),
@@ -56,7 +63,12 @@ mod tests {
             ("openmp-nvptx64-nvidia-cuda--sm_70", "openmp", "nvptx64-nvidia-cuda", "sm_70"),
             ("host-x86_64-unknown-linux-gnu-", "host", "x86_64-unknown-linux-gnu", ""),
             ("host-x86_64-unknown-linux", "host", "x86_64-unknown-linux", ""),
-            ("hip-amdgcn-amd-amdhsa--gfx\u{fffd}9-\u{fffd}-", "hip", "amdgcn-amd-amdhsa", "gfx\u{fffd}9-\u{fffd}-"),
+            (
+                "hip-amdgcn-amd-amdhsa--gfx\u{fffd}9-\u{fffd}-",
+                "hip",
+                "amdgcn-amd-amdhsa",
+                "gfx\u{fffd}9-\u{fffd}-",
+            ),
             ("hip-a-----", "hip", "a", "-"),
             ("nonsense", "", "", ""),
         ] {
@@ -64,7 +76,8 @@ mod tests {
                 let mut image = Image::new(0, Bytes::Here(b""), 0);
                 name(&mut image, text);
                 let part = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or("").to_owned();
-                let found = (part(&image.offload_kind), part(&image.triple), part(&image.target_id));
+                let found =
+                    (part(&image.offload_kind), part(&image.triple), part(&image.target_id));
                 assert_eq!(found, (kind.to_owned(), triple.to_owned(), target.to_owned()), "{id}");
             }
         }

@@ -34,7 +34,11 @@ impl<'a> Listing<'a> {
     }
 
     pub(super) fn problem(&mut self, place: Place<'a>, error: Error) {
-        self.inventory.problems.push(Problem { place, error: error.shifted(place.offset), decompressed: false });
+        self.inventory.problems.push(Problem {
+            place,
+            error: error.shifted(place.offset),
+            decompressed: false,
+        });
     }
 
     /// Adds a container and its images.
@@ -60,7 +64,11 @@ impl<'a> Listing<'a> {
 
     /// Adds images to the last container. Those that lie in the file as they are share what it has; others have
     /// `inflated_size` bytes between them. Where they share them beyond all reason, the rest is a problem.
-    pub(super) fn add_images(&mut self, inflated_size: Option<u64>, images: impl IntoIterator<Item = Image<'a>>) {
+    pub(super) fn add_images(
+        &mut self,
+        inflated_size: Option<u64>,
+        images: impl IntoIterator<Item = Image<'a>>,
+    ) {
         let mut left = inflated_size.map_or(self.in_file, |size| size.saturating_mul(SHARED_LIMIT));
         let Some(container) = self.inventory.containers.last_mut() else { return };
         let mut too_much = false;
@@ -80,7 +88,10 @@ impl<'a> Listing<'a> {
             self.in_file = left;
         }
         if too_much {
-            self.problem(place, Error::new(ErrorKind::Malformed, "images (they share too many bytes)", 0));
+            self.problem(
+                place,
+                Error::new(ErrorKind::Malformed, "images (they share too many bytes)", 0),
+            );
         }
     }
 

@@ -101,7 +101,9 @@ impl<'a> Inventory<'a> {
     pub fn retain_kernels_of(&mut self, name: &str) {
         let [container] = &mut self.containers[..] else { return };
         if container.kind == ContainerKind::Kpack {
-            self.images.retain(|image| image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name)));
+            self.images.retain(|image| {
+                image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name))
+            });
             container.images = 0..self.images.len();
         }
     }

@@ -17,14 +17,20 @@ use alloc::vec::Vec;
 pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
     list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
     let container = list.last();
-    let images = bundle
-        .entries()
-        .map(|entry| self::entry(container, place, entry.id_str(), entry.offset(), entry.code_object()));
+    let images = bundle.entries().map(|entry| {
+        self::entry(container, place, entry.id_str(), entry.offset(), entry.code_object())
+    });
     list.add_images(None, images);
 }
 
 /// An entry of a bundle of any kind that lies in the file as it is, `offset` bytes from the bundle's start.
-pub(super) fn entry<'a>(container: usize, place: Place<'a>, id: &'a str, offset: u64, bytes: &'a [u8]) -> Image<'a> {
+pub(super) fn entry<'a>(
+    container: usize,
+    place: Place<'a>,
+    id: &'a str,
+    offset: u64,
+    bytes: &'a [u8],
+) -> Image<'a> {
     let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
     image.offset = Some(place.offset.saturating_add(offset));
     name(&mut image, Cow::Borrowed(id));
@@ -32,8 +38,13 @@ pub(super) fn entry<'a>(container: usize, place: Place<'a>, id: &'a str, offset:
 }
 
 /// An offload binary, compressed or not.
-pub(super) fn offload_binary<'a>(list: &mut Listing<'a>, place: Place<'a>, binary: OffloadBinary<'a>) {
-    let added = list.add(place, ContainerKind::OffloadBinary, binary.size(), View::OffloadBinary(binary));
+pub(super) fn offload_binary<'a>(
+    list: &mut Listing<'a>,
+    place: Place<'a>,
+    binary: OffloadBinary<'a>,
+) {
+    let added =
+        list.add(place, ContainerKind::OffloadBinary, binary.size(), View::OffloadBinary(binary));
     let Some(compressed) = binary.compressed() else {
         let container = list.last();
         let images = binary.images().map(|found| {

@@ -38,9 +38,9 @@ impl<'a> Images<'a> {
             Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
             Bytes::Kpack(kernel) => kernel.read(self.limit),
-            Bytes::Fatbin(entry, image) => {
-                Ok(Cow::Borrowed(self.payload(entry)?.bytes_of(image).expect("the image is of this entry")))
-            }
+            Bytes::Fatbin(entry, image) => Ok(Cow::Borrowed(
+                self.payload(entry)?.bytes_of(image).expect("the image is of this entry"),
+            )),
         }
     }
 
@@ -48,10 +48,16 @@ impl<'a> Images<'a> {
     /// inside of compressed fatbins, which say themselves what their images are.
     ///
     /// Returns an error where [`Images::read`] does.
-    pub fn start<'b>(&'b mut self, image: &'b Image<'a>, size: u64) -> Result<Option<Cow<'b, [u8]>>> {
+    pub fn start<'b>(
+        &'b mut self,
+        image: &'b Image<'a>,
+        size: u64,
+    ) -> Result<Option<Cow<'b, [u8]>>> {
         let size = size.min(image.size);
         match &image.bytes {
-            Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, size).map(Some),
+            Bytes::Bundle(bundle, offset) => {
+                self.code_objects(bundle)?.read(*offset, size).map(Some)
+            }
             Bytes::Fatbin(..) => Ok(None),
             // A stream is one image: what its first bytes cost is not much less than all.
             Bytes::Kpack(_) => self.read(image).map(Some),
@@ -60,7 +66,8 @@ impl<'a> Images<'a> {
     }
 
     fn code_objects(&mut self, bundle: &CompressedBundle<'a>) -> Result<&mut CodeObjects<'a>> {
-        if !matches!(&self.open, Open::Bundle(open, _) if core::ptr::eq(open.payload(), bundle.payload())) {
+        if !matches!(&self.open, Open::Bundle(open, _) if core::ptr::eq(open.payload(), bundle.payload()))
+        {
             self.open = Open::Bundle(*bundle, bundle.code_objects(self.limit)?);
         }
         match &mut self.open {
@@ -70,7 +77,8 @@ impl<'a> Images<'a> {
     }
 
     fn payload(&mut self, entry: &Entry<'a>) -> Result<&Payload<'a>> {
-        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored(), entry.stored())) {
+        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored(), entry.stored()))
+        {
             self.open = Open::Payload(*entry, entry.decompress(self.limit)?);
         }
         match &self.open {

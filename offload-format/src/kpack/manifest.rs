@@ -38,12 +38,18 @@ impl<'data> KpackManifest<'data> {
         let (mut component, mut files) = ("", None);
         for _ in 0..cursor.map(WHAT)? {
             match cursor.str("key of the kpack manifest")? {
-                "component_name" => component = cursor.str("component_name of the kpack manifest")?,
+                "component_name" => {
+                    component = cursor.str("component_name of the kpack manifest")?
+                }
                 "kpack_files" => files = Some(Self::files(&mut cursor)?),
                 _ => cursor.skip()?,
             }
         }
-        let files = files.ok_or(Error::new(ErrorKind::Malformed, "kpack manifest (without kpack_files)", 0))?;
+        let files = files.ok_or(Error::new(
+            ErrorKind::Malformed,
+            "kpack manifest (without kpack_files)",
+            0,
+        ))?;
         Ok(Self { component, files })
     }
 
@@ -56,7 +62,10 @@ impl<'data> KpackManifest<'data> {
                 match cursor.str("key of a file in the kpack manifest")? {
                     "file" => found.file = cursor.str("name of a file in the kpack manifest")?,
                     "size" => found.size = cursor.uint("size of a file in the kpack manifest")?,
-                    "kernel_count" => found.kernels = cursor.uint("kernel_count of a file in the kpack manifest")?,
+                    "kernel_count" => {
+                        found.kernels =
+                            cursor.uint("kernel_count of a file in the kpack manifest")?
+                    }
                     _ => cursor.skip()?,
                 }
             }

@@ -63,7 +63,11 @@ impl<'data> Kpack<'data> {
         }
         let version = reader.u32(4, "kpack version")?;
         if version != VERSION {
-            return Err(Error::new(ErrorKind::UnsupportedVersion { version: version.into() }, "kpack file", 4));
+            return Err(Error::new(
+                ErrorKind::UnsupportedVersion { version: version.into() },
+                "kpack file",
+                4,
+            ));
         }
         let at = reader.u64(TABLE_OFFSET, "offset of the kpack table")?;
         let table = reader.range(at, reader.len().saturating_sub(at), TABLE_OFFSET, WHAT)?;
@@ -119,17 +123,25 @@ impl<'data> Table<'data> {
             match cursor.str("key of the kpack table")? {
                 "format_version" if cursor.clone().uint(WHAT)? != u64::from(VERSION) => {
                     let version = cursor.uint(WHAT)?;
-                    return Err(Error::new(ErrorKind::UnsupportedVersion { version }, WHAT, cursor.at()));
+                    return Err(Error::new(
+                        ErrorKind::UnsupportedVersion { version },
+                        WHAT,
+                        cursor.at(),
+                    ));
                 }
                 "group_name" => table.group = cursor.str("group name of the kpack table")?,
                 "gfx_arch_family" => table.family = cursor.str("family of the kpack table")?,
-                "compression_scheme" => table.scheme = cursor.str("compression scheme of the kpack table")?,
+                "compression_scheme" => {
+                    table.scheme = cursor.str("compression scheme of the kpack table")?
+                }
                 "gfx_arches" => {
                     for _ in 0..cursor.array("targets of the kpack table")? {
                         table.targets.push(cursor.str("target of the kpack table")?);
                     }
                 }
-                "zstd_offset" => table.zstd.0 = Some(cursor.uint("zstd_offset of the kpack table")?),
+                "zstd_offset" => {
+                    table.zstd.0 = Some(cursor.uint("zstd_offset of the kpack table")?)
+                }
                 "zstd_size" => table.zstd.1 = Some(cursor.uint("zstd_size of the kpack table")?),
                 "blobs" => {
                     table.blobs = Some(cursor);
@@ -166,15 +178,26 @@ impl<'data> Table<'data> {
                 let mut inside = 4;
                 for _ in 0..streams.u32(0, STREAMS).map_err(shifted)? {
                     let size = u64::from(streams.u32(inside, STREAMS).map_err(shifted)?);
-                    let stream = streams.range(inside + 4, size, inside, STREAMS).map_err(shifted)?;
+                    let stream =
+                        streams.range(inside + 4, size, inside, STREAMS).map_err(shifted)?;
                     places.push((stream, start + inside + 4));
                     inside += 4 + size;
                 }
             }
             ("none" | "zstd-per-kernel", ..) => {
-                return Err(Error::new(ErrorKind::Malformed, "kpack table (without its blobs or streams)", at));
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "kpack table (without its blobs or streams)",
+                    at,
+                ));
             }
-            _ => return Err(Error::new(ErrorKind::Malformed, "compression scheme of the kpack table (unknown)", at)),
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "compression scheme of the kpack table (unknown)",
+                    at,
+                ));
+            }
         }
         Ok(places)
     }
@@ -187,7 +210,10 @@ impl<'data> Table<'data> {
             for _ in 0..cursor.map("targets of a binary in the kpack table")? {
                 let target = cursor.str("target in the kpack table")?;
                 let index = kernels.len() as u64;
-                kernels.push(self.kernel(binary, target, &mut cursor, places).map_err(|error| error.in_entry(index))?);
+                kernels.push(
+                    self.kernel(binary, target, &mut cursor, places)
+                        .map_err(|error| error.in_entry(index))?,
+                );
             }
         }
         Ok(kernels)
@@ -210,7 +236,9 @@ impl<'data> Table<'data> {
             }
         }
         let place = ordinal.and_then(|ordinal| places.get(usize::try_from(ordinal).ok()?));
-        let Some(&(stored, offset)) = place else { return Err(cursor.wrong("ordinal of a kernel (no such blob)")) };
+        let Some(&(stored, offset)) = place else {
+            return Err(cursor.wrong("ordinal of a kernel (no such blob)"));
+        };
         let is_compressed = self.scheme != "none";
         let size = match (is_compressed, original) {
             (false, _) => stored.len() as u64,
@@ -289,12 +317,21 @@ impl<'data> KpackKernel<'data> {
         if !self.is_compressed {
             return Ok(Cow::Borrowed(self.stored));
         }
-        let bytes = compression::decompress(Method::Zstd, self.stored, self.size, limit, OBJECT, self.offset)?;
+        let bytes = compression::decompress(
+            Method::Zstd,
+            self.stored,
+            self.size,
+            limit,
+            OBJECT,
+            self.offset,
+        )?;
         match bytes.len() as u64 == self.size {
             true => Ok(Cow::Owned(bytes)),
-            false => {
-                Err(Error::new(ErrorKind::Malformed, "kpack code object (shorter than its table says)", self.offset))
-            }
+            false => Err(Error::new(
+                ErrorKind::Malformed,
+                "kpack code object (shorter than its table says)",
+                self.offset,
+            )),
         }
     }
 }
@@ -307,6 +344,13 @@ impl fmt::Debug for Kpack<'_> {
 
 impl fmt::Debug for KpackKernel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} for {}: {} bytes at {}", self.binary, self.target, self.stored.len(), self.offset)
+        write!(
+            f,
+            "{} for {}: {} bytes at {}",
+            self.binary,
+            self.target,
+            self.stored.len(),
+            self.offset
+        )
     }
 }

@@ -36,7 +36,9 @@ impl<'data> KpackReference<'data> {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
                         // As HIP's runtime does, which passes over what is no text.
                         match cursor.clone().next()? {
-                            Value::Str(_) => search_paths.push(cursor.str("path of the kpack reference")?),
+                            Value::Str(_) => {
+                                search_paths.push(cursor.str("path of the kpack reference")?)
+                            }
                             _ => cursor.skip()?,
                         }
                     }
@@ -46,7 +48,11 @@ impl<'data> KpackReference<'data> {
         }
         match name {
             Some(kernel_name) if !search_paths.is_empty() => Ok(Self { kernel_name, search_paths }),
-            _ => Err(Error::new(ErrorKind::Malformed, "kpack reference (without a name or a path)", 0)),
+            _ => Err(Error::new(
+                ErrorKind::Malformed,
+                "kpack reference (without a name or a path)",
+                0,
+            )),
         }
     }
 }

@@ -86,7 +86,11 @@ fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<
     if length > size.saturating_sub(out.len() as u64) {
         return Err(TOO_LONG);
     }
-    let start = out.len().checked_sub(distance).filter(|_| distance > 0).ok_or("a match from before the start")?;
+    let start = out
+        .len()
+        .checked_sub(distance)
+        .filter(|_| distance > 0)
+        .ok_or("a match from before the start")?;
     let mut left = usize::try_from(length).map_err(|_| TOO_LONG)?;
     while left > 0 {
         // All that is there from `start` on is a whole number of repetitions.
@@ -168,7 +172,10 @@ mod tests {
         assert_eq!(frame(&frame_of(0x60, &stored(b"\0\0\0\0")), 3).unwrap(), b"abc");
         // With the checksum of the whole; then a second block, whose match reaches into the first.
         assert_eq!(frame(&frame_of(0x64, &stored(b"\0\0\0\0sums")), 3).unwrap(), b"abc");
-        assert_eq!(frame(&frame_of(0x40, &stored(b"\x05\0\0\0\x00\x03\0\x10d\0\0\0\0")), 9).unwrap(), b"abcabcad");
+        assert_eq!(
+            frame(&frame_of(0x40, &stored(b"\x05\0\0\0\x00\x03\0\x10d\0\0\0\0")), 9).unwrap(),
+            b"abcabcad"
+        );
         assert_eq!(frame(&frame_of(0x60, &stored(b"")), 3), Err(ENDS_EARLY));
         assert_eq!(frame(&frame_of(0x60, &stored(b"\0\0\0\0")), 2), Err(TOO_LONG));
         assert!(frame(&frame_of(0x60, &stored(b"\0\0\0\0!")), 3).is_err());

@@ -28,8 +28,12 @@ impl<'data> Entry<'data> {
         }
         let bytes: Cow<[u8]> = match self.compression() {
             Compression::None => stored.into(),
-            Compression::Zlib => compression::decompress(Method::Zlib, stored, size, limit, WHAT, at)?.into(),
-            Compression::Zstd => compression::decompress(Method::Zstd, stored, size, limit, WHAT, at)?.into(),
+            Compression::Zlib => {
+                compression::decompress(Method::Zlib, stored, size, limit, WHAT, at)?.into()
+            }
+            Compression::Zstd => {
+                compression::decompress(Method::Zstd, stored, size, limit, WHAT, at)?.into()
+            }
             Compression::Lz4 => lz4::block(stored, size).map_err(damaged)?.into(),
             Compression::Lz4Frame => lz4::frame(stored, size).map_err(damaged)?.into(),
             Compression::Unknown(method) => {
@@ -44,14 +48,15 @@ impl<'data> Entry<'data> {
 
     /// The images of a payload that is not compressed, as [`Payload::images`] has them, each with its offset in bytes from the
     /// start of the fatbin; none of one that is.
-    pub fn images_in_place(&self) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
+    pub fn images_in_place(
+        &self,
+    ) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
         let reader = Reader::new(self.stored());
         let offset = self.offset();
         let images = (self.compression() == Compression::None).then(|| self.images());
-        images
-            .into_iter()
-            .flatten()
-            .filter_map(move |image| Some((image, offset.saturating_add(image.start), bytes_of(&image, reader)?)))
+        images.into_iter().flatten().filter_map(move |image| {
+            Some((image, offset.saturating_add(image.start), bytes_of(&image, reader)?))
+        })
     }
 }
 
@@ -85,6 +90,9 @@ impl<'data> Payload<'data> {
 
 impl fmt::Debug for Payload<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payload").field("entry", &self.entry).field("size", &self.bytes.len()).finish()
+        f.debug_struct("Payload")
+            .field("entry", &self.entry)
+            .field("size", &self.bytes.len())
+            .finish()
     }
 }

@@ -1,8 +1,8 @@
 //! Views of a fatbin.
 
 use super::{
-    Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG, FLAG_FAMILY_SPECIFIC, HEADER_SIZE,
-    HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
+    Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
+    FLAG_FAMILY_SPECIFIC, HEADER_SIZE, HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
 };
 use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
@@ -151,7 +151,11 @@ impl<'data> Entry<'data> {
             for _ in 0..count {
                 let image = images.read_next()?;
                 // Very many could else lie over each other in a large payload.
-                let shared = Error::new(ErrorKind::Malformed, "images (together larger than the payload)", 8);
+                let shared = Error::new(
+                    ErrorKind::Malformed,
+                    "images (together larger than the payload)",
+                    8,
+                );
                 left = left.checked_sub(image.size).ok_or(shared)?;
             }
             Ok(())
@@ -221,7 +225,13 @@ impl<'data> Images<'data> {
 
     /// Finds the headers; returns with them the number of images.
     fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
-        let one = Self { headers: entry.header, at: 0, left: 1, is_group: false, payload_size: entry.size };
+        let one = Self {
+            headers: entry.header,
+            at: 0,
+            left: 1,
+            is_group: false,
+            payload_size: entry.size,
+        };
         if entry.kind != ImageKind::GROUP {
             return Ok((one, 1));
         }
@@ -236,7 +246,8 @@ impl<'data> Images<'data> {
 
     fn read_next(&mut self) -> Result<Image<'data>> {
         let reader = Reader::new(self.headers);
-        let rest = reader.range(self.at, reader.len().saturating_sub(self.at), self.at, "image header")?;
+        let rest =
+            reader.range(self.at, reader.len().saturating_sub(self.at), self.at, "image header")?;
         let (image, size) = match self.is_group {
             true => Image::read_in_group(rest, self.payload_size),
             false => Image::read(rest, 0, self.payload_size),
@@ -337,7 +348,12 @@ impl<'data> Image<'data> {
             _ => return None,
         };
         let (major, minor) = (self.sm / 10, self.sm % 10);
-        (10..1000).contains(&self.sm).then_some(NvidiaArch { code, major, minor, suffix: self.suffix() })
+        (10..1000).contains(&self.sm).then_some(NvidiaArch {
+            code,
+            major,
+            minor,
+            suffix: self.suffix(),
+        })
     }
 
     /// Size in bytes as the header has it, with the zeros behind the image where it has some.

@@ -2,8 +2,8 @@
 
 use super::compat::Cubin;
 use super::{
-    ALIGN, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_COMPAT, FLAG_FAMILY_SPECIFIC, HEADER_SIZE, HostOs,
-    ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
+    ALIGN, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_COMPAT, FLAG_FAMILY_SPECIFIC,
+    HEADER_SIZE, HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
 };
 use crate::image::PtxHeader;
 use crate::layout::{Layout, Piece};
@@ -47,7 +47,11 @@ impl NvFatbinBuilder {
     pub fn cubin(&mut self, arch: NvidiaArch, cubin: &[u8]) -> Result<&mut Self> {
         let header = Cubin::parse(cubin)?;
         if header.number != arch.number() {
-            return Err(Error::new(ErrorKind::Malformed, "cubin (for another compute capability)", 48));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "cubin (for another compute capability)",
+                48,
+            ));
         }
         let compat = header.compat.filter(|compat| !compat.is_empty());
         self.images.push(NewImage {
@@ -68,7 +72,8 @@ impl NvFatbinBuilder {
         let header = PtxHeader::parse(text)?;
         let PtxVersion { major, minor } = header.version();
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
-        let version = version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
+        let version =
+            version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
         // An empty string: without one nvJitLink 13.5 crashes.
         let options = options(b"\0");
         let (kind, size) = (ImageKind::PTX, text.len() as u64);

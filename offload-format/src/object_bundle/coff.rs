@@ -39,7 +39,13 @@ struct Section<'a> {
 }
 
 /// The file without the bundle's sections if `strip`, and with the sections of `new`.
-pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, new: &[NewSection]) -> Result<Layout> {
+pub(super) fn rewrite(
+    data: &[u8],
+    names: &Sections,
+    is_big: bool,
+    strip: bool,
+    new: &[NewSection],
+) -> Result<Layout> {
     let class = Class { is_big };
     let reader = Reader::new(data);
     let header = reader.bytes(0, class.header_size(), "COFF header")?;
@@ -48,8 +54,9 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
         // An optional header: an image, which was linked.
         return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
     }
-    let gone: Vec<bool> =
-        (1..=names.count()).map(|index| Ok(strip && is_entry(names.name(index)?))).collect::<Result<_>>()?;
+    let gone: Vec<bool> = (1..=names.count())
+        .map(|index| Ok(strip && is_entry(names.name(index)?)))
+        .collect::<Result<_>>()?;
     let table = reader.u32(table_at as u64, "symbol table offset")?;
     let symbol_count = reader.u32(symbol_count_at as u64, "number of symbols")?;
     let symbols = Symbols::parse(class, &reader, table, symbol_count, &gone)?;
@@ -58,7 +65,8 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     let mut sections = Vec::with_capacity(gone.len() + new.len());
     for (index, _) in gone.iter().enumerate().filter(|(_, gone)| !**gone) {
         let at = class.header_size() + index as u64 * SECTION_HEADER_SIZE;
-        let mut section = Section::parse(&reader, at, !strip).map_err(|error| error.in_entry(index as u64))?;
+        let mut section =
+            Section::parse(&reader, at, !strip).map_err(|error| error.in_entry(index as u64))?;
         section.name = names.name(index + 1)?;
         if let Piece::Bytes(bytes) = &section.contents {
             growth.take(bytes.len() as u64)?;
@@ -71,14 +79,21 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
         sections.push(Section::new(section, sections.last())?);
     }
     if !is_big && sections.len() > MAX_SECTIONS {
-        let kind = ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
+        let kind =
+            ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
         return Err(Error::new(kind, "number of sections", count_at as u64));
     }
 
     // The string table starts with its size.
     let is_long = |name: &&[u8]| name.len() > 8;
     let mut strings = StringTable::new(&[0; 4]);
-    strings.add(sections.iter().map(|section| section.name).filter(|name| !stands_in_header(name)).collect());
+    strings.add(
+        sections
+            .iter()
+            .map(|section| section.name)
+            .filter(|name| !stands_in_header(name))
+            .collect(),
+    );
     strings.add(symbols.names().filter(is_long).collect());
     let size = strings.bytes.len() as u32;
     strings.bytes[..4].copy_from_slice(&size.to_le_bytes());
@@ -87,8 +102,11 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     let mut section_table = Vec::new();
     let mut body = Layout::new();
     for section in sections {
-        let parts =
-            [section.contents, Piece::Bytes(section.relocations), Piece::Bytes(section.line_numbers.to_owned())];
+        let parts = [
+            section.contents,
+            Piece::Bytes(section.relocations),
+            Piece::Bytes(section.line_numbers.to_owned()),
+        ];
         section_table.extend_from_slice(&section_name(section.name, &strings));
         section_table.extend_from_slice(&section.header[8..20]);
         for part in parts {
@@ -123,7 +141,8 @@ impl<'a> Section<'a> {
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
-        let [data, relocations, line_numbers] = [20, 24, 28].map(|field| reader.u32(at + field, "section header"));
+        let [data, relocations, line_numbers] =
+            [20, 24, 28].map(|field| reader.u32(at + field, "section header"));
         let mut relocation_count = u64::from(reader.u16(at + 32, "number of relocations")?);
         let line_number_count = u64::from(reader.u16(at + 34, "number of line numbers")?);
         let relocations = u64::from(relocations?);
@@ -139,23 +158,39 @@ impl<'a> Section<'a> {
         };
         let line_numbers = match line_number_count {
             0 => &b""[..],
-            count => reader.range(line_numbers?.into(), count * LINE_NUMBER_SIZE, at + 28, "line numbers")?,
+            count => reader.range(
+                line_numbers?.into(),
+                count * LINE_NUMBER_SIZE,
+                at + 28,
+                "line numbers",
+            )?,
         };
         let contents = match data? {
             0 => Piece::Zeros(if place { size.into() } else { 0 }),
-            data => Piece::Bytes(reader.range(data.into(), size.into(), at + 20, "section")?.to_owned()),
+            data => {
+                Piece::Bytes(reader.range(data.into(), size.into(), at + 20, "section")?.to_owned())
+            }
         };
         let mut whole = [0; SECTION_HEADER_SIZE as usize];
         whole.copy_from_slice(header);
-        Ok(Self { name: b"", header: whole, contents, relocations: relocations.to_owned(), line_numbers })
+        Ok(Self {
+            name: b"",
+            header: whole,
+            contents,
+            relocations: relocations.to_owned(),
+            line_numbers,
+        })
     }
 
     /// A new section, behind `last`.
     fn new(section: &'a NewSection, last: Option<&Self>) -> Result<Self> {
         let size = section.contents.size();
         let kind = ErrorKind::LimitExceeded { need: size, limit: u32::MAX.into() };
-        let size = u32::try_from(size).map_err(|_| Error::new(kind, "code object in a COFF object", 0))?;
-        let word = |at: usize| last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])));
+        let size =
+            u32::try_from(size).map_err(|_| Error::new(kind, "code object in a COFF object", 0))?;
+        let word = |at: usize| {
+            last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])))
+        };
         // Size in memory and address there, which objects have no use for: LLVM counts them up.
         let address = word(8).wrapping_add(word(12));
         let mut header = [0; SECTION_HEADER_SIZE as usize];
@@ -164,7 +199,13 @@ impl<'a> Section<'a> {
             header[at..at + 4].copy_from_slice(&field.to_le_bytes());
         }
         let contents = section.contents.clone();
-        Ok(Self { name: section.name.as_bytes(), header, contents, relocations: Vec::new(), line_numbers: b"" })
+        Ok(Self {
+            name: section.name.as_bytes(),
+            header,
+            contents,
+            relocations: Vec::new(),
+            line_numbers: b"",
+        })
     }
 }
 
@@ -188,7 +229,8 @@ fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     } else {
         field[..2].copy_from_slice(b"//");
         for digit in field[2..].iter_mut().rev() {
-            const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+            const DIGITS: &[u8; 64] =
+                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
             *digit = DIGITS[(offset % 64) as usize];
             offset /= 64;
         }

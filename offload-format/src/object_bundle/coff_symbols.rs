@@ -27,7 +27,13 @@ pub(super) struct Symbols<'a> {
 
 impl<'a> Symbols<'a> {
     /// Reads the symbol table of `count` records at `table`, where 0 is none. Symbols of sections that are gone go too.
-    pub(super) fn parse(class: Class, reader: &Reader<'a>, table: u32, count: u32, gone: &[bool]) -> Result<Self> {
+    pub(super) fn parse(
+        class: Class,
+        reader: &Reader<'a>,
+        table: u32,
+        count: u32,
+        gone: &[bool],
+    ) -> Result<Self> {
         let mut symbols = Self { kept: Vec::new(), before: vec![0] };
         if table == 0 {
             return Ok(symbols);
@@ -43,10 +49,13 @@ impl<'a> Symbols<'a> {
         let mut stays = 0;
         let mut rest = records;
         while let Some((record, _)) = rest.split_at_checked(size as usize) {
-            let malformed =
-                |what| Error::new(ErrorKind::Malformed, what, table).in_entry(symbols.before.len() as u64 - 1);
+            let malformed = |what| {
+                Error::new(ErrorKind::Malformed, what, table)
+                    .in_entry(symbols.before.len() as u64 - 1)
+            };
             let auxiliary = usize::from(record[size as usize - 1]);
-            let Some((whole, behind)) = rest.split_at_checked((1 + auxiliary) * size as usize) else {
+            let Some((whole, behind)) = rest.split_at_checked((1 + auxiliary) * size as usize)
+            else {
                 return Err(malformed("number of auxiliary symbols"));
             };
             rest = behind;
@@ -60,9 +69,10 @@ impl<'a> Symbols<'a> {
                 continue;
             }
             let name = match record[..4] {
-                [0, 0, 0, 0] => {
-                    names.get(u32::from_le_bytes([record[4], record[5], record[6], record[7]]), "symbol name")?
-                }
+                [0, 0, 0, 0] => names.get(
+                    u32::from_le_bytes([record[4], record[5], record[6], record[7]]),
+                    "symbol name",
+                )?,
                 _ => &record[..record[..8].iter().position(|byte| *byte == 0).unwrap_or(8)],
             };
             let mut records = whole.to_owned();
@@ -85,7 +95,13 @@ impl<'a> Symbols<'a> {
         let old = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
         match self.before.get(old as usize..).unwrap_or_default() {
             [new, next, ..] if new < next => field.copy_from_slice(&new.to_le_bytes()),
-            _ => return Err(Error::new(ErrorKind::Malformed, "reference to a symbol of the bundle", 0)),
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "reference to a symbol of the bundle",
+                    0,
+                ));
+            }
         }
         Ok(())
     }
@@ -101,7 +117,9 @@ impl<'a> Symbols<'a> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
         for symbol in &mut kept {
-            if symbol.records[size - 2] == IMAGE_SYM_CLASS_WEAK_EXTERNAL && symbol.records.len() > size {
+            if symbol.records[size - 2] == IMAGE_SYM_CLASS_WEAK_EXTERNAL
+                && symbol.records.len() > size
+            {
                 self.renumber_at(&mut symbol.records[size..size + 4])?;
             }
         }
@@ -126,7 +144,9 @@ impl<'a> Symbols<'a> {
             let mut name = [0; 8];
             match name.get_mut(..symbol.name.len()) {
                 Some(short) => short.copy_from_slice(symbol.name),
-                None => name[4..].copy_from_slice(&(strings.offset(symbol.name) as u32).to_le_bytes()),
+                None => {
+                    name[4..].copy_from_slice(&(strings.offset(symbol.name) as u32).to_le_bytes())
+                }
             }
             out.extend_from_slice(&name);
             out.extend_from_slice(&symbol.records[8..]);
@@ -171,11 +191,14 @@ impl Numbers {
         let old = class.section_number(&records[SECTION_NUMBER_AT..]);
         let new = self.map(old);
         let width = class.section_number_size();
-        records[SECTION_NUMBER_AT..SECTION_NUMBER_AT + width].copy_from_slice(&new.to_le_bytes()[..width]);
-        let is_section = records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
+        records[SECTION_NUMBER_AT..SECTION_NUMBER_AT + width]
+            .copy_from_slice(&new.to_le_bytes()[..width]);
+        let is_section =
+            records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
             // The number of the section that this one goes with, its upper half further behind.
-            let [low, high] = [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
+            let [low, high] =
+                [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };
             let number = self.map(u32::from(high) << 16 | u32::from(low)).to_le_bytes();
             definition[12..14].copy_from_slice(&number[..2]);

@@ -9,8 +9,8 @@
 //! The tables of section and symbol names are made anew; they are one where they were one.
 
 use super::elf_file::{
-    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA, SHT_SYMTAB_SHNDX,
-    Section,
+    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,
+    SHT_SYMTAB_SHNDX, Section,
 };
 use super::elf_numbers::SectionNumbers;
 use super::elf_symbols::Symbols;
@@ -30,10 +30,16 @@ const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
 
 /// The file without the bundle's sections if `strip`, and with the sections of `new`.
-pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSection]) -> Result<Layout> {
+pub(super) fn rewrite(
+    data: &[u8],
+    names: &Sections,
+    strip: bool,
+    new: &[NewSection],
+) -> Result<Layout> {
     let file = ElfFile::parse(data, names)?;
     let sections = SectionNumbers::new(&file, strip);
-    let mut symbol_tables = file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
+    let mut symbol_tables =
+        file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
     let symtab = symbol_tables.next().map_or(0, |(index, _)| index);
     if symbol_tables.next().is_some() {
         return Err(Error::new(ErrorKind::Malformed, "second symbol table", 0));
@@ -45,17 +51,23 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
         _ => return Err(Error::new(ErrorKind::Malformed, "number of the symbol name table", 0)),
     };
     if [file.names, symbol_names, symtab].iter().any(|table| sections.has_gone(*table as u32)) {
-        return Err(Error::new(ErrorKind::Malformed, "table of names or symbols (it is a bundle entry)", 0));
+        return Err(Error::new(
+            ErrorKind::Malformed,
+            "table of names or symbols (it is a bundle entry)",
+            0,
+        ));
     }
 
     // The tables of names.
     let kept = || sections.kept().map(|index| (index, &file.sections[index]));
-    let section_strings = || kept().map(|(_, it)| it.name).chain(new.iter().map(|it| it.name.as_bytes()));
+    let section_strings =
+        || kept().map(|(_, it)| it.name).chain(new.iter().map(|it| it.name.as_bytes()));
     let symbol_strings = || symbols.kept().map(|symbol| symbol.name);
     let mut strings = [StringTable::new(b"\0"), StringTable::new(b"\0")];
     let shared = symbol_names == file.names;
     if shared {
-        strings[0].add(section_strings().chain(symbol_strings()).filter(|it| !it.is_empty()).collect());
+        strings[0]
+            .add(section_strings().chain(symbol_strings()).filter(|it| !it.is_empty()).collect());
     } else {
         strings[0].add(section_strings().filter(|it| !it.is_empty()).collect());
         strings[1].add(symbol_strings().filter(|it| !it.is_empty()).collect());
@@ -165,14 +177,22 @@ fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize)
     out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
     // Program headers: where, how large, how many.
     let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);
-    let names = u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);
-    for field in [class.header_size() as u16, 0, 0, class.section_header_size() as u16, count, names] {
+    let names =
+        u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);
+    for field in
+        [class.header_size() as u16, 0, 0, class.section_header_size() as u16, count, names]
+    {
         out.extend_from_slice(&class.bytes_of_u16(field));
     }
     out
 }
 
-fn section_headers(class: Class, sections: &[Rewritten], names: usize, strings: &StringTable) -> Vec<u8> {
+fn section_headers(
+    class: Class,
+    sections: &[Rewritten],
+    names: usize,
+    strings: &StringTable,
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(sections.len() * class.section_header_size() as usize);
     let too_many = |number: usize| number >= SHN_LORESERVE.into();
     for (index, Rewritten { header, .. }) in sections.iter().enumerate() {

@@ -122,7 +122,8 @@ impl<'a> ElfFile<'a> {
 
         // Numbers that do not fit into the file header stand in section header 0.
         let size = class.section_header_size();
-        let mut first = Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
+        let mut first =
+            Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
         let first = first.section();
         if count == 0 {
             count = first.size;
@@ -130,7 +131,8 @@ impl<'a> ElfFile<'a> {
         if names_at == SHN_XINDEX.into() {
             names_at = first.link;
         }
-        let table = reader.range(section_headers, count.saturating_mul(size), 0, "section header table")?;
+        let table =
+            reader.range(section_headers, count.saturating_mul(size), 0, "section header table")?;
         let mut headers = Fields { class, bytes: table };
         let mut sections = Vec::new();
         while !headers.bytes.is_empty() {

@@ -17,7 +17,8 @@ const GONE: u32 = u32::MAX;
 
 impl SectionNumbers {
     pub(super) fn new(file: &ElfFile, strip: bool) -> Self {
-        let stays: Vec<bool> = file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
+        let stays: Vec<bool> =
+            file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
         let mut numbers = Self { new: Vec::with_capacity(stays.len()), kept: 0 };
         for (index, section) in file.sections.iter().enumerate() {
             // Relocations go with the section that they are for.
@@ -25,7 +26,8 @@ impl SectionNumbers {
                 SHT_REL | SHT_RELA | SHT_CREL => section.info as usize,
                 _ => index,
             };
-            let goes = index != 0 && !(stays[index] && stays.get(target).is_none_or(|stays| *stays));
+            let goes =
+                index != 0 && !(stays[index] && stays.get(target).is_none_or(|stays| *stays));
             numbers.new.push(if goes { GONE } else { numbers.kept as u32 });
             numbers.kept += usize::from(!goes);
         }

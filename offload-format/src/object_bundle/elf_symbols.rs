@@ -1,6 +1,8 @@
 //! The symbols of a relocatable ELF file, and what refers to them by number.
 
-use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section};
+use super::elf_file::{
+    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section,
+};
 use super::elf_numbers::SectionNumbers;
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
@@ -28,23 +30,34 @@ pub(super) struct Symbols<'a> {
 
 impl<'a> Symbols<'a> {
     /// Reads the symbols of section `symtab`, which is 0 where there are none. Those in sections that are gone go too.
-    pub(super) fn parse(file: &ElfFile<'a>, symtab: usize, sections: &SectionNumbers) -> Result<Self> {
+    pub(super) fn parse(
+        file: &ElfFile<'a>,
+        symtab: usize,
+        sections: &SectionNumbers,
+    ) -> Result<Self> {
         let mut symbols = Self { kept: Vec::new(), before: vec![0] };
         if symtab == 0 {
             return Ok(symbols);
         }
         let class = file.class;
         let table = &file.sections[symtab];
-        let names = file.sections.get(table.link as usize).map_or(&b""[..], |section| section.contents);
-        let mut large = file.sections.iter().filter(|it| it.kind == SHT_SYMTAB_SHNDX && it.link as usize == symtab);
+        let names =
+            file.sections.get(table.link as usize).map_or(&b""[..], |section| section.contents);
+        let mut large = file
+            .sections
+            .iter()
+            .filter(|it| it.kind == SHT_SYMTAB_SHNDX && it.link as usize == symtab);
         let (large, _) = large.next().map_or(&b""[..], |section| section.contents).as_chunks::<4>();
         let mut names = Names::new(names, table.contents.len());
-        for (index, bytes) in table.contents.chunks_exact(class.symbol_size() as usize).enumerate() {
-            let wrong = |what| Error::new(ErrorKind::Malformed, what, table.offset).in_entry(index as u64);
+        for (index, bytes) in table.contents.chunks_exact(class.symbol_size() as usize).enumerate()
+        {
+            let wrong =
+                |what| Error::new(ErrorKind::Malformed, what, table.offset).in_entry(index as u64);
             let at = class.symbol_section_at();
             let section = class.u16([bytes[at], bytes[at + 1]]);
             let number = match section {
-                SHN_XINDEX => class.u32(*large.get(index).ok_or_else(|| wrong("symbol's large section number"))?),
+                SHN_XINDEX => class
+                    .u32(*large.get(index).ok_or_else(|| wrong("symbol's large section number"))?),
                 number if number >= SHN_LORESERVE => 0,
                 number => number.into(),
             };
@@ -52,7 +65,8 @@ impl<'a> Symbols<'a> {
                 symbols.before.push(symbols.kept.len() as u32);
                 continue;
             }
-            let name = names.get(class.u32([bytes[0], bytes[1], bytes[2], bytes[3]]), "symbol name")?;
+            let name =
+                names.get(class.u32([bytes[0], bytes[1], bytes[2], bytes[3]]), "symbol name")?;
             let new = sections.map(number)?;
             let (section, large_section) = match u16::try_from(new) {
                 _ if section >= SHN_LORESERVE && section != SHN_XINDEX => (section, 0),
@@ -76,7 +90,11 @@ impl<'a> Symbols<'a> {
 
     /// The new number of the first global symbol.
     pub(super) fn first_global(&self, index: u32) -> u32 {
-        if self.all_stay() { index } else { self.before.get(index as usize).map_or(self.kept.len() as u32, |new| *new) }
+        if self.all_stay() {
+            index
+        } else {
+            self.before.get(index as usize).map_or(self.kept.len() as u32, |new| *new)
+        }
     }
 
     /// The new number of a symbol that something in `section` refers to. As long as all stay, numbers that mean no symbol
@@ -87,7 +105,11 @@ impl<'a> Symbols<'a> {
         }
         match self.before.get(index as usize..).unwrap_or_default() {
             [new, next, ..] if new < next => Ok(*new),
-            _ => Err(Error::new(ErrorKind::Malformed, "reference to a symbol of the bundle", section.offset)),
+            _ => Err(Error::new(
+                ErrorKind::Malformed,
+                "reference to a symbol of the bundle",
+                section.offset,
+            )),
         }
     }
 

@@ -37,7 +37,11 @@ impl<'data> ObjectBundle<'data> {
             let name = bundle.sections.name(index)?;
             names = names.saturating_add(name.len());
             if names > limit {
-                return Err(Error::new(ErrorKind::Malformed, "section name table (names share too much text)", 0));
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    "section name table (names share too much text)",
+                    0,
+                ));
             }
             bundle.entry(index)?;
         }
@@ -54,8 +58,10 @@ impl<'data> ObjectBundle<'data> {
         let name = self.sections.name(index)?;
         let Some(id) = name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
         let (offset, size) = self.sections.range(index).unwrap_or((0, 0));
-        let code_object = Reader::new(self.data).range(offset, size, 0, "bundle entry's section")?;
-        let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
+        let code_object =
+            Reader::new(self.data).range(offset, size, 0, "bundle entry's section")?;
+        let id = str::from_utf8(id)
+            .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
         Ok(Some(Entry { id, offset, code_object }))
     }
 }
@@ -163,7 +169,9 @@ impl<'data> Sections<'data> {
             }
             FileKind::Coff => coff_sections::<ImageFileHeader>(data)?,
             FileKind::CoffBig => coff_sections::<AnonObjectHeaderBigobj>(data)?,
-            FileKind::Pe32 | FileKind::Pe64 | FileKind::MachO32 | FileKind::MachO64 => Sections::None,
+            FileKind::Pe32 | FileKind::Pe64 | FileKind::MachO32 | FileKind::MachO64 => {
+                Sections::None
+            }
             _ => return Err(no_object),
         })
     }
@@ -188,7 +196,9 @@ impl<'data> Sections<'data> {
             Sections::Elf64(sections, endian) => {
                 sections.section(index).and_then(|section| sections.section_name(*endian, section))
             }
-            Sections::Coff(sections, strings) => sections.section(index).and_then(|section| section.name(*strings)),
+            Sections::Coff(sections, strings) => {
+                sections.section(index).and_then(|section| section.name(*strings))
+            }
             Sections::None => Ok(&b""[..]),
         }
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))

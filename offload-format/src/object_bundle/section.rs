@@ -29,7 +29,11 @@ impl Growth {
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };
-        self.left = self.left.checked_sub(bytes).ok_or(Error::new(kind, "sections and what aligns them", 0))?;
+        self.left = self.left.checked_sub(bytes).ok_or(Error::new(
+            kind,
+            "sections and what aligns them",
+            0,
+        ))?;
         Ok(())
     }
 }

@@ -9,7 +9,8 @@ use object::FileKind;
 use object::endian::Endianness;
 use object::macho::{MachHeader32, MachHeader64};
 use object::pe::{
-    AnonObjectHeaderBigobj, ImageDosHeader, ImageFileHeader, ImageNtHeaders32, ImageNtHeaders64, ImageSectionHeader,
+    AnonObjectHeaderBigobj, ImageDosHeader, ImageFileHeader, ImageNtHeaders32, ImageNtHeaders64,
+    ImageSectionHeader,
 };
 use object::read::StringTable;
 use object::read::coff::CoffHeader;
@@ -93,7 +94,8 @@ impl<'data> Sections<'data> {
             Kind::MachO64(file) => file.next(data)?,
             Kind::Ended => None,
         };
-        self.names = self.names.saturating_add(section.map_or(0, |section| section.name.len() as u64));
+        self.names =
+            self.names.saturating_add(section.map_or(0, |section| section.name.len() as u64));
         if self.names > NAME_LIMIT.saturating_mul(data.len() as u64) {
             return Err(malformed("section name table (names share too much text)"));
         }
@@ -118,7 +120,12 @@ const fn malformed(what: &'static str) -> Error {
 }
 
 /// The contents that a section's header gives; the error is at the header.
-fn contents<'data, Header>(data: &'data [u8], header: &'data Header, offset: u64, size: u64) -> Result<&'data [u8]> {
+fn contents<'data, Header>(
+    data: &'data [u8],
+    header: &'data Header,
+    offset: u64,
+    size: u64,
+) -> Result<&'data [u8]> {
     Reader::new(data).range(offset, size, offset_of(data, header), "section")
 }
 
@@ -171,7 +178,11 @@ fn coff<Header: CoffHeader>(data: &[u8]) -> Result<Kind<'_>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).map_err(|_| malformed("COFF header"))?;
     let sections = header.sections(data, offset).map_err(|_| malformed("section table"))?;
-    Ok(Kind::Coff(Coff { is_image: false, sections: sections.iter(), strings: strings(header, data)? }))
+    Ok(Kind::Coff(Coff {
+        is_image: false,
+        sections: sections.iter(),
+        strings: strings(header, data)?,
+    }))
 }
 
 fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
@@ -184,7 +195,10 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
     Ok(Kind::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
 
-fn strings<'data, Header: CoffHeader>(header: &Header, data: &'data [u8]) -> Result<Option<StringTable<'data>>> {
+fn strings<'data, Header: CoffHeader>(
+    header: &Header,
+    data: &'data [u8],
+) -> Result<Option<StringTable<'data>>> {
     if header.pointer_to_symbol_table() == 0 {
         return Ok(None);
     }
@@ -223,14 +237,16 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
     fn parse(data: &'data [u8]) -> Result<Self> {
         let header = Header::parse(data, 0).map_err(|_| malformed("Mach-O header"))?;
         let endian = header.endian().map_err(|_| malformed("Mach-O header"))?;
-        let commands = header.load_commands(endian, data, 0).map_err(|_| malformed("load commands"))?;
+        let commands =
+            header.load_commands(endian, data, 0).map_err(|_| malformed("load commands"))?;
         Ok(Self { endian, commands, sections: [].iter() })
     }
 
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         loop {
             if let Some(section) = self.sections.next() {
-                let zeros = [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
+                let zeros =
+                    [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
                 // Files with debug information alone have the sections of their program, at offset 0.
                 let size = match offset == 0 || zeros.contains(&section.section_type(self.endian)) {
@@ -245,10 +261,14 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                     data: contents(data, section, offset, size),
                 }));
             }
-            let Some(command) = self.commands.next().map_err(|_| malformed("load command"))? else { return Ok(None) };
-            let segment = Header::Segment::from_command(command).map_err(|_| malformed("segment command"))?;
+            let Some(command) = self.commands.next().map_err(|_| malformed("load command"))? else {
+                return Ok(None);
+            };
+            let segment =
+                Header::Segment::from_command(command).map_err(|_| malformed("segment command"))?;
             if let Some((segment, table)) = segment {
-                let sections = segment.sections(self.endian, table).map_err(|_| malformed("section table"))?;
+                let sections =
+                    segment.sections(self.endian, table).map_err(|_| malformed("section table"))?;
                 self.sections = sections.iter();
             }
         }

@@ -45,7 +45,9 @@ impl<'data> Slices<'data> {
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let malformed = |_| Error::new(ErrorKind::Malformed, "table of a universal file", 0);
         let table = match data.get(3) {
-            Some(0xbf) => Table::Wide(MachOFatFile64::parse(data).map_err(malformed)?.arches().iter()),
+            Some(0xbf) => {
+                Table::Wide(MachOFatFile64::parse(data).map_err(malformed)?.arches().iter())
+            }
             _ => Table::Narrow(MachOFatFile32::parse(data).map_err(malformed)?.arches().iter()),
         };
         Ok(Self { data, table })
@@ -65,6 +67,7 @@ impl<'data> Iterator for Slices<'data> {
 
 fn slice<'data, Arch: FatArch>(file: &'data [u8], arch: &'data Arch) -> Slice<'data> {
     let (offset, size) = arch.file_range();
-    let data = Reader::new(file).range(offset, size, offset_of(file, arch), "slice of a universal file");
+    let data =
+        Reader::new(file).range(offset, size, offset_of(file, arch), "slice of a universal file");
     Slice { processor: arch.cputype().0, offset, data }
 }

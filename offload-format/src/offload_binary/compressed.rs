@@ -16,11 +16,19 @@ pub struct Compressed<'data> {
 }
 
 impl<'data> Compressed<'data> {
-    pub(super) fn new(binary: Reader<'data>, entries_offset: u64, inflated_size: u64) -> Result<Self> {
+    pub(super) fn new(
+        binary: Reader<'data>,
+        entries_offset: u64,
+        inflated_size: u64,
+    ) -> Result<Self> {
         let size = binary.len().saturating_sub(entries_offset);
         let stream = binary.range(entries_offset, size, ENTRIES_OFFSET, "compressed entries")?;
         if entries_offset < Version::V3.header_size() {
-            return Err(Error::new(ErrorKind::Malformed, "entries offset (inside the header)", ENTRIES_OFFSET));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "entries offset (inside the header)",
+                ENTRIES_OFFSET,
+            ));
         }
         if inflated_size < entries_offset {
             let what = "inflated size (less than the entries' offset)";
@@ -64,7 +72,14 @@ impl<'data> Compressed<'data> {
         binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
         let at = self.head.len();
         let place = (what, at as u64);
-        let found = compression::decompress_behind(self.method(), self.stream, &mut binary, size - at, limit, place)?;
+        let found = compression::decompress_behind(
+            self.method(),
+            self.stream,
+            &mut binary,
+            size - at,
+            limit,
+            place,
+        )?;
         if at + found != size {
             let what = "inflated size (more than the content has)";
             return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
@@ -79,17 +94,35 @@ impl<'data> Compressed<'data> {
     /// Returns an error if the stretch is not inside the inflated binary and behind its header, if it has more than `limit`
     /// bytes or the decoder would need more, if the method was not built in, if the content does not decompress, or if it ends
     /// before. `out` is then as it was.
-    pub fn decompress_into(&self, offset: u64, size: u64, limit: u64, out: &mut Vec<u8>) -> Result<()> {
+    pub fn decompress_into(
+        &self,
+        offset: u64,
+        size: u64,
+        limit: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let (what, before) = ("offload binary's image", self.head.len() as u64);
-        let outside = Error::new(ErrorKind::OutOfBounds { start: offset, size, len: self.inflated_size }, what, offset);
-        let end = offset.checked_add(size).filter(|end| *end <= self.inflated_size && offset >= before);
+        let outside = Error::new(
+            ErrorKind::OutOfBounds { start: offset, size, len: self.inflated_size },
+            what,
+            offset,
+        );
+        let end =
+            offset.checked_add(size).filter(|end| *end <= self.inflated_size && offset >= before);
         end.ok_or(outside)?;
         let too_much = Error::new(ErrorKind::LimitExceeded { need: size, limit }, what, offset);
         let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or(too_much)?;
         let had = out.len();
         out.try_reserve_exact(length).map_err(|_| too_much)?;
         let part = (offset - before, length);
-        match compression::decompress_part(self.method(), self.stream, part, out, limit, (what, before)) {
+        match compression::decompress_part(
+            self.method(),
+            self.stream,
+            part,
+            out,
+            limit,
+            (what, before),
+        ) {
             Ok(found) if found == length => Ok(()),
             Ok(_) => {
                 out.truncate(had);

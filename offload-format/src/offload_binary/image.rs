@@ -15,7 +15,12 @@ pub struct Images<'data> {
 }
 
 impl<'data> Images<'data> {
-    pub(super) fn new(binary: &'data [u8], version: Version, entries_offset: u64, left: u64) -> Self {
+    pub(super) fn new(
+        binary: &'data [u8],
+        version: Version,
+        entries_offset: u64,
+        left: u64,
+    ) -> Self {
         Self { binary, version, at: entries_offset, left }
     }
 }
@@ -214,7 +219,10 @@ impl<'data> Iterator for Strings<'data> {
 impl fmt::Debug for Strings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map()
-            .entries(self.clone().map(|(key, value)| (key, alloc::string::String::from_utf8_lossy(value))))
+            .entries(
+                self.clone()
+                    .map(|(key, value)| (key, alloc::string::String::from_utf8_lossy(value))),
+            )
             .finish()
     }
 }

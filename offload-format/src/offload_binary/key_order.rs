@@ -41,7 +41,8 @@ const MUL: u64 = 0x9ddf_ea08_eb38_2d69;
 
 fn hash(key: &[u8]) -> u64 {
     let n = key.len();
-    let u32_at = |at: usize| u64::from(u32::from_le_bytes([key[at], key[at + 1], key[at + 2], key[at + 3]]));
+    let u32_at =
+        |at: usize| u64::from(u32::from_le_bytes([key[at], key[at + 1], key[at + 2], key[at + 3]]));
     let u64_at = |at: usize| word(key, at);
     let length = n as u64;
     match n {
@@ -60,16 +61,24 @@ fn hash(key: &[u8]) -> u64 {
             let (a, b) = (u64_at(0).wrapping_mul(K1), u64_at(8));
             let (c, d) = (u64_at(n - 8).wrapping_mul(K2), u64_at(n - 16).wrapping_mul(K0));
             mix(
-                a.wrapping_sub(b).rotate_right(43).wrapping_add((c ^ SEED).rotate_right(30)).wrapping_add(d),
-                a.wrapping_add((b ^ K3).rotate_right(20)).wrapping_sub(c).wrapping_add(length).wrapping_add(SEED),
+                a.wrapping_sub(b)
+                    .rotate_right(43)
+                    .wrapping_add((c ^ SEED).rotate_right(30))
+                    .wrapping_add(d),
+                a.wrapping_add((b ^ K3).rotate_right(20))
+                    .wrapping_sub(c)
+                    .wrapping_add(length)
+                    .wrapping_add(SEED),
             )
         }
         // Two windows of 32 bytes, at the start and at the end.
         33..=64 => {
             let start = (length.wrapping_add(u64_at(n - 16))).wrapping_mul(K0);
-            let (first, first_turned) = window([u64_at(0), u64_at(8), u64_at(16), u64_at(24)], start);
+            let (first, first_turned) =
+                window([u64_at(0), u64_at(8), u64_at(16), u64_at(24)], start);
             let end = u64_at(16);
-            let (last, last_turned) = window([u64_at(n - 32), u64_at(n - 24), u64_at(n - 16), u64_at(n - 8)], end);
+            let (last, last_turned) =
+                window([u64_at(n - 32), u64_at(n - 24), u64_at(n - 16), u64_at(n - 8)], end);
             let low = first.wrapping_add(last_turned).wrapping_mul(K2);
             let high = last.wrapping_add(first_turned).wrapping_mul(K0);
             let both = fold(low.wrapping_add(high));
@@ -127,8 +136,12 @@ impl State {
     }
 
     fn finish(&self, length: u64) -> u64 {
-        let low = mix(self.v.0, self.w.0).wrapping_add(fold(self.y).wrapping_mul(K1)).wrapping_add(self.z);
-        let high = mix(self.v.1, self.w.1).wrapping_add(fold(length).wrapping_mul(K1)).wrapping_add(self.x);
+        let low = mix(self.v.0, self.w.0)
+            .wrapping_add(fold(self.y).wrapping_mul(K1))
+            .wrapping_add(self.z);
+        let high = mix(self.v.1, self.w.1)
+            .wrapping_add(fold(length).wrapping_mul(K1))
+            .wrapping_add(self.x);
         mix(low, high)
     }
 }

@@ -1,8 +1,8 @@
 //! The view of one offload binary.
 
 use super::{
-    Compressed, ENTRIES_OFFSET, ENTRY_COUNT_OFFSET, ENTRY_SIZE, INFLATED_SIZE_OFFSET, Image, Images, MAGIC,
-    SIZE_OFFSET, Version,
+    Compressed, ENTRIES_OFFSET, ENTRY_COUNT_OFFSET, ENTRY_SIZE, INFLATED_SIZE_OFFSET, Image,
+    Images, MAGIC, SIZE_OFFSET, Version,
 };
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -35,7 +35,8 @@ impl<'data> OffloadBinary<'data> {
         }
         let number = reader.u32(4, "offload binary version")?;
         let unknown = ErrorKind::UnsupportedVersion { version: number.into() };
-        let version = Version::from_number(number).ok_or(Error::new(unknown, "offload binary version", 4))?;
+        let version =
+            Version::from_number(number).ok_or(Error::new(unknown, "offload binary version", 4))?;
         let size = reader.u64(SIZE_OFFSET, "offload binary size")?;
         let data = reader.range(0, size, SIZE_OFFSET, "offload binary")?;
         let reader = Reader::new(data);

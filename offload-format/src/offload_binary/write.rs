@@ -25,7 +25,12 @@ impl OffloadBinaryBuilder {
 
     /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it so that strings can be
     /// added. Images stand in the order in which they were added.
-    pub fn image(&mut self, image_kind: ImageKind, offload_kind: OffloadKind, size: u64) -> &mut ImageBuilder {
+    pub fn image(
+        &mut self,
+        image_kind: ImageKind,
+        offload_kind: OffloadKind,
+        size: u64,
+    ) -> &mut ImageBuilder {
         let image = ImageBuilder { image_kind, offload_kind, flags: 0, size, keys: Vec::new() };
         self.images.push(image);
         self.images.last_mut().expect("it was just added")
@@ -60,10 +65,17 @@ impl OffloadBinaryBuilder {
     ///
     /// # Panics
     /// If an image is missing or has another size than was said.
-    pub fn compressed(&self, method: Method, level: Option<i32>, images: &[&[u8]]) -> Result<Vec<u8>> {
+    pub fn compressed(
+        &self,
+        method: Method,
+        level: Option<i32>,
+        images: &[&[u8]],
+    ) -> Result<Vec<u8>> {
         let whole = self.layout(Version::V3).to_vec(images);
         let header_size = Version::V3.header_size() as usize;
-        let Some((header, content)) = whole.split_at_checked(header_size) else { return Ok(Vec::new()) };
+        let Some((header, content)) = whole.split_at_checked(header_size) else {
+            return Ok(Vec::new());
+        };
         let stream = compression::compress(method, level, content)?;
         let size = header_size + stream.len();
         let mut out = Vec::with_capacity(size.next_multiple_of(ALIGN as usize));
@@ -102,7 +114,11 @@ impl ImageBuilder {
     pub fn string(&mut self, key: &str, value: impl AsRef<[u8]>) -> &mut Self {
         assert!(!key.contains('\0'), "a key of an offload binary ends at its first NUL");
         let value = value.as_ref();
-        let old = self.keys.iter_mut().filter(|(found, _)| found == key).find_map(|(_, value)| value.as_mut());
+        let old = self
+            .keys
+            .iter_mut()
+            .filter(|(found, _)| found == key)
+            .find_map(|(_, value)| value.as_mut());
         match old {
             Some(old) => {
                 old.push(b',');
@@ -146,7 +162,8 @@ fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
 
     let entries_offset = version.header_size();
     let strings_offset = entries_offset + ENTRY_SIZE * images.len() as u64;
-    let table_offset = strings_offset + version.string_pair_size() * strings.iter().map(Vec::len).sum::<usize>() as u64;
+    let table_offset = strings_offset
+        + version.string_pair_size() * strings.iter().map(Vec::len).sum::<usize>() as u64;
     let images_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGN);
     let size = images_offset + images.iter().map(|image| image.size).sum::<u64>();
 
@@ -175,9 +192,14 @@ fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
         image_at += image.size;
     }
     for (key, value) in strings.iter().flatten() {
-        numbers(&mut head, &[table_offset + table.offset(key.as_bytes()), table_offset + table.offset(value)]);
+        numbers(
+            &mut head,
+            &[table_offset + table.offset(key.as_bytes()), table_offset + table.offset(value)],
+        );
         match version {
-            Version::V1 => assert!(!value.contains(&0), "a value in version 1 ends at its first NUL"),
+            Version::V1 => {
+                assert!(!value.contains(&0), "a value in version 1 ends at its first NUL")
+            }
             Version::V2 | Version::V3 => numbers(&mut head, &[value.len() as u64]),
         }
     }

@@ -32,7 +32,9 @@ impl<S> PackImageKind<S> {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
             PackImageKind::Cubin => PackImageKind::Cubin,
             PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
-            PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: hold(triple) },
+            PackImageKind::SharedObject { triple } => {
+                PackImageKind::SharedObject { triple: hold(triple) }
+            }
         }
     }
 }

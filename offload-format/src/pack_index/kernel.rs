@@ -44,7 +44,8 @@ impl IndexKernel {
             "kernel" => kernels.push(Self { name: unescape(rest)?, arguments: None }),
             "arguments" => {
                 let words = rest.split(' ').filter(|word| !word.is_empty());
-                let arguments = words.map(IndexArgument::parse).collect::<Option<Vec<IndexArgument>>>()?;
+                let arguments =
+                    words.map(IndexArgument::parse).collect::<Option<Vec<IndexArgument>>>()?;
                 kernels.last_mut()?.arguments.replace(arguments).is_none().then_some(())?;
             }
             _ => return None,
@@ -57,7 +58,8 @@ impl IndexArgument {
     #[inline]
     fn parse(word: &str) -> Option<Self> {
         let (offset, rest) = word.split_once('+')?;
-        let (size, kind) = rest.split_once(':').map_or((rest, None), |(size, kind)| (size, Some(kind)));
+        let (size, kind) =
+            rest.split_once(':').map_or((rest, None), |(size, kind)| (size, Some(kind)));
         let kind = match kind {
             None => ArgumentKind::Any,
             Some("float") => ArgumentKind::Float,

@@ -3,8 +3,8 @@
 //! All of it is `#[inline]`, so that it is compiled where it is called: few programs read an index.
 
 use super::{
-    COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream, KERNELS_UNKNOWN,
-    Origin, PackImageKind, PackIndex, VERSION,
+    COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
+    KERNELS_UNKNOWN, Origin, PackImageKind, PackIndex, VERSION,
 };
 use crate::compression::Method;
 use crate::section::{DeviceSection, ObjectFormat};
@@ -20,7 +20,10 @@ impl Index {
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
-        let first = parser.line().and_then(|line| line.strip_prefix(FIRST_WORD)).ok_or_else(|| parser.error())?;
+        let first = parser
+            .line()
+            .and_then(|line| line.strip_prefix(FIRST_WORD))
+            .ok_or_else(|| parser.error())?;
         if first.parse() != Ok(VERSION) {
             return Err(IndexError::Version { found: first.to_string() });
         }
@@ -53,14 +56,19 @@ impl Index {
             }
             if let Ok(offset) = parser.this_field("bundle") {
                 let offset = offset.parse().ok().filter(|offset| *offset < size);
-                let module = modules.last_mut().filter(|module| module.images.is_empty() && module.bundle.is_none());
+                let module = modules
+                    .last_mut()
+                    .filter(|module| module.images.is_empty() && module.bundle.is_none());
                 let (module, offset) = module.zip(offset).ok_or_else(|| parser.error())?;
                 module.bundle = Some(offset);
                 continue;
             }
             if let Ok(stream) = parser.this_field("stream") {
-                let stream = parse_stream(&stream).filter(|it| it.offset.saturating_add(it.size) <= size);
-                let module = modules.last_mut().filter(|module| module.images.is_empty() && module.stream.is_none());
+                let stream =
+                    parse_stream(&stream).filter(|it| it.offset.saturating_add(it.size) <= size);
+                let module = modules
+                    .last_mut()
+                    .filter(|module| module.images.is_empty() && module.stream.is_none());
                 let (module, stream) = module.zip(stream).ok_or_else(|| parser.error())?;
                 module.stream = Some(stream);
                 continue;
@@ -81,12 +89,25 @@ impl Index {
                 read.ok_or_else(|| parser.error())?;
                 continue;
             }
-            let inside = modules.last().and_then(|module| module.stream).map_or(size, |stream| stream.inflated_size);
-            let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= inside);
+            let inside = modules
+                .last()
+                .and_then(|module| module.stream)
+                .map_or(size, |stream| stream.inflated_size);
+            let image = parse_image(parser.text)
+                .filter(|image| image.offset.saturating_add(image.size) <= inside);
             let (module, image) = modules.last_mut().zip(image).ok_or_else(|| parser.error())?;
             module.images.push(image);
         }
-        Ok(Index::Built(PackIndex { name, library, library_size, library_offset, symbol, section, size, modules }))
+        Ok(Index::Built(PackIndex {
+            name,
+            library,
+            library_size,
+            library_offset,
+            symbol,
+            section,
+            size,
+            modules,
+        }))
     }
 }
 
@@ -129,8 +150,14 @@ impl<'a> Parser<'a> {
             modules.push(IndexModule::new(name));
             return Ok(true);
         }
-        let (Ok(count), Some(module)) = (self.this_field("signatures"), modules.last_mut()) else { return Ok(false) };
-        let count: usize = count.parse().ok().filter(|_| module.signatures.is_empty()).ok_or_else(|| self.error())?;
+        let (Ok(count), Some(module)) = (self.this_field("signatures"), modules.last_mut()) else {
+            return Ok(false);
+        };
+        let count: usize = count
+            .parse()
+            .ok()
+            .filter(|_| module.signatures.is_empty())
+            .ok_or_else(|| self.error())?;
         for _ in 0..count {
             let line = self.line().ok_or_else(|| self.error())?;
             module.signatures.extend([line, "\n"]);
@@ -159,20 +186,35 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     let mut words = line.split(' ');
     let mut next = || words.next().filter(|word| !word.is_empty());
     (next()? == "image").then_some(())?;
-    let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
+    let (target, offset, size) =
+        (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
-    let origin =
-        [Origin::Compiled, Origin::Prebuilt, Origin::Supplied].into_iter().find(|it| it.to_string() == origin)?;
+    let origin = [Origin::Compiled, Origin::Prebuilt, Origin::Supplied]
+        .into_iter()
+        .find(|it| it.to_string() == origin)?;
     let kind = match (next()?, next()) {
-        ("code-object", Some(version)) => PackImageKind::CodeObject { version: version.parse().ok()? },
+        ("code-object", Some(version)) => {
+            PackImageKind::CodeObject { version: version.parse().ok()? }
+        }
         ("cubin", None) => PackImageKind::Cubin,
         ("ptx", Some(version)) => {
             let (major, minor) = version.split_once('.')?;
-            PackImageKind::Ptx { version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? } }
+            PackImageKind::Ptx {
+                version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? },
+            }
         }
-        ("shared-object", Some(triple)) => PackImageKind::SharedObject { triple: triple.to_string() },
+        ("shared-object", Some(triple)) => {
+            PackImageKind::SharedObject { triple: triple.to_string() }
+        }
         _ => return None,
     };
     // No third word belongs to any kind.
-    words.next().is_none().then_some(IndexImage { target, offset, size, origin, kind, kernels: Some(Vec::new()) })
+    words.next().is_none().then_some(IndexImage {
+        target,
+        offset,
+        size,
+        origin,
+        kind,
+        kernels: Some(Vec::new()),
+    })
 }

@@ -15,8 +15,11 @@ impl IndexKernel {
     }
 
     fn of(kernel: Kernel<'_>) -> Self {
-        let arguments: Vec<IndexArgument> =
-            kernel.arguments.filter(|argument| !argument.is_hidden()).map(IndexArgument::of).collect();
+        let arguments: Vec<IndexArgument> = kernel
+            .arguments
+            .filter(|argument| !argument.is_hidden())
+            .map(IndexArgument::of)
+            .collect();
         // Images by hand may have the size alone.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         Self { name: kernel.name.to_string(), arguments: is_known.then_some(arguments) }

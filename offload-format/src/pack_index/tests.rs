@@ -10,7 +10,11 @@ use alloc::string::ToString;
 const SIGNATURES: &str = "signature a _Z1av\nmodule \nimage\n";
 
 fn kernel(name: &str, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
-    let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument { offset: 8 * at as u64, size: 8, kind: *kind };
+    let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument {
+        offset: 8 * at as u64,
+        size: 8,
+        kind: *kind,
+    };
     let arguments = arguments.map(|kinds| kinds.iter().enumerate().map(argument).collect());
     IndexKernel { name: name.into(), arguments }
 }
@@ -57,13 +61,24 @@ fn index() -> Index {
             module(
                 "affine",
                 alloc::vec![
-                    image("gfx90a:xnack-", Origin::Compiled, PackImageKind::CodeObject { version: 6 }),
+                    image(
+                        "gfx90a:xnack-",
+                        Origin::Compiled,
+                        PackImageKind::CodeObject { version: 6 }
+                    ),
                     image("sm_80", Origin::Prebuilt, PackImageKind::Cubin),
-                    image("compute_80", Origin::Compiled, PackImageKind::Ptx { version: PtxVersion::new(7, 0) }),
+                    image(
+                        "compute_80",
+                        Origin::Compiled,
+                        PackImageKind::Ptx { version: PtxVersion::new(7, 0) }
+                    ),
                 ]
             ),
             module("empty", Vec::new()),
-            module("scale", alloc::vec![image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple })]),
+            module(
+                "scale",
+                alloc::vec![image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple })]
+            ),
         ],
     })
 }
@@ -89,7 +104,8 @@ fn what_is_written_is_read() {
 fn another_version_is_named() {
     let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
     assert_eq!(error, IndexError::Version { found: "99".into() });
-    let expected = "the pack's index is of version 99, and this version of offload reads version 7: ";
+    let expected =
+        "the pack's index is of version 99, and this version of offload reads version 7: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 
@@ -98,16 +114,22 @@ fn a_damaged_index_names_the_line() {
     let text = index().to_string();
     let is_signature = |line: &str| SIGNATURES.lines().any(|of_signatures| of_signatures == line);
     for (number, _) in text.lines().enumerate().filter(|(_, line)| !is_signature(line)) {
-        let damaged = text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
+        let damaged =
+            text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
         let damaged = damaged.collect::<Vec<_>>().join("\n");
         let error = Index::parse(&damaged).unwrap_err();
         assert_eq!(error, IndexError::Line { number: number + 1, text: "xyz".into() });
     }
     // Cut behind a line, only modules and images can be missing.
-    let head: usize = text.lines().take_while(|line| !line.starts_with("module")).map(|line| line.len() + 1).sum();
+    let head: usize = text
+        .lines()
+        .take_while(|line| !line.starts_with("module"))
+        .map(|line| line.len() + 1)
+        .sum();
     for end in (0..head - 1).filter(|&end| text.is_char_boundary(end)) {
         let cut = Index::parse(&text[..end]);
-        let last_number_is_short = text[..end].lines().last().is_some_and(|line| line.starts_with("size "));
+        let last_number_is_short =
+            text[..end].lines().last().is_some_and(|line| line.starts_with("size "));
         assert!(cut.is_err() || last_number_is_short, "{end}");
     }
 }

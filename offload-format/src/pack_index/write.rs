@@ -1,8 +1,8 @@
 //! Writes an index.
 
 use super::{
-    ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel, IndexStream, KERNELS_UNKNOWN,
-    PackImageKind, VERSION,
+    ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel,
+    IndexStream, KERNELS_UNKNOWN, PackImageKind, VERSION,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -24,7 +24,11 @@ impl fmt::Display for Index {
             Index::Built(index) => index,
         };
         writeln!(f, "name {}\nlibrary {}", index.name, index.library)?;
-        writeln!(f, "library-size {}\nlibrary-offset {}", index.library_size, index.library_offset)?;
+        writeln!(
+            f,
+            "library-size {}\nlibrary-offset {}",
+            index.library_size, index.library_offset
+        )?;
         writeln!(f, "symbol {}", index.symbol)?;
         writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
         for module in &index.modules {

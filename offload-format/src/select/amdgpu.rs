@@ -6,7 +6,11 @@ use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
 
 #[inline(always)]
-pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip) -> Result<Fit, Unfit<'a>> {
+pub(super) fn judge<'a>(
+    image: TargetId<'a>,
+    version: Option<u32>,
+    device: &Hip,
+) -> Result<Fit, Unfit<'a>> {
     let processor = image.processor();
     let same = device.is_processor(processor);
     if !same && processor == amdgpu::SPIRV {
@@ -29,5 +33,9 @@ pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip)
         }
         features += 1;
     }
-    Ok(if same { Fit::Processor { features, version } } else { Fit::GenericTarget { features, version } })
+    Ok(if same {
+        Fit::Processor { features, version }
+    } else {
+        Fit::GenericTarget { features, version }
+    })
 }

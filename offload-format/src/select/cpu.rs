@@ -14,7 +14,11 @@ pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
     };
-    if is_this_arch(triple.arch) && is_this_system(triple) { Ok(Fit::Cpu) } else { Err(Refusal::OtherHost(text)) }
+    if is_this_arch(triple.arch) && is_this_system(triple) {
+        Ok(Fit::Cpu)
+    } else {
+        Err(Refusal::OtherHost(text))
+    }
 }
 
 fn is_this_arch(arch: &str) -> bool {

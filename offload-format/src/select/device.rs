@@ -68,7 +68,9 @@ impl Hip {
     #[inline(always)]
     pub(super) fn is_processor(&self, name: &str) -> bool {
         let primary = self.processor();
-        name == primary || (!amdgpu::is_primary_name(name) && amdgpu::find(name).is_some_and(|row| row.name == primary))
+        name == primary
+            || (!amdgpu::is_primary_name(name)
+                && amdgpu::find(name).is_some_and(|row| row.name == primary))
     }
 
     /// The generic target that covers the processor.
@@ -157,7 +159,8 @@ impl DeviceInfo {
         let named = product::find(name);
         let target = named.map_or(name, |product| product.target);
         let kind = if target.starts_with("sm_") {
-            let arch = NvidiaArch::check(target).map_err(|(at, reason)| ParseError::new(text, at, reason))?;
+            let arch = NvidiaArch::check(target)
+                .map_err(|(at, reason)| ParseError::new(text, at, reason))?;
             if arch.suffix.is_some() {
                 return Err(ParseError::new(
                     text,
@@ -171,7 +174,11 @@ impl DeviceInfo {
             });
             DeviceKind::Cuda { major: arch.major, minor: arch.minor, driver: driver.transpose()? }
         } else if let (Some((at, _)), Ok(_)) = (driver, Self::hip(target)) {
-            return Err(ParseError::new(text, at - 7, "an AMD GPU's name says nothing of a driver"));
+            return Err(ParseError::new(
+                text,
+                at - 7,
+                "an AMD GPU's name says nothing of a driver",
+            ));
         } else {
             Self::hip(target).map_err(|_| ParseError::new(text, 0, EXPECTED))?.kind
         };
@@ -204,10 +211,17 @@ impl DeviceInfo {
         match &self.kind {
             DeviceKind::Hip(device) => vec![device.processor().to_owned()],
             DeviceKind::Cuda { major, minor, driver } => {
-                let cubin = NvidiaArch { code: NvidiaCode::Cubin, major: *major, minor: *minor, suffix: None };
+                let cubin = NvidiaArch {
+                    code: NvidiaCode::Cubin,
+                    major: *major,
+                    minor: *minor,
+                    suffix: None,
+                };
                 let ptx = cubin.with_code(NvidiaCode::Ptx);
                 // PTX for what no table has may be too new for the driver, as may what is known.
-                let is_too_new = |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
+                let is_too_new = |driver: u32| {
+                    ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver)
+                };
                 match driver {
                     Some(driver) if is_too_new(*driver) => vec![cubin.to_string()],
                     _ => vec![cubin.to_string(), ptx.to_string()],

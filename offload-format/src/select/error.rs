@@ -34,9 +34,9 @@ impl<I> SelectError<I> {
     pub fn map<J>(self, hold: impl Fn(I) -> J) -> SelectError<J> {
         let Inner { device, cause } = *self.0;
         let cause = match cause {
-            Cause::Refused(refused) => {
-                Cause::Refused(refused.into_iter().map(|(image, refusal)| (hold(image), refusal)).collect())
-            }
+            Cause::Refused(refused) => Cause::Refused(
+                refused.into_iter().map(|(image, refusal)| (hold(image), refusal)).collect(),
+            ),
             Cause::NotBuilt(why) => Cause::NotBuilt(why),
             Cause::UnknownImages(why) => Cause::UnknownImages(why),
             Cause::SeveralModules(names) => Cause::SeveralModules(names),
@@ -45,7 +45,10 @@ impl<I> SelectError<I> {
     }
 
     /// The error of images that all were refused.
-    pub(super) fn refused_all(device: &DeviceInfo, refused: impl Iterator<Item = (I, Refusal)>) -> Self {
+    pub(super) fn refused_all(
+        device: &DeviceInfo,
+        refused: impl Iterator<Item = (I, Refusal)>,
+    ) -> Self {
         Self::new(device, Cause::Refused(refused.collect()))
     }
 
@@ -108,7 +111,9 @@ impl<I: Candidate> SelectError<I> {
         for (image, refusal) in refused {
             match (refusal, image.code()) {
                 (Refusal::OtherHost(_), _) => return Vec::new(),
-                (Refusal::Feature { .. }, Code::Amdgpu { id, .. }) if device.is_processor(id.processor()) => {
+                (Refusal::Feature { .. }, Code::Amdgpu { id, .. })
+                    if device.is_processor(id.processor()) =>
+                {
                     other_mode = other_mode.or(Some(id));
                 }
                 _ => {}
@@ -125,7 +130,9 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { device, cause } = &*self.0;
         let refused = match cause {
-            Cause::NotBuilt(why) => return write!(f, "no image for {device}: the pack was not built: {why}"),
+            Cause::NotBuilt(why) => {
+                return write!(f, "no image for {device}: the pack was not built: {why}");
+            }
             Cause::UnknownImages(why) => return write!(f, "no image for {device}: {why}"),
             Cause::SeveralModules(modules) => {
                 return write!(

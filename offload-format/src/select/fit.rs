@@ -61,8 +61,12 @@ impl Fit {
             (kind, arch.number() as usize, suffix, version, Reverse(0))
         };
         match self {
-            Fit::Processor { features, version } => (2, *features, 0, None, Reverse(version.unwrap_or(u32::MAX))),
-            Fit::GenericTarget { features, version } => (1, *features, 0, None, Reverse(version.unwrap_or(u32::MAX))),
+            Fit::Processor { features, version } => {
+                (2, *features, 0, None, Reverse(version.unwrap_or(u32::MAX)))
+            }
+            Fit::GenericTarget { features, version } => {
+                (1, *features, 0, None, Reverse(version.unwrap_or(u32::MAX)))
+            }
             Fit::SpirV => (0, 0, 0, None, Reverse(0)),
             Fit::Cubin(arch) => nvidia(2, arch, None),
             Fit::Ptx { arch, version } => nvidia(1, arch, *version),
@@ -74,16 +78,26 @@ impl Fit {
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fit::Processor { features: 0, .. } => f.write_str("made for this processor, in any mode"),
+            Fit::Processor { features: 0, .. } => {
+                f.write_str("made for this processor, in any mode")
+            }
             Fit::Processor { .. } => f.write_str("made for this processor in this mode"),
-            Fit::GenericTarget { .. } => f.write_str("made for the family that this processor belongs to"),
+            Fit::GenericTarget { .. } => {
+                f.write_str("made for the family that this processor belongs to")
+            }
             Fit::SpirV => f.write_str("SPIR-V, compiled by the runtime"),
             Fit::Cubin(arch) => {
                 let (major, minor) = (arch.major, arch.minor);
                 match arch.suffix {
-                    None => write!(f, "machine code for {major}.{minor}: same major, minor not higher"),
-                    Some(NvidiaSuffix::FamilySpecific) => write!(f, "machine code for the family of {major}.{minor}"),
-                    Some(NvidiaSuffix::ArchSpecific) => write!(f, "machine code for {major}.{minor} alone"),
+                    None => {
+                        write!(f, "machine code for {major}.{minor}: same major, minor not higher")
+                    }
+                    Some(NvidiaSuffix::FamilySpecific) => {
+                        write!(f, "machine code for the family of {major}.{minor}")
+                    }
+                    Some(NvidiaSuffix::ArchSpecific) => {
+                        write!(f, "machine code for {major}.{minor} alone")
+                    }
                 }
             }
             Fit::Ptx { arch, .. } => {
@@ -154,12 +168,16 @@ pub(super) type Unfit<'a> = Refusal<&'a str>;
 impl Unfit<'_> {
     pub(super) fn into_owned(self) -> Refusal {
         match self {
-            Refusal::Feature { name, image, device } => Refusal::Feature { name: name.to_owned(), image, device },
+            Refusal::Feature { name, image, device } => {
+                Refusal::Feature { name: name.to_owned(), image, device }
+            }
             Refusal::OtherHost(triple) => Refusal::OtherHost(triple.to_owned()),
             Refusal::OtherKindOfDevice(kind) => Refusal::OtherKindOfDevice(kind),
             Refusal::OtherProcessor => Refusal::OtherProcessor,
             Refusal::OtherFamily => Refusal::OtherFamily,
-            Refusal::GenericBeforeVersion6 { version } => Refusal::GenericBeforeVersion6 { version },
+            Refusal::GenericBeforeVersion6 { version } => {
+                Refusal::GenericBeforeVersion6 { version }
+            }
             Refusal::OtherMajor(arch) => Refusal::OtherMajor(arch),
             Refusal::AcrossTegra(arch) => Refusal::AcrossTegra(arch),
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
@@ -179,15 +197,25 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
             Refusal::Feature { name, image, device: FeatureState::Any } => {
                 write!(f, "needs {name}{image}, the device does not report {name}")
             }
-            Refusal::Feature { name, image, device } => write!(f, "needs {name}{image}, the device has {name}{device}"),
+            Refusal::Feature { name, image, device } => {
+                write!(f, "needs {name}{image}, the device has {name}{device}")
+            }
             Refusal::GenericBeforeVersion6 { version } => {
                 write!(f, "a generic target needs code object version 6, this is version {version}")
             }
             Refusal::OtherMajor(arch) => {
-                write!(f, "machine code for compute capability {}.x, from {}.{} on", arch.major, arch.major, arch.minor)
+                write!(
+                    f,
+                    "machine code for compute capability {}.x, from {}.{} on",
+                    arch.major, arch.major, arch.minor
+                )
             }
             Refusal::AcrossTegra(arch) if arch.is_tegra() => {
-                write!(f, "machine code for compute capability {}.{} alone, a Tegra GPU", arch.major, arch.minor)
+                write!(
+                    f,
+                    "machine code for compute capability {}.{} alone, a Tegra GPU",
+                    arch.major, arch.minor
+                )
             }
             Refusal::AcrossTegra(arch) => {
                 write!(f, "machine code for {}.{}, which no Tegra GPU runs", arch.major, arch.minor)
@@ -197,9 +225,17 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
             }
             Refusal::OtherSpecific(arch) => match arch.suffix {
                 Some(NvidiaSuffix::FamilySpecific) => {
-                    write!(f, "runs on the family of compute capability {}.{} alone ('f')", arch.major, arch.minor)
+                    write!(
+                        f,
+                        "runs on the family of compute capability {}.{} alone ('f')",
+                        arch.major, arch.minor
+                    )
                 }
-                _ => write!(f, "runs on compute capability {}.{} alone ('a')", arch.major, arch.minor),
+                _ => write!(
+                    f,
+                    "runs on compute capability {}.{} alone ('a')",
+                    arch.major, arch.minor
+                ),
             },
             Refusal::PtxTooNew { version, driver } => write!(
                 f,

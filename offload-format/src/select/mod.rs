@@ -138,8 +138,12 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {
-        (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => amdgpu::judge(id, version, device),
-        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => nvidia::judge_cubin(arch, *major, *minor),
+        (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => {
+            amdgpu::judge(id, version, device)
+        }
+        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => {
+            nvidia::judge_cubin(arch, *major, *minor)
+        }
         (DeviceKind::Cuda { major, minor, driver }, Code::Ptx { arch, version }) => {
             nvidia::judge_ptx(arch, version, *major, *minor, *driver)
         }
@@ -179,7 +183,9 @@ pub fn select<I: Candidate>(
     let mut best: Option<Choice<I>> = None;
     for image in images.clone() {
         if let Ok(fit) = judge_code(image.code(), device)
-            && best.as_ref().is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))
+            && best
+                .as_ref()
+                .is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))
         {
             best = Some(Choice::new(image, fit));
         }

@@ -33,7 +33,9 @@ pub(super) fn judge_ptx<'a>(
         return Err(Refusal::ComputeCapabilityTooHigh(arch));
     }
     match (version, driver) {
-        (Some(version), Some(driver)) if version.first_driver() > driver => Err(Refusal::PtxTooNew { version, driver }),
+        (Some(version), Some(driver)) if version.first_driver() > driver => {
+            Err(Refusal::PtxTooNew { version, driver })
+        }
         _ => Ok(Fit::Ptx { arch, version }),
     }
 }

@@ -11,10 +11,12 @@ struct Named<'a>(&'a str);
 
 impl Candidate for Named<'_> {
     fn code(&self) -> Code<'_> {
-        let (name, version) = self.0.split_once('@').map_or((self.0, None), |(name, version)| (name, Some(version)));
+        let (name, version) =
+            self.0.split_once('@').map_or((self.0, None), |(name, version)| (name, Some(version)));
         if let Ok(arch) = NvidiaArch::parse(name) {
             let version = version.and_then(|version| version.split_once('.'));
-            let version = version.map(|(a, b)| PtxVersion::new(a.parse().unwrap(), b.parse().unwrap()));
+            let version =
+                version.map(|(a, b)| PtxVersion::new(a.parse().unwrap(), b.parse().unwrap()));
             return match arch.code {
                 crate::target::NvidiaCode::Cubin => Code::Cubin(arch),
                 crate::target::NvidiaCode::Ptx => Code::Ptx { arch, version },
@@ -22,7 +24,10 @@ impl Candidate for Named<'_> {
         }
         match TargetTriple::parse(name) {
             Ok(_) if !name.starts_with("gfx") => Code::Cpu(name),
-            _ => Code::Amdgpu { id: TargetId::parse(name).unwrap(), version: version.map(|it| it.parse().unwrap()) },
+            _ => Code::Amdgpu {
+                id: TargetId::parse(name).unwrap(),
+                version: version.map(|it| it.parse().unwrap()),
+            },
         }
     }
 
@@ -56,7 +61,11 @@ fn amd() {
         ("gfx11-generic", "gfx1100", "gfx11-generic"),
         ("gfx9-generic", "gfx908:xnack-", "none"),
         ("gfx9-generic", "gfx90a:xnack-", "none"),
-        ("gfx9-4-generic:xnack+ gfx9-4-generic:xnack-", "gfx950:sramecc+:xnack-", "gfx9-4-generic:xnack-"),
+        (
+            "gfx9-4-generic:xnack+ gfx9-4-generic:xnack-",
+            "gfx950:sramecc+:xnack-",
+            "gfx9-4-generic:xnack-",
+        ),
         ("gfx12-generic", "gfx1201", "gfx12-generic"),
         ("gfx1200", "gfx1201", "none"),
         // Aliases.
@@ -141,17 +150,32 @@ fn the_order_of_the_images_does_not_matter() {
                             compute_80 compute_80@7.0 compute_80@8.0 compute_90 compute_90a compute_100f"
         .split_whitespace()
         .collect();
-    let devices =
-        ["gfx90a:sramecc+:xnack-", "gfx942:xnack-", "gfx1100", "sm_86", "sm_90@driver12.4", "sm_100", "sm_103"];
+    let devices = [
+        "gfx90a:sramecc+:xnack-",
+        "gfx942:xnack-",
+        "gfx1100",
+        "sm_86",
+        "sm_90@driver12.4",
+        "sm_100",
+        "sm_103",
+    ];
     let (mut ties, mut state) = (0, 1_u64);
     for text in devices {
         let device = DeviceInfo::parse(text).unwrap();
         for (i, a) in names.iter().enumerate() {
             for b in &names[..i] {
-                assert_eq!(chosen(&[*a, *b].join(" "), text), chosen(&[*b, *a].join(" "), text), "{a} {b} for {text}");
+                assert_eq!(
+                    chosen(&[*a, *b].join(" "), text),
+                    chosen(&[*b, *a].join(" "), text),
+                    "{a} {b} for {text}"
+                );
                 if let [Ok(fit), Ok(other)] = [a, b].map(|name| judge(&Named(name), &device)) {
                     let [a, b] = [a, b].map(|name| Named(name));
-                    assert_ne!(is_before((&a, &fit), (&b, &other)), is_before((&b, &other), (&a, &fit)), "{a:?} {b:?}");
+                    assert_ne!(
+                        is_before((&a, &fit), (&b, &other)),
+                        is_before((&b, &other), (&a, &fit)),
+                        "{a:?} {b:?}"
+                    );
                     ties += usize::from(!fit.is_better_than(&other) && !other.is_better_than(&fit));
                 }
             }
@@ -160,7 +184,9 @@ fn the_order_of_the_images_does_not_matter() {
         let mut names = names.clone();
         for _ in 0..100 {
             for i in (1..names.len()).rev() {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 names.swap(i, (state >> 33) as usize % (i + 1));
             }
             assert_eq!(chosen(&names.join(" "), text), first, "{names:?} for {text}");
@@ -189,9 +215,12 @@ fn of_images_that_fit_equally_well() {
 )]
 fn the_host_gets_its_own_image_only() {
     let this = "x86_64-unknown-linux-gnu";
-    for other in
-        ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "x86_64-pc-windows-msvc", "x86_64-apple-darwin"]
-    {
+    for other in [
+        "aarch64-unknown-linux-gnu",
+        "x86_64-unknown-linux-musl",
+        "x86_64-pc-windows-msvc",
+        "x86_64-apple-darwin",
+    ] {
         assert_eq!(chosen(&alloc::format!("{other} {this}"), "cpu"), this);
         assert_eq!(chosen(other, "cpu"), "none");
     }
@@ -199,8 +228,10 @@ fn the_host_gets_its_own_image_only() {
 
 #[test]
 fn a_refusal_lists_every_image_with_its_reason() {
-    let images = ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(Named);
-    let error = select(images.clone(), &DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
+    let images =
+        ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(Named);
+    let error =
+        select(images.clone(), &DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
     assert_eq!(error.refused().len(), images.len());
     assert_eq!(
         error.to_string(),
@@ -212,12 +243,23 @@ fn a_refusal_lists_every_image_with_its_reason() {
   compute_80@8.7   code for an NVIDIA GPU
 to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     );
-    let images =
-        ["sm_80", "sm_100f", "sm_90a", "compute_70@8.7", "compute_80", "gfx90a", "aarch64-apple-darwin", "amdgcnspirv"];
+    let images = [
+        "sm_80",
+        "sm_100f",
+        "sm_90a",
+        "compute_70@8.7",
+        "compute_80",
+        "gfx90a",
+        "aarch64-apple-darwin",
+        "amdgcnspirv",
+    ];
     assert_eq!(
-        select(images.map(Named), &DeviceInfo::cuda(ComputeCapability { major: 7, minor: 5 }, 12040))
-            .unwrap_err()
-            .to_string(),
+        select(
+            images.map(Named),
+            &DeviceInfo::cuda(ComputeCapability { major: 7, minor: 5 }, 12040)
+        )
+        .unwrap_err()
+        .to_string(),
         "no image for sm_75 (CUDA driver 12.4)
   sm_80                 machine code for compute capability 8.x, from 8.0 on
   sm_100f               runs on the family of compute capability 10.0 alone ('f')
@@ -253,7 +295,9 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
     let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
     // The processor's family is there, in a version that no runtime takes for it.
-    let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap()).unwrap_err().to_string();
+    let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         error,
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
@@ -285,7 +329,10 @@ fn devices_from_text() {
     );
     for (text, error) in [
         ("", "'': not a device: expected a name such as"),
-        ("radeon", "'radeon': not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, "),
+        (
+            "radeon",
+            "'radeon': not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, ",
+        ),
         ("gfx90a:xnack", "'gfx90a:xnack': not a device"),
         ("host", "'host': not a device"),
         ("compute_90", "'compute_90': not a device"),
@@ -297,8 +344,14 @@ fn devices_from_text() {
             "sm_90@driver99999999.9",
             "'sm_90@driver99999999.9': a driver is a CUDA version such as 12.8 (at '99999999.9')",
         ),
-        ("RTX 4090@driverX", "'RTX 4090@driverX': a driver is a CUDA version such as 12.8 (at 'X')"),
-        ("MI300X@driver12.8", "'MI300X@driver12.8': an AMD GPU's name says nothing of a driver (at '@driver12.8')"),
+        (
+            "RTX 4090@driverX",
+            "'RTX 4090@driverX': a driver is a CUDA version such as 12.8 (at 'X')",
+        ),
+        (
+            "MI300X@driver12.8",
+            "'MI300X@driver12.8': an AMD GPU's name says nothing of a driver (at '@driver12.8')",
+        ),
     ] {
         let found = DeviceInfo::parse(text).unwrap_err().to_string();
         assert!(found.starts_with(error), "{found}");
@@ -311,7 +364,8 @@ fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");
     assert_eq!(chosen("gfx942:xnack- gfx9-4-generic", "MI300X"), "gfx9-4-generic");
     assert_eq!(chosen("sm_80 sm_86 sm_90", "RTX 4090"), "sm_86");
-    let error = select([Named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
+    let error =
+        select([Named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, the device does not report xnack"
@@ -320,7 +374,9 @@ fn a_product_is_its_processor_in_no_known_mode() {
 
 #[test]
 fn what_no_runtime_reports_is_no_device() {
-    for name in ["", "cpu", "sm_90", "AMD", "native", "gfx", "gfx9-generic", "amdgcnspirv", "gfx90a:xnack"] {
+    for name in
+        ["", "cpu", "sm_90", "AMD", "native", "gfx", "gfx9-generic", "amdgcnspirv", "gfx90a:xnack"]
+    {
         assert!(DeviceInfo::hip(name).is_err(), "{name}");
     }
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
@@ -338,7 +394,8 @@ fn no_advice_that_the_build_would_refuse() {
         ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", None),
         ("gfx90a:xnack-", "gfx90a", None),
     ] {
-        let error = select([Named(image)], &DeviceInfo::hip(device).unwrap()).unwrap_err().to_string();
+        let error =
+            select([Named(image)], &DeviceInfo::hip(device).unwrap()).unwrap_err().to_string();
         match advice {
             Some(target) => {
                 let [a, b] = [image, target].map(|id| TargetId::parse(id).unwrap());

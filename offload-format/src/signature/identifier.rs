@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 
 /// Words that name no function, field or type, of all editions; `bool` and the other types are beside them.
 const KEYWORDS: [&str; 53] = [
-    "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
-    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
-    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super",
-    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
+    "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
+    "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
 /// Types of Rust that no record may be mistaken for.
@@ -48,7 +49,8 @@ pub fn identifier(name: &str) -> String {
         out.insert(0, '_');
     }
     let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
-    if is_scalar || out == VOID || KEYWORDS.contains(&out.as_str()) || TYPES.contains(&out.as_str()) {
+    if is_scalar || out == VOID || KEYWORDS.contains(&out.as_str()) || TYPES.contains(&out.as_str())
+    {
         out.push('_');
     }
     out
@@ -100,7 +102,8 @@ mod tests {
     #[test]
     fn a_name_is_given_once() {
         let mut names = Identifiers::default();
-        let given: Vec<String> = ["k", "k", "k_2", "k"].iter().map(|name| names.give(name)).collect();
+        let given: Vec<String> =
+            ["k", "k", "k_2", "k"].iter().map(|name| names.give(name)).collect();
         assert_eq!(given, ["k", "k_2", "k_2_2", "k_3"]);
     }
 }

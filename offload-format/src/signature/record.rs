@@ -62,7 +62,13 @@ impl Type {
 impl Record {
     /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if Rust does not.
     /// `records` has those that the fields are made of.
-    pub fn new(name: String, source_name: String, size: Size, fields: Vec<Field>, records: &[Record]) -> Self {
+    pub fn new(
+        name: String,
+        source_name: String,
+        size: Size,
+        fields: Vec<Field>,
+        records: &[Record],
+    ) -> Self {
         let content = if fits(&fields, size, records, |align| align) {
             Content::Fields(fields)
         } else if size.align == 1
@@ -81,9 +87,11 @@ impl Record {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
             Content::Opaque => Some(1),
-            Content::Fields(fields) => {
-                fields.iter().filter_map(|field| field.ty.size(records)).map(|size| size.align).max()
-            }
+            Content::Fields(fields) => fields
+                .iter()
+                .filter_map(|field| field.ty.size(records))
+                .map(|size| size.align)
+                .max(),
             Content::Packed(_) => None,
         };
         natural.is_some_and(|natural| natural < size.align)
@@ -99,13 +107,16 @@ impl Record {
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     match ty {
         Type::Array { of, .. } => names_alignment(of, records),
-        Type::Record(name) => records.iter().find(|record| record.name == *name).is_some_and(|record| {
-            let fields = match &record.content {
-                Content::Fields(fields) | Content::Packed(fields) => fields.as_slice(),
-                Content::Opaque => &[],
-            };
-            record.names_alignment(records) || fields.iter().any(|field| names_alignment(&field.ty, records))
-        }),
+        Type::Record(name) => {
+            records.iter().find(|record| record.name == *name).is_some_and(|record| {
+                let fields = match &record.content {
+                    Content::Fields(fields) | Content::Packed(fields) => fields.as_slice(),
+                    Content::Opaque => &[],
+                };
+                record.names_alignment(records)
+                    || fields.iter().any(|field| names_alignment(&field.ty, records))
+            })
+        }
         Type::Scalar(_) | Type::Pointer { .. } | Type::Void => false,
     }
 }
@@ -142,7 +153,14 @@ mod tests {
             ty: Type::Scalar(*scalar),
         };
         let fields = fields.iter().enumerate().map(field).collect();
-        Record::new("P".to_string(), "P".to_string(), Size { bytes: size.0, align: size.1 }, fields, &[]).content
+        Record::new(
+            "P".to_string(),
+            "P".to_string(),
+            Size { bytes: size.0, align: size.1 },
+            fields,
+            &[],
+        )
+        .content
     }
 
     #[test]
@@ -169,13 +187,22 @@ mod tests {
     fn what_names_its_alignment_is_in_no_packed_struct() {
         let new = |name: &str, size: (u64, u64), ty: &str, records: &[Record]| {
             let fields = vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
-            Record::new(name.to_string(), name.to_string(), Size { bytes: size.0, align: size.1 }, fields, records)
+            Record::new(
+                name.to_string(),
+                name.to_string(),
+                Size { bytes: size.0, align: size.1 },
+                fields,
+                records,
+            )
         };
         let plain = new("Plain", (4, 4), "f32", &[]);
         let aligned = new("Aligned", (8, 8), "f32", &[]);
         let outer = new("Outer", (8, 8), "Aligned", slice::from_ref(&aligned));
         let records = [plain, aligned, outer];
-        assert_eq!([0, 1, 2].map(|at: usize| records[at].names_alignment(&records)), [false, true, false]);
+        assert_eq!(
+            [0, 1, 2].map(|at: usize| records[at].names_alignment(&records)),
+            [false, true, false]
+        );
         let packed = |size, ty| new("P", (size, 1), ty, &records).content;
         assert!(matches!(packed(4, "Plain"), Content::Packed(_)));
         for ty in ["Aligned", "Outer", "[Outer; 1]"] {
@@ -186,7 +213,8 @@ mod tests {
     #[test]
     fn a_record_of_records_knows_their_sizes() {
         let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
-        let field = |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+        let field =
+            |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
         let outer = |ty| {
             Record::new(
                 "P".to_string(),

@@ -54,9 +54,10 @@ impl Signatures {
             "record" => read_record(rest).map(|record| self.records.push(record)),
             "field" => read_field(self, rest),
             "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
-            "source" | "place" | "comment" | "parameter" | "differs" => {
-                self.kernels.last_mut().and_then(|signature| read_of_signature(signature, key, rest))
-            }
+            "source" | "place" | "comment" | "parameter" | "differs" => self
+                .kernels
+                .last_mut()
+                .and_then(|signature| read_of_signature(signature, key, rest)),
             _ => return Ok(false),
         };
         read.map(|()| true).ok_or_else(|| LineError { text: line.to_string() })
@@ -98,7 +99,8 @@ fn read_record(rest: &str) -> Option<Record> {
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let mut words = rest.splitn(3, ' ');
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
-    let field = Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
+    let field =
+        Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
     match &mut signatures.records.last_mut().filter(|_| signatures.kernels.is_empty())?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
         Content::Opaque => return None,
@@ -159,7 +161,9 @@ impl fmt::Display for Record {
             Content::Packed(fields) => (PACKED, &fields[..]),
         };
         writeln!(f, "{word} {}", escape(&self.source_name))?;
-        fields.iter().try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
+        fields
+            .iter()
+            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
     }
 }
 
@@ -172,7 +176,9 @@ impl fmt::Display for Signature {
             // No space at the end of an empty one.
             writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
         }
-        self.parameters.iter().try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
+        self.parameters
+            .iter()
+            .try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
         self.difference.iter().try_for_each(|line| writeln!(f, "differs {}", escape(line)))
     }
 }
@@ -183,16 +189,33 @@ pub(crate) mod tests {
     use alloc::vec;
 
     pub(crate) fn signatures() -> Signatures {
-        let field = |name: &str, offset, ty: &str| Field { name: name.into(), offset, ty: ty.parse().unwrap() };
-        let parameter = |name: &str, ty: &str| Parameter { name: name.into(), ty: ty.parse().unwrap() };
-        let record =
-            |name: &str, size, content| Record { name: name.into(), source_name: "ns::a b".into(), size, content };
+        let field = |name: &str, offset, ty: &str| Field {
+            name: name.into(),
+            offset,
+            ty: ty.parse().unwrap(),
+        };
+        let parameter =
+            |name: &str, ty: &str| Parameter { name: name.into(), ty: ty.parse().unwrap() };
+        let record = |name: &str, size, content| Record {
+            name: name.into(),
+            source_name: "ns::a b".into(),
+            size,
+            content,
+        };
         let size = |bytes, align| Some(Size { bytes, align });
         Signatures {
             records: vec![
-                record("P", size(16, 8), Content::Fields(vec![field("x", 0, "f32"), field("y", 8, "*mut Tree")])),
+                record(
+                    "P",
+                    size(16, 8),
+                    Content::Fields(vec![field("x", 0, "f32"), field("y", 8, "*mut Tree")]),
+                ),
                 record("Tree", None, Content::Opaque),
-                record("Five", size(5, 1), Content::Packed(vec![field("x", 0, "f32"), field("y", 4, "u8")])),
+                record(
+                    "Five",
+                    size(5, 1),
+                    Content::Packed(vec![field("x", 0, "f32"), field("y", 4, "u8")]),
+                ),
                 record("Union", size(4, 4), Content::Opaque),
             ],
             kernels: vec![

@@ -150,7 +150,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let texts = ["i32", "*const f32", "*mut *const void", "[[u16; 3]; 4]", "float4", "*mut [bf16; 2]", "bool"];
+        let texts = [
+            "i32",
+            "*const f32",
+            "*mut *const void",
+            "[[u16; 3]; 4]",
+            "float4",
+            "*mut [bf16; 2]",
+            "bool",
+        ];
         for text in texts {
             assert_eq!(text.parse::<Type>().unwrap().to_string(), text);
         }

@@ -147,15 +147,20 @@ mod tests {
     #[test]
     fn a_generic_target_has_the_features_that_its_members_share() {
         for generic in PROCESSORS.iter().filter(|it| is_generic(it.name)) {
-            let members: alloc::vec::Vec<_> = PROCESSORS.iter().filter(|it| it.generic == Some(generic.name)).collect();
+            let members: alloc::vec::Vec<_> =
+                PROCESSORS.iter().filter(|it| it.generic == Some(generic.name)).collect();
             assert!(members.len() > 1, "{}", generic.name);
-            let shared = ["sramecc", "xnack"].into_iter().filter(|f| members.iter().all(|it| it.features.contains(f)));
+            let shared = ["sramecc", "xnack"]
+                .into_iter()
+                .filter(|f| members.iter().all(|it| it.features.contains(f)));
             assert!(shared.eq(generic.features.iter().copied()), "{}", generic.name);
             // gfx10-3-generic covers gfx103x, gfx11-generic covers gfx11xx; gfx9-generic leaves out some of gfx9xx.
             let family = generic.name.trim_end_matches("-generic").replacen('-', "", 1);
             let is_9_4 = generic.name == "gfx9-4-generic";
             assert!(
-                members.iter().all(|it| it.name.starts_with(&family) || (is_9_4 && it.name == "gfx950")),
+                members
+                    .iter()
+                    .all(|it| it.name.starts_with(&family) || (is_9_4 && it.name == "gfx950")),
                 "{family}"
             );
         }

@@ -73,12 +73,18 @@ impl<'a> TargetId<'a> {
                 let ends = at + 1 == bytes.len() || bytes[at + 1] == b':';
                 let is_sign = ends && at > start && matches!(bytes[at], b'+' | b'-');
                 if !(is_sign || bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
-                    return Err((start, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+                    return Err((
+                        start,
+                        "a feature is a name followed by '+' or '-', such as 'xnack-'",
+                    ));
                 }
                 at += 1;
             }
             if at == start || !matches!(bytes[at - 1], b'+' | b'-') {
-                return Err((start, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+                return Err((
+                    start,
+                    "a feature is a name followed by '+' or '-', such as 'xnack-'",
+                ));
             }
             let mut before = processor.len() + 1;
             while before < start {
@@ -132,7 +138,9 @@ impl<'a> TargetId<'a> {
 
     /// What is said of a feature.
     pub fn feature(&self, name: &str) -> FeatureState {
-        self.features().find(|(found, _)| *found == name).map_or(FeatureState::Any, |(_, state)| state)
+        self.features()
+            .find(|(found, _)| *found == name)
+            .map_or(FeatureState::Any, |(_, state)| state)
     }
 
     /// The first named feature that the processor does not have; `None` also for a processor that no table holds.
@@ -166,9 +174,11 @@ impl<'a> TargetId<'a> {
     /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
     /// leaves open, so that both would fit some device. Symmetric, as LLVM's documentation has it.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
-        let leaves_open =
-            |a: &TargetId<'_>, b: &TargetId<'_>| a.features().any(|(name, _)| b.feature(name) == FeatureState::Any);
-        self.primary_processor() == other.primary_processor() && (leaves_open(self, other) || leaves_open(other, self))
+        let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
+            a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
+        };
+        self.primary_processor() == other.primary_processor()
+            && (leaves_open(self, other) || leaves_open(other, self))
     }
 
     /// The canonical form: primary processor name, features in alphabetic order.

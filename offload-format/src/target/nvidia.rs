@@ -92,7 +92,9 @@ impl NvidiaArch {
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
-            [b'c', b'o', b'm', b'p', b'u', b't', b'e', b'_', rest @ ..] => (NvidiaCode::Ptx, 8, rest),
+            [b'c', b'o', b'm', b'p', b'u', b't', b'e', b'_', rest @ ..] => {
+                (NvidiaCode::Ptx, 8, rest)
+            }
             _ => return Err((0, "an NVIDIA architecture starts with 'sm_' or 'compute_'")),
         };
         let (mut digits, mut number) = (0, 0);
@@ -109,7 +111,10 @@ impl NvidiaArch {
             [b'a'] => Some(NvidiaSuffix::ArchSpecific),
             [b'f'] => Some(NvidiaSuffix::FamilySpecific),
             _ => {
-                return Err((at + digits, "a compute capability is a number, with 'a' or 'f' behind it or nothing"));
+                return Err((
+                    at + digits,
+                    "a compute capability is a number, with 'a' or 'f' behind it or nothing",
+                ));
             }
         };
         Ok(Self { code, major: number / 10, minor: number % 10, suffix })
@@ -223,16 +228,23 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["sm_50", "sm_90", "sm_90a", "sm_100f", "sm_121a", "compute_80", "compute_103f"] {
+        for name in ["sm_50", "sm_90", "sm_90a", "sm_100f", "sm_121a", "compute_80", "compute_103f"]
+        {
             assert_eq!(NvidiaArch::parse(name).unwrap().to_string(), name);
         }
     }
 
     #[test]
     fn malformed_names_say_where() {
-        for (name, position) in
-            [("gfx90a", 0), ("sm_", 3), ("sm_9", 3), ("sm_1000", 3), ("sm_90x", 5), ("compute_09", 8), ("sm_90af", 5)]
-        {
+        for (name, position) in [
+            ("gfx90a", 0),
+            ("sm_", 3),
+            ("sm_9", 3),
+            ("sm_1000", 3),
+            ("sm_90x", 5),
+            ("compute_09", 8),
+            ("sm_90af", 5),
+        ] {
             assert_eq!(NvidiaArch::parse(name).unwrap_err().position(), position, "{name}");
         }
     }

@@ -27,7 +27,9 @@ impl<'a> OffloadArch<'a> {
             NvidiaArch::parse(text).map(Self::Nvidia)
         } else {
             let id = TargetId::parse(text)?;
-            if super::amdgpu::is_processor_name(id.processor()) || id.processor() == super::amdgpu::SPIRV {
+            if super::amdgpu::is_processor_name(id.processor())
+                || id.processor() == super::amdgpu::SPIRV
+            {
                 Ok(Self::Amdgpu(id))
             } else {
                 Err(ParseError::new(

@@ -71,7 +71,16 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "RTX 5880 Ada",
         ],
     ),
-    ("sm_87", &["Jetson AGX Orin", "Jetson Orin NX", "Jetson Orin Nano", "Orin", "Jetson Orin Nano Super"]),
+    (
+        "sm_87",
+        &[
+            "Jetson AGX Orin",
+            "Jetson Orin NX",
+            "Jetson Orin Nano",
+            "Orin",
+            "Jetson Orin Nano Super",
+        ],
+    ),
     (
         "sm_86",
         &[
@@ -231,7 +240,16 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gfx1011", &["Radeon Pro V520", "Radeon Pro 5600M"]),
-    ("gfx1012", &["Radeon RX 5500 XT", "Radeon RX 5500", "Radeon RX 5500M", "Radeon RX 5300", "Radeon Pro W5500"]),
+    (
+        "gfx1012",
+        &[
+            "Radeon RX 5500 XT",
+            "Radeon RX 5500",
+            "Radeon RX 5500M",
+            "Radeon RX 5300",
+            "Radeon Pro W5500",
+        ],
+    ),
     (
         "gfx1030",
         &[
@@ -323,7 +341,14 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ("gfx1103", &["Radeon 780M", "Radeon 760M", "Radeon 740M"]),
     (
         "gfx1150",
-        &["Radeon 890M", "Strix Point", "Radeon 880M", "Ryzen AI 9 HX 370", "Ryzen AI 9 HX 375", "Ryzen AI 9 365"],
+        &[
+            "Radeon 890M",
+            "Strix Point",
+            "Radeon 880M",
+            "Ryzen AI 9 HX 370",
+            "Ryzen AI 9 HX 375",
+            "Ryzen AI 9 365",
+        ],
     ),
     (
         "gfx1151",
@@ -370,7 +395,9 @@ pub fn find(name: &str) -> Option<Product> {
     if wanted.is_empty() {
         return None;
     }
-    let all = PRODUCTS.iter().flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
+    let all = PRODUCTS
+        .iter()
+        .flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
     // Byte by byte: most names differ in the first, and no key is made for them.
     all.into_iter().find(|product| {
         let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
@@ -389,7 +416,9 @@ const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "ins
 fn key(name: &str) -> String {
     let name = name.to_ascii_lowercase().replace("max-q", "maxq");
     let mut key: String = words(&name).collect();
-    while let Some(rest) = PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).map(String::from) {
+    while let Some(rest) =
+        PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).map(String::from)
+    {
         key = rest;
     }
     key
@@ -398,7 +427,9 @@ fn key(name: &str) -> String {
 /// The words that tell names apart.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.filter(|word| !WORDS.split(' ').any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word))
+    words.filter(|word| {
+        !WORDS.split(' ').any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word)
+    })
 }
 
 /// `80gb`, `144g`.

@@ -27,7 +27,10 @@ impl Marker {
     /// The size of the marker at the start of `text`, which starts with the line end before it; `None` if there is another
     /// line. The ID follows.
     pub(super) fn size_at(self, leader: CommentLeader, text: &[u8]) -> Option<usize> {
-        let rest = text.strip_prefix(b"\n")?.strip_prefix(leader.as_str().as_bytes())?.strip_prefix(b" ")?;
+        let rest = text
+            .strip_prefix(b"\n")?
+            .strip_prefix(leader.as_str().as_bytes())?
+            .strip_prefix(b" ")?;
         let rest = rest.strip_prefix(MAGIC)?.strip_prefix(self.word())?;
         Some(text.len() - rest.len())
     }
@@ -35,6 +38,8 @@ impl Marker {
     /// The first line of this kind in `text`: the offset of the line end before it, and that of its ID.
     pub(super) fn find(self, leader: CommentLeader, text: &[u8]) -> Option<(usize, usize)> {
         let line_ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        line_ends.map(|(at, _)| at).find_map(|at| Some((at, at + self.size_at(leader, &text[at..])?)))
+        line_ends
+            .map(|(at, _)| at)
+            .find_map(|at| Some((at, at + self.size_at(leader, &text[at..])?)))
     }
 }

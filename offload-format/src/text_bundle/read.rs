@@ -32,8 +32,12 @@ impl<'data> TextBundle<'data> {
     /// The leader of the first START line in `data`; `None` if there is no START line, so that this is no text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        let is_start = |leader: &CommentLeader, at: usize| Marker::Start.size_at(*leader, &data[at..]).is_some();
-        line_ends.map(|(at, _)| at).find_map(|at| CommentLeader::ALL.into_iter().find(|leader| is_start(leader, at)))
+        let is_start = |leader: &CommentLeader, at: usize| {
+            Marker::Start.size_at(*leader, &data[at..]).is_some()
+        };
+        line_ends
+            .map(|(at, _)| at)
+            .find_map(|at| CommentLeader::ALL.into_iter().find(|leader| is_start(leader, at)))
     }
 
     /// The entries in file order. More than one may have the same ID.
@@ -59,9 +63,12 @@ pub struct Entries<'data> {
 impl<'data> Entries<'data> {
     /// Every byte is looked at once: each search goes on where the one before it ended.
     fn read(&mut self) -> Result<Option<Entry<'data>>> {
-        let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else { return Ok(None) };
+        let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else {
+            return Ok(None);
+        };
         let (start, id_at) = (self.at + start, self.at + id_at);
-        let endless = Error::new(ErrorKind::Malformed, "bundle entry (START without END)", start as u64);
+        let endless =
+            Error::new(ErrorKind::Malformed, "bundle entry (START without END)", start as u64);
         let id_size = self.data[id_at..].iter().position(|&byte| byte == b'\n').ok_or(endless)?;
         let offset = id_at + id_size + 1;
         let (size, end_id) = Marker::End.find(self.leader, &self.data[offset..]).ok_or(endless)?;

@@ -30,7 +30,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let members: Vec<Member<'_>> = archive
         .members()
         .map(|member| {
-            let data = member.data().unwrap_or_else(|| outside_members.next().expect("each was opened").bytes());
+            let data = member
+                .data()
+                .unwrap_or_else(|| outside_members.next().expect("each was opened").bytes());
             (member.name(), data)
         })
         .collect();
@@ -54,8 +56,11 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
             )));
         }
         let layout = archive.layout().map_err(|error| of_member(&error, &members, path))?;
-        let sources: Vec<Source<'_>> = archive.members().map(|(_, bytes)| Source::Bytes(bytes)).collect();
-        write(output, |file| file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error)))?;
+        let sources: Vec<Source<'_>> =
+            archive.members().map(|(_, bytes)| Source::Bytes(bytes)).collect();
+        write(output, |file| {
+            file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error))
+        })?;
     }
     Ok(())
 }
@@ -66,7 +71,8 @@ fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failu
     let outside = archive.members().filter(|member| member.data().is_none());
     let open = |member: archive::Member<'_>| {
         let name = String::from_utf8_lossy(member.name());
-        Input::open_thin_member(&folder.join(&*name)).map_err(|error| Failure::of_member(member.name(), &error))
+        Input::open_thin_member(&folder.join(&*name))
+            .map_err(|error| Failure::of_member(member.name(), &error))
     };
     outside.map(open).collect()
 }
@@ -114,7 +120,9 @@ fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
         None => Ok(()),
         Some((a, b)) => {
             let (name, library) = (escaped(name), path.to_string_lossy());
-            Err(Failure::new(format!("conflicting TargetIDs [{a}, {b}] found in {name} of {library}")))
+            Err(Failure::new(format!(
+                "conflicting TargetIDs [{a}, {b}] found in {name} of {library}"
+            )))
         }
     }
 }
@@ -129,8 +137,10 @@ fn say(
     let decompressed = if data.starts_with(&MAGIC) {
         let begun = std::time::Instant::now();
         let bundle = CompressedBundle::parse(data);
-        let bundle = bundle.and_then(|bundle| bundle.decompress(MEMORY_LIMIT).map(|bytes| (bundle, bytes)));
-        let (bundle, bytes) = bundle.map_err(|error| of_member(&error, &[(name, data)], OsStr::new("archive")))?;
+        let bundle =
+            bundle.and_then(|bundle| bundle.decompress(MEMORY_LIMIT).map(|bytes| (bundle, bytes)));
+        let (bundle, bytes) =
+            bundle.map_err(|error| of_member(&error, &[(name, data)], OsStr::new("archive")))?;
         if settings.verbose {
             verbose::decompressed(&bundle, &bytes, begun.elapsed());
         }

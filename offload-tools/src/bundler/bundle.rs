@@ -18,7 +18,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let output = &options.outputs[0];
     // The input that tells whether there is an object to put the others into.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
-    let is_object = file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
+    let is_object =
+        file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
     if is_object && options.print_commands {
         objcopy::print_bundle(options, &ids, host, output);
         return write(output, |_| Ok(()));
@@ -27,7 +28,9 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
         FileType::Text(leader) => {
             let mut builder = TextBundleBuilder::new(leader);
             for (target, input) in options.targets.iter().zip(&inputs) {
-                builder.entry(target, input.size()).map_err(|error| Failure::new(error.to_string()))?;
+                builder
+                    .entry(target, input.size())
+                    .map_err(|error| Failure::new(error.to_string()))?;
             }
             builder.layout()
         }
@@ -41,13 +44,18 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     match &settings.compress {
         // Where there is an object, linkers look into it.
         Some(compression) if !is_object => {
-            let compressed = Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;
+            let compressed =
+                Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;
             if settings.verbose {
                 verbose::compressed(compression, &compressed);
             }
-            write(output, |file| compressed.write_to(file).map_err(|error| Failure::of_file(output, &error)))
+            write(output, |file| {
+                compressed.write_to(file).map_err(|error| Failure::of_file(output, &error))
+            })
         }
-        _ => write(output, |file| file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error))),
+        _ => write(output, |file| {
+            file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error))
+        }),
     }
 }
 

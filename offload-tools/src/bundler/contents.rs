@@ -58,10 +58,14 @@ impl Carrier<'_> {
             return Ok(None);
         }
         let no_memory = |error: io::Error| Failure::of_file(from, &error);
-        let mut buffer = usize::try_from(size).map_err(io::Error::other).and_then(Buffer::new).map_err(no_memory)?;
+        let mut buffer = usize::try_from(size)
+            .map_err(io::Error::other)
+            .and_then(Buffer::new)
+            .map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
         // In one go, so that nothing is kept but what comes out.
-        let read = bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
+        let read =
+            bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
         Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
     }
 }
@@ -127,9 +131,13 @@ impl<'a> Copier<'a> {
             is_whole = read == step;
         }
         if !is_whole {
-            let hint =
-                format!("'{}': the bundle ends before its code object at {range:?} does", from.to_string_lossy());
-            return Err(Failure::new("Failed to decompress input: the bundle is cut short").hint(hint));
+            let hint = format!(
+                "'{}': the bundle ends before its code object at {range:?} does",
+                from.to_string_lossy()
+            );
+            return Err(
+                Failure::new("Failed to decompress input: the bundle is cut short").hint(hint)
+            );
         }
         self.stream = Some((stream, range.end));
         Ok(())
@@ -149,7 +157,12 @@ fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
 
 impl<'a> Contents<'a> {
     /// Finds the entries; what is no bundle has none. `say` is whether to say what is decompressed.
-    pub(super) fn read(input: &'a Input, path: &OsStr, file_type: FileType, say: bool) -> Result<Self, Failure> {
+    pub(super) fn read(
+        input: &'a Input,
+        path: &OsStr,
+        file_type: FileType,
+        say: bool,
+    ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
         // Anything shorter cannot be told from a compressed bundle, and nothing is said of it.
@@ -162,19 +175,27 @@ impl<'a> Contents<'a> {
             FileType::Object => ObjectBundle::parse(bytes).is_ok(),
         };
         if is_whole && !is_compressed {
-            let entries = entries(bytes, file_type).map_err(|error| Failure::of_content(path, &error))?;
+            let entries =
+                entries(bytes, file_type).map_err(|error| Failure::of_content(path, &error))?;
             return Ok(Self { groups: vec![Group { carrier: Carrier::Input(input), entries }] });
         }
         let mut groups = Vec::new();
         for found in Bundles::new(bytes, MEMORY_LIMIT) {
             match found {
                 Ok((at, Found::Plain(bundle))) => {
-                    groups.push(Group { carrier: Carrier::Input(input), entries: binary(&bundle, at) });
+                    groups.push(Group {
+                        carrier: Carrier::Input(input),
+                        entries: binary(&bundle, at),
+                    });
                 }
-                Ok((_, Found::Compressed(bundle))) => groups.push(compressed(bundle, path, file_type, say)?),
+                Ok((_, Found::Compressed(bundle))) => {
+                    groups.push(compressed(bundle, path, file_type, say)?)
+                }
                 // No bundle at all, or something else behind one.
                 Err(error) if error.kind() == ErrorKind::BadMagic => break,
-                Err(error) if is_compressed && groups.is_empty() => return Err(not_decompressed(path, &error)),
+                Err(error) if is_compressed && groups.is_empty() => {
+                    return Err(not_decompressed(path, &error));
+                }
                 Err(error) => return Err(Failure::of_content(path, &error)),
             }
         }
@@ -205,7 +226,8 @@ fn compressed<'a>(
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
             }
             // Something else is compressed, or too little for a table.
-            Err(error) if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
             Err(error) => return Err(failed(error)),
         }
     }
@@ -214,7 +236,8 @@ fn compressed<'a>(
     if say {
         verbose::decompressed(&bundle, &decompressed, begun.elapsed());
     }
-    let entries = entries(&decompressed, file_type).map_err(|error| Failure::of_content(path, &error))?;
+    let entries =
+        entries(&decompressed, file_type).map_err(|error| Failure::of_content(path, &error))?;
     Ok(Group { carrier: Carrier::Memory(decompressed), entries })
 }
 
@@ -227,7 +250,9 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     };
     if let FileType::Text(leader) = file_type {
         let entries = TextBundle::parse(bytes, leader)?.entries();
-        return Ok(entries.map(|found| entry(found.id_str(), found.offset(), found.payload(), false)).collect());
+        return Ok(entries
+            .map(|found| entry(found.id_str(), found.offset(), found.payload(), false))
+            .collect());
     }
     if let (FileType::Object, Ok(bundle)) = (file_type, ObjectBundle::parse(bytes)) {
         let entries = bundle.entries();
@@ -259,7 +284,9 @@ fn not_decompressed(path: &OsStr, error: &Error) -> Failure {
         ErrorKind::Truncated { .. } => "Compressed bundle header size too small".to_owned(),
         ErrorKind::UnsupportedVersion { .. } => "Unknown compressed bundle version".to_owned(),
         ErrorKind::UnsupportedCompression { .. } => "Unknown compressing method".to_owned(),
-        ErrorKind::Compression { reason } => format!("Could not decompress embedded file contents: {reason}"),
+        ErrorKind::Compression { reason } => {
+            format!("Could not decompress embedded file contents: {reason}")
+        }
         _ => error.to_string(),
     };
     let hint = format!("'{}': {error}", path.to_string_lossy());

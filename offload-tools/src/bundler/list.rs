@@ -16,7 +16,8 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     let settings = Settings::read(options);
     let path = &options.inputs[0];
     let input = open(path)?;
-    let contents = Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+    let contents =
+        Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
     let mut ids: Vec<String> =
         contents.groups.into_iter().flat_map(|group| group.entries).map(|entry| entry.id).collect();
     if ids.is_empty() {
@@ -24,7 +25,8 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     }
     let mut out = std::io::stdout().lock();
     for id in ids {
-        writeln!(out, "{}", escaped_str(&id)).map_err(|error| Failure::of_file(OsStr::new("-"), &error))?;
+        writeln!(out, "{}", escaped_str(&id))
+            .map_err(|error| Failure::of_file(OsStr::new("-"), &error))?;
     }
     Ok(())
 }
@@ -32,8 +34,10 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
 /// The IDs of the entries of bundles that are inside of something else: in sections of a program or library, or in members of an
 /// archive. What is malformed there is not for `-list`: `offload verify` reports it.
 fn ids_inside(input: &Input) -> Vec<String> {
-    let is_around =
-        matches!(FileKind::identify(input.bytes()), Some(FileKind::Archive | FileKind::Universal | FileKind::Host));
+    let is_around = matches!(
+        FileKind::identify(input.bytes()),
+        Some(FileKind::Archive | FileKind::Universal | FileKind::Host)
+    );
     if !is_around {
         return Vec::new();
     }

@@ -38,7 +38,9 @@ use std::process::ExitCode;
 /// Runs the tool: `arguments` begin with its name, as it was called.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
-    let program = arguments.next().map_or("clang-offload-bundler".into(), |name| name.to_string_lossy().into_owned());
+    let program = arguments
+        .next()
+        .map_or("clang-offload-bundler".into(), |name| name.to_string_lossy().into_owned());
     let parsed = match options::GRAMMAR.parse(&program, arguments) {
         Outcome::Run(parsed) => parsed,
         Outcome::Exit { stdout, stderr, status } => {
@@ -77,7 +79,10 @@ fn open(path: &OsStr) -> Result<Input, Failure> {
 }
 
 /// Writes an output whole; `-` is standard output.
-fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<(), Failure> {
+fn write(
+    path: &OsStr,
+    fill: impl FnOnce(&mut Output) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut output = Output::named(path).map_err(|error| Failure::of_file(path, &error))?;
     fill(&mut output)?;
     output.commit().map_err(|error| Failure::of_file(path, &error))

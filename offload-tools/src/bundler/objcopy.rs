@@ -13,18 +13,29 @@ pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, 
     let mut words = vec![program(options)];
     for (id, input) in ids.iter().zip(&options.inputs) {
         let section = format!("{SECTION_PREFIX}{}", id.to_canonical());
-        let contents = if id.is_host() { temporary() } else { input.to_string_lossy().into_owned() };
+        let contents =
+            if id.is_host() { temporary() } else { input.to_string_lossy().into_owned() };
         words.push(format!("--add-section={section}={contents}"));
         words.push(format!("--set-section-flags={section}=readonly,exclude"));
     }
-    words.extend(["--", &options.inputs[host].to_string_lossy(), &output.to_string_lossy()].map(str::to_owned));
+    words.extend(
+        ["--", &options.inputs[host].to_string_lossy(), &output.to_string_lossy()]
+            .map(str::to_owned),
+    );
     print(&words);
 }
 
 /// The command that takes them away again.
 pub(super) fn print_strip(options: &Options, input: &OsStr) {
     let remove = format!("--remove-section={SECTION_PREFIX}.*");
-    print(&[program(options), "--regex".into(), remove, "--".into(), input.to_string_lossy().into(), temporary()]);
+    print(&[
+        program(options),
+        "--regex".into(),
+        remove,
+        "--".into(),
+        input.to_string_lossy().into(),
+        temporary(),
+    ]);
 }
 
 fn print(words: &[String]) {
@@ -37,7 +48,8 @@ fn program(options: &Options) -> String {
     const NAME: &str = "llvm-objcopy";
     let own = Path::new(&options.program).parent().map(PathBuf::from);
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders = own.filter(|own| !own.as_os_str().is_empty()).into_iter().chain(env::split_paths(&path));
+    let mut folders =
+        own.filter(|own| !own.as_os_str().is_empty()).into_iter().chain(env::split_paths(&path));
     let found = folders.find_map(|folder| Some(folder.join(NAME)).filter(|path| path.is_file()));
     found.map_or(NAME.to_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -55,16 +55,29 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ),
         flag("allow-missing-bundles", "Create empty files if bundles are missing when unbundling."),
         option("bundle-align", Value::Unsigned, "uint", "Alignment of bundle for binary files"),
-        flag("check-input-archive", "Check if input heterogeneous archive is valid in terms of TargetID rules."),
+        flag(
+            "check-input-archive",
+            "Check if input heterogeneous archive is valid in terms of TargetID rules.",
+        ),
         flag("compress", "Compress output file when bundling."),
         option("compression-level", Value::Integer, "n", "Specify the compression level (integer)"),
-        option(DEBUG_ONLY, Value::CommaList, "what", "CodeObjectCompatibility: say why entries fit targets or not."),
+        option(
+            DEBUG_ONLY,
+            Value::CommaList,
+            "what",
+            "CodeObjectCompatibility: say why entries fit targets or not.",
+        ),
         flag(
             "hip-openmp-compatible",
             "Treat hip and hipv4 offload kinds as compatible with openmp kind, and vice versa.",
         ),
         option("inputs", Value::CommaList, "string", "[<input file>,...] (deprecated)"),
-        option("input", Value::List, "string", "Input file. Can be specified multiple times for multiple input files."),
+        option(
+            "input",
+            Value::List,
+            "string",
+            "Input file. Can be specified multiple times for multiple input files.",
+        ),
         option("outputs", Value::CommaList, "string", "[<output file>,...] (deprecated)"),
         option(
             "output",
@@ -92,7 +105,12 @@ const fn flag(name: &'static str, help: &'static str) -> Spec {
     option(name, Value::Flag, "", help)
 }
 
-const fn option(name: &'static str, value: Value, placeholder: &'static str, help: &'static str) -> Spec {
+const fn option(
+    name: &'static str,
+    value: Value,
+    placeholder: &'static str,
+    help: &'static str,
+) -> Spec {
     Spec { name, value, placeholder, help, required: false }
 }
 
@@ -108,10 +126,15 @@ impl Options {
             inputs: either(parsed, program, "input", "inputs")?,
             outputs: either(parsed, program, "output", "outputs")?,
             allow_missing_bundles: on("allow-missing-bundles"),
-            bundle_align: parsed.number("bundle-align").and_then(|align| u64::try_from(align).ok()).unwrap_or(1),
+            bundle_align: parsed
+                .number("bundle-align")
+                .and_then(|align| u64::try_from(align).ok())
+                .unwrap_or(1),
             check_input_archive: on("check-input-archive"),
             compress: parsed.flag("compress"),
-            compression_level: parsed.number("compression-level").and_then(|level| i32::try_from(level).ok()),
+            compression_level: parsed
+                .number("compression-level")
+                .and_then(|level| i32::try_from(level).ok()),
             hip_openmp_compatible: on("hip-openmp-compatible"),
             print_commands: on("###"),
             explain: parsed.all(DEBUG_ONLY).iter().any(|what| what == "CodeObjectCompatibility"),
@@ -143,7 +166,8 @@ impl Options {
 
     fn check(&self, unbundle: bool) -> Result<(), Failure> {
         let is_archive = self.file_type == file_type::ARCHIVE;
-        let (inputs, outputs, targets) = (self.inputs.len(), self.outputs.len(), self.targets.len());
+        let (inputs, outputs, targets) =
+            (self.inputs.len(), self.outputs.len(), self.targets.len());
         let message = if self.check_input_archive && !unbundle {
             "-check-input-archive cannot be used while bundling"
         } else if self.check_input_archive && !is_archive {
@@ -170,13 +194,20 @@ impl Options {
 }
 
 /// The values of an option that has an older name, too.
-fn either(parsed: &Parsed, program: &str, today: &str, old: &str) -> Result<Vec<OsString>, Failure> {
+fn either(
+    parsed: &Parsed,
+    program: &str,
+    today: &str,
+    old: &str,
+) -> Result<Vec<OsString>, Failure> {
     let (values, old_values) = (parsed.all(today), parsed.all(old));
     if old_values.is_empty() {
         return Ok(values.to_owned());
     }
     if !values.is_empty() {
-        return Err(Failure::new(format!("-{old} and -{today} cannot be used together, use only -{today} instead")));
+        return Err(Failure::new(format!(
+            "-{old} and -{today} cannot be used together, use only -{today} instead"
+        )));
     }
     eprintln!("{program}: warning: -{old} is deprecated, use -{today} instead");
     Ok(old_values.to_owned())

@@ -38,12 +38,17 @@ impl Settings {
                 Ok(None) => eprintln!(
                     "Warning: Invalid value for {VERSION}: {value}. Valid values are 2 or 3. Using default version 3."
                 ),
-                Err(_) => eprintln!("Warning: Invalid value for {VERSION}: {value}. Using default version 3."),
+                Err(_) => eprintln!(
+                    "Warning: Invalid value for {VERSION}: {value}. Using default version 3."
+                ),
             }
         }
         Self {
             verbose: options.verbose || is_on("OFFLOAD_BUNDLER_VERBOSE"),
-            compress: options.compress.unwrap_or_else(|| is_on("OFFLOAD_BUNDLER_COMPRESS")).then_some(compress),
+            compress: options
+                .compress
+                .unwrap_or_else(|| is_on("OFFLOAD_BUNDLER_COMPRESS"))
+                .then_some(compress),
         }
     }
 }

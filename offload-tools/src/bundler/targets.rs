@@ -23,7 +23,9 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
         ids.push(id);
     }
     if let Some((a, b)) = Composition::find_conflict(options.targets.iter().map(String::as_str)) {
-        return Err(Failure::new(format!("Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")));
+        return Err(Failure::new(format!(
+            "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'"
+        )));
     }
     let hosts = ids.iter().filter(|id| id.is_host()).count();
     let is_wrong = match work {
@@ -82,6 +84,7 @@ fn meant(target: &str) -> Option<String> {
         _ => return None,
     };
     let target_id = rest.trim_start_matches('-');
-    let meant = EntryId::parse(&format!("{kind}-{arch}-{vendor}-{os}--{target_id}")).ok()?.to_canonical();
+    let meant =
+        EntryId::parse(&format!("{kind}-{arch}-{vendor}-{os}--{target_id}")).ok()?.to_canonical();
     Some(meant)
 }

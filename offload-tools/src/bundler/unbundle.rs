@@ -22,7 +22,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let settings = Settings::read(options);
     let path = &options.inputs[0];
     let input = open(path)?;
-    let contents = Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+    let contents =
+        Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
 
     let mut unserved: Vec<usize> = (0..requested.len()).collect();
     for group in &contents.groups {
@@ -38,7 +39,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
         // A file that is no bundle is the host's own.
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| match is_own {
-            true => copy_whole(options, &contents.groups[0].carrier, output, &options.outputs[target]),
+            true => {
+                copy_whole(options, &contents.groups[0].carrier, output, &options.outputs[target])
+            }
             false => Ok(()),
         })?;
     }
@@ -61,9 +64,13 @@ fn find<'a>(
         let Ok(id) = EntryId::parse(&entry.id) else {
             let id = escaped_str(&entry.id);
             let hint = format!("'{}' has the entry '{id}'", options.inputs[0].to_string_lossy());
-            return (found, Some(Failure::new("invalid bundle id read from the bundle").hint(hint)));
+            return (
+                found,
+                Some(Failure::new("invalid bundle id read from the bundle").hint(hint)),
+            );
         };
-        if let Some(at) = unserved.iter().position(|target| fits(options, &id, &requested[*target])) {
+        if let Some(at) = unserved.iter().position(|target| fits(options, &id, &requested[*target]))
+        {
             found.push((entry, unserved.remove(at)));
         }
     }
@@ -87,14 +94,16 @@ pub(super) fn fits(options: &Options, provided: &EntryId<'_>, requested: &EntryI
                 "Incompatible: Value of CodeObject's non-ANY feature is not matching with Target feature's non-ANY value"
             }
         };
-        let (provided, requested) = (escaped_str(&provided.to_canonical()), requested.to_canonical());
+        let (provided, requested) =
+            (escaped_str(&provided.to_canonical()), requested.to_canonical());
         eprintln!("{why} \t[CodeObject: {provided}]\t:\t[Target: {requested}]");
     }
     compatibility.is_compatible()
 }
 
 fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
-    let mut ids: Vec<String> = missing.iter().map(|target| requested[*target].to_canonical()).collect();
+    let mut ids: Vec<String> =
+        missing.iter().map(|target| requested[*target].to_canonical()).collect();
     ids.sort_unstable();
     let list = match &ids[..] {
         [one] => one.clone(),
@@ -106,7 +115,11 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
 }
 
 /// Writes entries of a group, each to the output of a target.
-fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>) -> Result<(), Failure> {
+fn extract(
+    options: &Options,
+    group: &Group<'_>,
+    mut found: Vec<(&Entry, usize)>,
+) -> Result<(), Failure> {
     // What is decompressed comes in one go then.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
@@ -129,7 +142,11 @@ fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>
     thread::scope(|scope| {
         let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
         let own = work();
-        others.into_iter().map(|other| other.join().expect("a copy does not panic")).chain([own]).collect()
+        others
+            .into_iter()
+            .map(|other| other.join().expect("a copy does not panic"))
+            .chain([own])
+            .collect()
     })
 }
 
@@ -137,7 +154,12 @@ fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>
 const WORTH_A_THREAD: u64 = 4 << 20;
 
 /// Writes an entry to the output of a target.
-fn extract_one(options: &Options, entry: &Entry, target: usize, copier: &mut Copier<'_>) -> Result<(), Failure> {
+fn extract_one(
+    options: &Options,
+    entry: &Entry,
+    target: usize,
+    copier: &mut Copier<'_>,
+) -> Result<(), Failure> {
     let (from, to) = (&options.inputs[0], &options.outputs[target]);
     write(to, |output| {
         if !entry.is_host_placeholder {
@@ -147,14 +169,21 @@ fn extract_one(options: &Options, entry: &Entry, target: usize, copier: &mut Cop
             objcopy::print_strip(options, from);
             return Ok(());
         }
-        let object = copier.carrier().bytes().expect("nothing but an object has the host around it");
-        let host = object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
+        let object =
+            copier.carrier().bytes().expect("nothing but an object has the host around it");
+        let host =
+            object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
         output.copy(&Source::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
     })
 }
 
 /// Writes all that a file has, decompressed.
-fn copy_whole(options: &Options, carrier: &Carrier<'_>, output: &mut Output, to: &OsStr) -> Result<(), Failure> {
+fn copy_whole(
+    options: &Options,
+    carrier: &Carrier<'_>,
+    output: &mut Output,
+    to: &OsStr,
+) -> Result<(), Failure> {
     let size = match carrier {
         Carrier::Stream(bundle) => bundle.uncompressed_size(),
         _ => carrier.bytes().map_or(0, |bytes| bytes.len() as u64),

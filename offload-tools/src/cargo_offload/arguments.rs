@@ -113,10 +113,21 @@ impl Command {
             Some("run") => return Ok(Self::Run(words.collect())),
             Some("-h" | "--help" | "help") => return Ok(Self::Help),
             Some("-V" | "--version") => return Ok(Self::Version),
-            _ => return Err(Wrong(format!("there is no command '{}': there is 'test'", command.to_string_lossy()))),
+            _ => {
+                return Err(Wrong(format!(
+                    "there is no command '{}': there is 'test'",
+                    command.to_string_lossy()
+                )));
+            }
         }
-        let mut asked =
-            Asked { checks: Vec::new(), orders: 0, seed: 1, time_limit: 300, cargo: Vec::new(), program: Vec::new() };
+        let mut asked = Asked {
+            checks: Vec::new(),
+            orders: 0,
+            seed: 1,
+            time_limit: 300,
+            cargo: Vec::new(),
+            program: Vec::new(),
+        };
         let mut kinds: Vec<String> = Vec::new();
         while let Some(word) = words.next() {
             if word == "--" {
@@ -127,7 +138,8 @@ impl Command {
             if let "-h" | "--help" = &*text {
                 return Ok(Self::Help);
             }
-            let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
             if !matches!(name, "--check" | "--orders" | "--seed" | "--time-limit") {
                 asked.cargo.push(word);
                 continue;
@@ -137,9 +149,15 @@ impl Command {
             let wrong = || Wrong(format!("{name} is '{value}', which is no number that it can be"));
             match name {
                 "--check" => kinds.extend(value.split(',').map(str::to_owned)),
-                "--orders" => asked.orders = value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?,
+                "--orders" => {
+                    asked.orders =
+                        value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?
+                }
                 "--seed" => asked.seed = value.parse().map_err(|_| wrong())?,
-                _ => asked.time_limit = value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?,
+                _ => {
+                    asked.time_limit =
+                        value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?
+                }
             }
         }
         if kinds.is_empty() && asked.orders == 0 {
@@ -154,7 +172,9 @@ impl Command {
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let known = ["memory", "races", "undefined", "all"];
     if let Some(other) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
-        return Err(Wrong(format!("--check is '{other}'; it can be memory, races, undefined, or all")));
+        return Err(Wrong(format!(
+            "--check is '{other}'; it can be memory, races, undefined, or all"
+        )));
     }
     let has = |kind: &str| kinds.iter().any(|it| it == kind || it == "all");
     let of_memory = match (has("memory"), has("undefined")) {
@@ -183,7 +203,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_cargos() {
-        let found = asked("test -p sums --check races --features=x sums --orders=3 -- --check --nocapture");
+        let found =
+            asked("test -p sums --check races --features=x sums --orders=3 -- --check --nocapture");
         assert_eq!(found.checks, [Check::Races]);
         assert_eq!((found.orders, found.seed, found.time_limit), (3, 1, 300));
         assert_eq!(found.cargo, ["-p", "sums", "--features=x", "sums"]);
@@ -194,7 +215,10 @@ mod tests {
     fn kinds_are_runs() {
         assert_eq!(asked("test").checks, [Check::MemoryAndUndefined, Check::Races]);
         assert_eq!(asked("test --check all").checks, [Check::MemoryAndUndefined, Check::Races]);
-        assert_eq!(asked("test --check races,memory --check memory").checks, [Check::Memory, Check::Races]);
+        assert_eq!(
+            asked("test --check races,memory --check memory").checks,
+            [Check::Memory, Check::Races]
+        );
         assert_eq!(asked("test --orders 5").checks, []);
     }
 

@@ -67,7 +67,9 @@ impl Log {
     pub fn new(folder: &Path) -> Result<Self, String> {
         let failed = |error| format!("cannot write {}: {error}", folder.display());
         match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
             _ => fs::create_dir_all(folder).map_err(failed)?,
         }
         Ok(Self { folder: folder.to_owned() })
@@ -99,7 +101,12 @@ impl Log {
     pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {
         let file = self.folder.join(if order.is_some() { "orders" } else { "programs" });
         let start = order.map_or_else(String::new, |order| format!("{order}\t"));
-        let line = format!("{start}{}\t{}\t{}\n", program.process, program.package, program.path.display());
+        let line = format!(
+            "{start}{}\t{}\t{}\n",
+            program.process,
+            program.package,
+            program.path.display()
+        );
         let opened = OpenOptions::new().create(true).append(true).open(&file);
         let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))
@@ -113,21 +120,34 @@ impl Log {
         for line in self.lines("kernels") {
             let words: Vec<&str> = line.split('\t').collect();
             let launch = |process: &str, kernel: &str, thread: &str| {
-                Some(Launch { process: process.parse().ok()?, kernel: kernel.to_owned(), thread: thread.to_owned() })
+                Some(Launch {
+                    process: process.parse().ok()?,
+                    kernel: kernel.to_owned(),
+                    thread: thread.to_owned(),
+                })
             };
             match *words {
-                ["launched", process, kernel, thread] => entries.launched.extend(launch(process, kernel, thread)),
-                ["found", process, kernel, thread] => entries.found.extend(launch(process, kernel, thread)),
+                ["launched", process, kernel, thread] => {
+                    entries.launched.extend(launch(process, kernel, thread))
+                }
+                ["found", process, kernel, thread] => {
+                    entries.found.extend(launch(process, kernel, thread))
+                }
                 ["endless", process, kernel, thread, place] => {
-                    entries.endless.extend(launch(process, kernel, thread).map(|launch| (launch, place.to_owned())));
+                    entries.endless.extend(
+                        launch(process, kernel, thread).map(|launch| (launch, place.to_owned())),
+                    );
                 }
                 _ => {}
             }
         }
-        entries.programs = self.lines("programs").iter().filter_map(|line| Program::read(line)).collect();
+        entries.programs =
+            self.lines("programs").iter().filter_map(|line| Program::read(line)).collect();
         let orders = self.lines("orders");
         let orders = orders.iter().filter_map(|line| line.split_once('\t'));
-        entries.orders = orders.filter_map(|(order, rest)| Some((order.to_owned(), Program::read(rest)?))).collect();
+        entries.orders = orders
+            .filter_map(|(order, rest)| Some((order.to_owned(), Program::read(rest)?)))
+            .collect();
         let failed = |error| format!("cannot read {}: {error}", self.folder.display());
         for entry in fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let path = entry.path();

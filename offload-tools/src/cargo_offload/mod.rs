@@ -43,7 +43,9 @@ pub fn main() -> ExitCode {
         Ok(Command::Test(asked)) => test(&asked),
         Ok(Command::Run(program)) => runner::run(&program),
         Err(error) => {
-            anstream::eprintln!("error: {error}\n\nFor more information, try 'cargo offload --help'.");
+            anstream::eprintln!(
+                "error: {error}\n\nFor more information, try 'cargo offload --help'."
+            );
             return ExitCode::from(2);
         }
     };

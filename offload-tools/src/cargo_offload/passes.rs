@@ -36,10 +36,14 @@ impl Pass {
     /// What is printed before it runs.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Check(Check::Memory) => "offload: tests, checked for accesses to memory that is not theirs",
+            Self::Check(Check::Memory) => {
+                "offload: tests, checked for accesses to memory that is not theirs"
+            }
             Self::Check(Check::Races) => "offload: tests, checked for races",
             Self::Check(Check::Undefined) => "offload: tests, checked for undefined behaviour",
-            Self::Check(Check::MemoryAndUndefined) => "offload: tests, checked for memory and undefined behaviour",
+            Self::Check(Check::MemoryAndUndefined) => {
+                "offload: tests, checked for memory and undefined behaviour"
+            }
             Self::Orders => "offload: tests, in several orders of blocks and threads",
         }
     }
@@ -85,13 +89,18 @@ impl Place {
             metadata.args(value_of(&asked.cargo, name).map(|value| format!("{name}={value}")));
         }
         let metadata = output(&mut metadata)?;
-        let metadata: serde_json::Value =
-            serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata is not understood: {error}"))?;
+        let metadata: serde_json::Value = serde_json::from_str(&metadata)
+            .map_err(|error| format!("cargo metadata is not understood: {error}"))?;
         let target_folder = match value_of(&asked.cargo, "--target-dir") {
             Some(folder) => folder,
-            None => metadata["target_directory"].as_str().ok_or("cargo metadata names no target folder")?.to_owned(),
+            None => metadata["target_directory"]
+                .as_str()
+                .ok_or("cargo metadata names no target folder")?
+                .to_owned(),
         };
-        let target = match value_of(&asked.cargo, "--target").or_else(|| env::var("CARGO_BUILD_TARGET").ok()) {
+        let target = match value_of(&asked.cargo, "--target")
+            .or_else(|| env::var("CARGO_BUILD_TARGET").ok())
+        {
             Some(target) => target,
             None => {
                 let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -100,7 +109,8 @@ impl Place {
                 host.ok_or("rustc -vV names no host")?.to_owned()
             }
         };
-        let runner = format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace(['-', '.'], "_"));
+        let runner =
+            format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace(['-', '.'], "_"));
         let target_folder = PathBuf::from(target_folder);
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
@@ -120,10 +130,14 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
     if !asked.program.is_empty() {
         command.arg("--").args(&asked.program);
     }
-    let this = env::current_exe().map_err(|error| format!("this program does not find itself: {error}"))?;
+    let this = env::current_exe()
+        .map_err(|error| format!("this program does not find itself: {error}"))?;
     // Cargo splits the variable at spaces.
     if this.to_string_lossy().contains(char::is_whitespace) {
-        return Err(format!("Cargo cannot start {}, whose path has a space: move it", this.display()));
+        return Err(format!(
+            "Cargo cannot start {}, whose path has a space: move it",
+            this.display()
+        ));
     }
     let mut runner = this.into_os_string();
     runner.push(" run");
@@ -148,7 +162,9 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
             .env(variables::ORDERS, asked.orders.to_string())
             .env(variables::SEED, asked.seed.to_string()),
     };
-    command.status().map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
+    command
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
 }
 
 /// The Cargo that runs this program, or the one on the path.
@@ -161,7 +177,9 @@ fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{name} failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end())),
+        false => {
+            Err(format!("{name} failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end()))
+        }
     }
 }
 

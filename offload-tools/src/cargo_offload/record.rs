@@ -23,7 +23,8 @@ impl Record {
     ///
     /// Returns an error in words if the program cannot be read.
     pub fn of_program(program: &Path) -> Result<Option<Self>, String> {
-        let input = Input::open(program).map_err(|error| format!("cannot read {}: {error}", program.display()))?;
+        let input = Input::open(program)
+            .map_err(|error| format!("cannot read {}: {error}", program.display()))?;
         let inventory = Inventory::of(input.bytes(), MEMORY_LIMIT);
         let mut images = Images::new(MEMORY_LIMIT);
         Ok(inventory.images.iter().find_map(|image| Self::among(&images.read(image).ok()?)))
@@ -33,9 +34,14 @@ impl Record {
         let start = image.windows(START.len()).position(|part| part == START)?;
         let text = image[start..].split(|byte| *byte == 0).next()?;
         let text = std::str::from_utf8(text).ok()?;
-        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let symbolizer = value("symbolizer").filter(|path| !path.is_empty()).map(PathBuf::from);
-        Some(Self { kind: value("kind")?.to_owned(), library: value("library")?.into(), symbolizer })
+        Some(Self {
+            kind: value("kind")?.to_owned(),
+            library: value("library")?.into(),
+            symbolizer,
+        })
     }
 }
 
@@ -46,7 +52,8 @@ mod tests {
     #[test]
     fn lines_are_values() {
         let image = b"\x7fELF...offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
-        let record = Record { kind: "races".into(), library: "/lib/libtsan.so.2".into(), symbolizer: None };
+        let record =
+            Record { kind: "races".into(), library: "/lib/libtsan.so.2".into(), symbolizer: None };
         assert_eq!(Record::among(image), Some(record));
         assert_eq!(Record::among(b"\x7fELF..."), None);
     }

@@ -45,13 +45,17 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
 fn put_before(record: &Record, log: &Log, command: &mut Command) {
     let mut libraries = vec![record.library.clone()];
     libraries.extend(for_one_process(log.folder()));
-    let mut preload = env::join_paths(&libraries).unwrap_or_else(|_| record.library.clone().into_os_string());
+    let mut preload =
+        env::join_paths(&libraries).unwrap_or_else(|_| record.library.clone().into_os_string());
     if let Some(others) = env::var_os("LD_PRELOAD") {
         preload.push(":");
         preload.push(others);
     }
     command.env("LD_PRELOAD", preload);
-    let symbolizer = record.symbolizer.as_ref().map(|path| format!(":external_symbolizer_path='{}'", path.display()));
+    let symbolizer = record
+        .symbolizer
+        .as_ref()
+        .map(|path| format!(":external_symbolizer_path='{}'", path.display()));
     let symbolizer = symbolizer.unwrap_or_default();
     for (name, own) in [
         // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
@@ -61,7 +65,8 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
         ("UBSAN_OPTIONS", "print_stacktrace=1:"),
     ] {
         // The last of two counts.
-        let of_user = env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
+        let of_user =
+            env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two runtimes in one program do not share a file.
         let report = log.reports(&name[..1]).display().to_string();
         command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
@@ -77,15 +82,18 @@ fn for_one_process(folder: &Path) -> Option<PathBuf> {
         return Some(library);
     }
     // Programs of several packages may start at once.
-    let (source, own) =
-        (folder.join(format!("{}-source.c", process::id())), folder.join(format!("{}-own.so", process::id())));
+    let (source, own) = (
+        folder.join(format!("{}-source.c", process::id())),
+        folder.join(format!("{}-own.so", process::id())),
+    );
     fs::write(&source, SOURCE).ok()?;
     let compiles = |compiler: &str| {
         let mut command = Command::new(compiler);
         command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&own).arg(&source);
         command.output().is_ok_and(|output| output.status.success())
     };
-    let found = ["cc", "gcc", "clang"].into_iter().any(compiles) && fs::rename(&own, &library).is_ok();
+    let found =
+        ["cc", "gcc", "clang"].into_iter().any(compiles) && fs::rename(&own, &library).is_ok();
     let _ = fs::remove_file(&source);
     found.then_some(library)
 }
@@ -99,14 +107,21 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
 
 #[cfg(not(unix))]
 fn become_program(mut command: Command) -> Result<ExitCode, String> {
-    let status =
-        command.status().map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    let status = command
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
     Ok(code(status))
 }
 
 /// Runs a program in one order after the other, until it fails. What it prints is shown of the first run, and of the one that
 /// fails.
-fn in_orders(program: &Path, arguments: &[OsString], count: u64, seed: u64, log: &Log) -> Result<ExitCode, String> {
+fn in_orders(
+    program: &Path,
+    arguments: &[OsString],
+    count: u64,
+    seed: u64,
+    log: &Log,
+) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
     // The program that runs ends by an interrupt; what it leaves behind is removed then.
     interrupt::ignore();
@@ -125,7 +140,9 @@ fn in_orders(program: &Path, arguments: &[OsString], count: u64, seed: u64, log:
             continue;
         }
         if let Some(output) = printed {
-            anstream::eprintln!("offload: with OFFLOAD_CPU_ORDER={order}, after {number} orders in which it passed:");
+            anstream::eprintln!(
+                "offload: with OFFLOAD_CPU_ORDER={order}, after {number} orders in which it passed:"
+            );
             anstream::print!("{}", String::from_utf8_lossy(&output.stdout));
             anstream::eprint!("{}", String::from_utf8_lossy(&output.stderr));
         }

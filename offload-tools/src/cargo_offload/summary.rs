@@ -38,7 +38,9 @@ impl Outcome {
     /// Takes up what a pass came to.
     pub fn add(&mut self, pass: Pass, asked: &Asked, status: ExitStatus, entries: Entries) {
         if !status.success() {
-            self.failed = self.failed.or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
+            self.failed = self
+                .failed
+                .or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
         }
         if entries.launched.is_empty() {
             self.without_kernels.push(pass.command(asked));
@@ -52,7 +54,8 @@ impl Outcome {
         }
         found.extend(entries.endless.iter().map(|(launch, place)| endless(launch, place)));
         for finding in found {
-            let (tests, again) = (tests_of(&finding, &entries), again(pass, asked, &finding, &entries));
+            let (tests, again) =
+                (tests_of(&finding, &entries), again(pass, asked, &finding, &entries));
             let same = self.findings.iter_mut().find(|known| is_same(&known.finding, &finding));
             match same {
                 Some(known) => known.tests.extend(tests),
@@ -95,7 +98,9 @@ impl Outcome {
         for failure in &self.failures {
             let _ = writeln!(text, "\nerror: {failure}");
         }
-        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let count = |count: usize, what: &str| {
+            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+        };
         let _ = writeln!(
             text,
             "\n{} in {} launched on the CPU",
@@ -124,14 +129,19 @@ impl Found {
         let width = places.iter().map(|place| place.line.len()).max().unwrap_or(0);
         let what_width = places.iter().map(|place| place.what.len()).max().unwrap_or(0);
         for place in places {
-            let line = format!("   {:width$}  {:what_width$}  {}", place.line, place.what, place.thread);
+            let line =
+                format!("   {:width$}  {:what_width$}  {}", place.line, place.what, place.thread);
             let _ = writeln!(text, "{}", line.trim_end());
         }
         for note in notes {
             let _ = writeln!(text, "   {note}");
         }
         if !self.tests.is_empty() {
-            let _ = writeln!(text, "   launched by {}", self.tests.iter().cloned().collect::<Vec<_>>().join(", "));
+            let _ = writeln!(
+                text,
+                "   launched by {}",
+                self.tests.iter().cloned().collect::<Vec<_>>().join(", ")
+            );
         }
         if !report.as_os_str().is_empty() {
             let _ = writeln!(text, "   the whole report: {}", report.display());
@@ -144,13 +154,16 @@ impl Found {
 /// The name in the source, of a symbol.
 fn readable(symbol: &str) -> String {
     let options = DemangleOptions::new().no_params().no_return_type();
-    let demangled = Symbol::new(symbol).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    let demangled =
+        Symbol::new(symbol).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok());
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
 /// Of two findings, whether they are one: what a kernel does wrong at some lines, by whichever threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
-    let lines = |finding: &Finding| finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>();
+    let lines = |finding: &Finding| {
+        finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
+    };
     one.kernel == other.kernel && one.kind == other.kind && lines(one) == lines(other)
 }
 
@@ -168,9 +181,12 @@ fn endless(launch: &Launch, place: &str) -> Finding {
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let names = |launches: &[Launch]| -> BTreeSet<String> {
         let of_process = launches.iter().filter(|launch| launch.process == finding.process);
-        let of_kernel =
-            of_process.filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
-        of_kernel.map(|launch| launch.thread.clone()).filter(|name| !name.is_empty() && name != "main").collect()
+        let of_kernel = of_process
+            .filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
+        of_kernel
+            .map(|launch| launch.thread.clone())
+            .filter(|name| !name.is_empty() && name != "main")
+            .collect()
     };
     let failed = names(&entries.found);
     if failed.is_empty() { names(&entries.launched) } else { failed }
@@ -180,7 +196,10 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;
-    let names_package = asked.cargo.iter().any(|word| word == "-p" || word.to_string_lossy().starts_with("--package"));
+    let names_package = asked
+        .cargo
+        .iter()
+        .any(|word| word == "-p" || word.to_string_lossy().starts_with("--package"));
     if let Some(program) = entries.programs.iter().find(of_process).filter(|_| !names_package)
         && !program.package.is_empty()
     {

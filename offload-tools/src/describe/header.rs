@@ -53,11 +53,14 @@ impl Header {
                 let id = id.as_deref().and_then(|id| TargetId::parse(id).ok());
                 match (id, by_name) {
                     (Some(id), Code::Amdgpu { id: name, .. })
-                        if *version == WITHOUT_ANY && name.primary_processor() == id.primary_processor() =>
+                        if *version == WITHOUT_ANY
+                            && name.primary_processor() == id.primary_processor() =>
                     {
                         Code::Amdgpu { id: name, version: Some(*version) }
                     }
-                    (Some(id), _) | (None, Code::Amdgpu { id, .. }) => Code::Amdgpu { id, version: Some(*version) },
+                    (Some(id), _) | (None, Code::Amdgpu { id, .. }) => {
+                        Code::Amdgpu { id, version: Some(*version) }
+                    }
                     (None, _) => Code::Other,
                 }
             }
@@ -66,7 +69,9 @@ impl Header {
                 Code::Cubin(arch) if arch.number() == *number => Code::Cubin(arch),
                 _ => Code::Cubin(cubin(*number)),
             },
-            Header::Ptx(header) => Code::Ptx { arch: header.arch(), version: Some(header.version()) },
+            Header::Ptx(header) => {
+                Code::Ptx { arch: header.arch(), version: Some(header.version()) }
+            }
             Header::SpirV => match by_name {
                 Code::Amdgpu { id, .. } if id.processor() == amdgpu::SPIRV => by_name,
                 _ => Code::Other,
@@ -84,7 +89,9 @@ impl Header {
         match (self, by_name) {
             (Header::None, _) | (_, Code::Other) => false,
             (Header::CodeObject { id, version }, Code::Amdgpu { id: name, .. }) => {
-                let Some(id) = id.as_deref().and_then(|id| TargetId::parse(id).ok()) else { return false };
+                let Some(id) = id.as_deref().and_then(|id| TargetId::parse(id).ok()) else {
+                    return false;
+                };
                 match *version {
                     WITHOUT_ANY => {
                         id.primary_processor() != name.primary_processor()
@@ -96,7 +103,8 @@ impl Header {
             (Header::Cubin(number), Code::Cubin(arch)) => arch.number() != *number,
             (Header::Ptx(header), Code::Cubin(name) | Code::Ptx { arch: name, .. }) => {
                 let arch = header.arch();
-                arch.number() > name.number() || (arch.suffix.is_some() && arch.suffix != name.suffix)
+                arch.number() > name.number()
+                    || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
             (Header::SpirV, Code::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
             // Not every triple that is no GPU's is a CPU's.
@@ -115,7 +123,9 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Header::CodeObject { id: Some(id), .. } => f.write_str(id),
-            Header::CodeObject { id: None, version } => write!(f, "an AMD GPU (code object version {version})"),
+            Header::CodeObject { id: None, version } => {
+                write!(f, "an AMD GPU (code object version {version})")
+            }
             Header::Cubin(number) => cubin(*number).fmt(f),
             Header::Ptx(header) => header.arch().fmt(f),
             Header::SpirV => f.write_str("SPIR-V"),
@@ -163,17 +173,31 @@ mod tests {
             (Header::Cpu(62), "gfx906", true),
             (Header::None, "gfx906", false),
         ] {
-            assert_eq!(header.contradicts(&by_name(Some(name), None, false)), expected, "{header} {name}");
+            assert_eq!(
+                header.contradicts(&by_name(Some(name), None, false)),
+                expected,
+                "{header} {name}"
+            );
         }
     }
 
     #[test]
     fn the_header_counts_more_than_the_name() {
-        let code = |header: &Header, name: &str| format!("{:?}", header.code(by_name(Some(name), None, false)));
-        let amd = |id: &str, version| format!("{:?}", Code::Amdgpu { id: TargetId::parse(id).unwrap(), version });
+        let code = |header: &Header, name: &str| {
+            format!("{:?}", header.code(by_name(Some(name), None, false)))
+        };
+        let amd = |id: &str, version| {
+            format!("{:?}", Code::Amdgpu { id: TargetId::parse(id).unwrap(), version })
+        };
         assert_eq!(code(&code_object("gfx908", 6), "gfx90a"), amd("gfx908", Some(6)));
-        assert_eq!(code(&code_object("gfx906:sramecc-:xnack-", 3), "gfx906"), amd("gfx906", Some(3)));
-        assert_eq!(code(&Header::CodeObject { id: None, version: 2 }, "gfx906"), amd("gfx906", Some(2)));
+        assert_eq!(
+            code(&code_object("gfx906:sramecc-:xnack-", 3), "gfx906"),
+            amd("gfx906", Some(3))
+        );
+        assert_eq!(
+            code(&Header::CodeObject { id: None, version: 2 }, "gfx906"),
+            amd("gfx906", Some(2))
+        );
         assert_eq!(code(&Header::None, "gfx906"), amd("gfx906", None));
         assert_eq!(
             code(&Header::Cubin(90), "sm_90a"),

@@ -35,7 +35,9 @@ impl<'i> Named<'i> {
     /// What the image's names say.
     pub fn by_name(&self) -> Code<'_> {
         match by_name(self.image.target_id.as_deref(), self.image.triple.as_deref(), self.is_ptx) {
-            Code::Ptx { arch, version: None } => Code::Ptx { arch, version: self.image.ptx_version },
+            Code::Ptx { arch, version: None } => {
+                Code::Ptx { arch, version: self.image.ptx_version }
+            }
             code => code,
         }
     }
@@ -67,19 +69,25 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
             Err(_) => {}
         }
         match TargetId::parse(target) {
-            Ok(id) if amdgpu::is_processor_name(id.processor()) || id.processor() == amdgpu::SPIRV => {
+            Ok(id)
+                if amdgpu::is_processor_name(id.processor()) || id.processor() == amdgpu::SPIRV =>
+            {
                 return Code::Amdgpu { id, version: None };
             }
             _ => {}
         }
     }
-    let Some((text, triple)) = triple.and_then(|text| Some((text, TargetTriple::parse(text).ok()?))) else {
+    let Some((text, triple)) =
+        triple.and_then(|text| Some((text, TargetTriple::parse(text).ok()?)))
+    else {
         return Code::Other;
     };
     // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no `arch` then.
     match triple.amdgpu_processor().map(TargetId::parse) {
         Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
-        _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => Code::Other,
+        _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {
+            Code::Other
+        }
         _ => Code::Cpu(text),
     }
 }

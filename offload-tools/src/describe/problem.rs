@@ -24,9 +24,13 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
     }
     out += &error.to_string();
     match error.kind() {
-        ErrorKind::LimitExceeded { need, limit } if need <= limit => out += "; the system does not give them",
+        ErrorKind::LimitExceeded { need, limit } if need <= limit => {
+            out += "; the system does not give them"
+        }
         // Of kernels it is the work that is limited.
-        ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => out += "; --max-size allows more",
+        ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
+            out += "; --max-size allows more"
+        }
         _ => {}
     }
     out

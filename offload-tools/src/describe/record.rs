@@ -111,7 +111,9 @@ impl KernelRecord {
         let tells = match kind {
             ImageKind::Cubin | ImageKind::Ptx => true,
             // Code object version 2 has notes of another form, and code for a CPU has no kernels.
-            ImageKind::Elf => matches!(Header::parse(bytes), Ok(Header::CodeObject(header)) if header.version() > 2),
+            ImageKind::Elf => {
+                matches!(Header::parse(bytes), Ok(Header::CodeObject(header)) if header.version() > 2)
+            }
             _ => false,
         };
         if !tells {
@@ -185,7 +187,8 @@ impl ImageRecord {
         let kind = image.kind(&bytes);
         record.image_kind = kind.name();
         record.size = bytes.len() as u64;
-        record.sha256 = Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        record.sha256 =
+            Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         match KernelRecord::all_of(kind, &bytes) {
             Ok(kernels) => record.kernels = kernels,
             Err(error) => return (record, Some(error)),

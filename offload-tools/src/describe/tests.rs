@@ -20,7 +20,9 @@ fn read_all(file: &[u8]) -> usize {
         }
         let (record, error) = ImageRecord::new(&inventory, image, &mut images);
         assert!(record.sha256.is_some() || error.is_some());
-        error.into_iter().for_each(|error| assert!(!problem_text(&inventory.problem_of(image, error)).is_empty()));
+        error.into_iter().for_each(|error| {
+            assert!(!problem_text(&inventory.problem_of(image, error)).is_empty())
+        });
     }
     assert!(inventory.problems.iter().all(|problem| !problem_text(problem).is_empty()));
     inventory.images.len()
@@ -29,19 +31,28 @@ fn read_all(file: &[u8]) -> usize {
 #[test]
 fn nothing_panics() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus");
-    let folders = fs::read_dir(corpus).expect("the corpus is there").flatten().map(|folder| folder.path());
-    let files = folders.filter(|folder| folder.is_dir()).flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let folders =
+        fs::read_dir(corpus).expect("the corpus is there").flatten().map(|folder| folder.path());
+    let files = folders
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
     let mut random = 1u64;
     let mut below = |end: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % end.max(1)
     };
     let mut images = 0;
-    for path in files.flatten().map(|file| file.path()).filter(|path| path.extension().is_none_or(|it| it != "txt")) {
+    for path in files
+        .flatten()
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_none_or(|it| it != "txt"))
+    {
         let file = fs::read(&path).expect("the corpus can be read");
         images += read_all(&file);
         for _ in 0..150 {
-            let mut changed = file[..file.len() - if below(3) == 0 { below(file.len()) } else { 0 }].to_vec();
+            let mut changed =
+                file[..file.len() - if below(3) == 0 { below(file.len()) } else { 0 }].to_vec();
             // Headers and tables are at the start.
             for _ in 0..1 + below(3) {
                 let end = if below(2) == 0 { changed.len() } else { changed.len().min(200) };

@@ -63,7 +63,10 @@ impl Input {
         options.read(true);
         // Otherwise opening a pipe waits for a writer. It makes no difference to regular files.
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            libc::O_NONBLOCK | libc::O_NOCTTY,
+        );
         let file = options.open(path)?;
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
@@ -152,7 +155,9 @@ impl Input {
                 // A full disk will not have more room for another way of writing.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
                 // Two file systems, one of them old or of an unusual kind; or a device.
-                Err(_) => return to.write_all(&self.bytes()[range.start as usize..range.end as usize]),
+                Err(_) => {
+                    return to.write_all(&self.bytes()[range.start as usize..range.end as usize]);
+                }
             }
         }
         Ok(())

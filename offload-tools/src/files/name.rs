@@ -8,7 +8,9 @@ const MOST_BYTES: usize = 255;
 ///
 /// `end` is the caller's own and short.
 pub fn name_in_folder(start: &str, end: &str) -> String {
-    let is_bad = |letter: char| letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter);
+    let is_bad = |letter: char| {
+        letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter)
+    };
     let mut name = start.replace(is_bad, "_");
     while name.len() + end.len() > MOST_BYTES && name.pop().is_some() {}
     name.push_str(end);

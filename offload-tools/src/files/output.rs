@@ -45,13 +45,18 @@ pub enum Source<'a> {
 pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-    out.try_reserve_exact(usize::try_from(layout.size()).unwrap_or(usize::MAX)).map_err(no_memory)?;
+    out.try_reserve_exact(usize::try_from(layout.size()).unwrap_or(usize::MAX))
+        .map_err(no_memory)?;
     for piece in layout.pieces() {
         match piece {
             Piece::Bytes(bytes) => out.extend_from_slice(bytes),
             Piece::Zeros(size) => out.resize(out.len() + *size as usize, 0),
             Piece::Payload { index, size } => {
-                assert_eq!(payloads[*index].size(), *size, "payload {index} is another size than was said");
+                assert_eq!(
+                    payloads[*index].size(),
+                    *size,
+                    "payload {index} is another size than was said"
+                );
                 match &payloads[*index] {
                     Source::Bytes(bytes) => out.extend_from_slice(bytes),
                     Source::File(input) => input.read_to(0..input.size(), &mut out)?,
@@ -108,7 +113,11 @@ impl Output {
 
     /// Begins what a command line names: as [`Output::create`] does, but `-` is standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
-        if path == "-" { Ok(Self(Target::Stdout(io::stdout()))) } else { Self::create(Path::new(path)) }
+        if path == "-" {
+            Ok(Self(Target::Stdout(io::stdout())))
+        } else {
+            Self::create(Path::new(path))
+        }
     }
 
     /// Begins a file in the place of a regular one.
@@ -127,7 +136,8 @@ impl Output {
         }
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let unfinished = path.with_file_name(format!(".offload-{}-{count}.tmp", std::process::id()));
+            let unfinished =
+                path.with_file_name(format!(".offload-{}-{count}.tmp", std::process::id()));
             interrupt::add(&unfinished);
             match OpenOptions::new().write(true).create_new(true).open(&unfinished) {
                 Ok(file) => {
@@ -171,7 +181,11 @@ impl Output {
                 Piece::Bytes(bytes) => self.write_all(bytes)?,
                 Piece::Zeros(size) => self.zeros(*size)?,
                 Piece::Payload { index, size } => {
-                    assert_eq!(payloads[*index].size(), *size, "payload {index} is another size than was said");
+                    assert_eq!(
+                        payloads[*index].size(),
+                        *size,
+                        "payload {index} is another size than was said"
+                    );
                     self.copy(&payloads[*index])?;
                 }
             }
@@ -215,7 +229,11 @@ impl Output {
             Target::Whole { unfinished, path, file } => {
                 drop(file);
                 // Where they have traded places, it is the old file that `unfinished` removes.
-                if trade_places(&unfinished.0, &path) { Ok(()) } else { fs::rename(&unfinished.0, path) }
+                if trade_places(&unfinished.0, &path) {
+                    Ok(())
+                } else {
+                    fs::rename(&unfinished.0, path)
+                }
             }
             Target::Direct(_) | Target::Stdout(_) => Ok(()),
         }

@@ -58,7 +58,11 @@ impl Grammar {
 pub(super) const GENERIC: &[Spec] = &[
     generic("help", Value::Nothing, "Display available options (--help-hidden for more)"),
     generic("help-hidden", Value::Nothing, "Display all available options"),
-    generic("help-list", Value::Nothing, "Display list of available options (--help-list-hidden for more)"),
+    generic(
+        "help-list",
+        Value::Nothing,
+        "Display list of available options (--help-list-hidden for more)",
+    ),
     generic("help-list-hidden", Value::Nothing, "Display list of all available options"),
     generic("print-all-options", Value::Flag, "Accepted, and of no effect"),
     generic("print-options", Value::Flag, "Accepted, and of no effect"),

@@ -8,7 +8,10 @@ use std::path::Path;
 
 /// Whether only the hidden help shows an option.
 pub(super) fn is_hidden(option: &Spec) -> bool {
-    matches!(option.name, "help-hidden" | "help-list-hidden" | "print-options" | "print-all-options")
+    matches!(
+        option.name,
+        "help-hidden" | "help-list-hidden" | "print-options" | "print-all-options"
+    )
 }
 
 impl Grammar {
@@ -26,8 +29,10 @@ pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool)
         write!(out, " {positional}").expect("a String takes all");
     }
     out.push_str("\n\nOPTIONS:\n");
-    let width = |options: &[&Spec]| options.iter().map(|option| spelled(option).len()).max().unwrap_or(0);
-    let generic: Vec<&Spec> = GENERIC.iter().filter(|option| hidden || !is_hidden(option)).collect();
+    let width =
+        |options: &[&Spec]| options.iter().map(|option| spelled(option).len()).max().unwrap_or(0);
+    let generic: Vec<&Spec> =
+        GENERIC.iter().filter(|option| hidden || !is_hidden(option)).collect();
     let own: Vec<&Spec> = grammar.options.iter().collect();
     if groups {
         let width = width(&generic).max(width(&own));
@@ -37,7 +42,9 @@ pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool)
         list(&mut out, own, width);
     } else {
         let mut all = own;
-        all.extend(generic.into_iter().filter(|option| hidden || !option.name.starts_with("help-")));
+        all.extend(
+            generic.into_iter().filter(|option| hidden || !option.name.starts_with("help-")),
+        );
         let width = width(&all);
         list(&mut out, all, width);
     }

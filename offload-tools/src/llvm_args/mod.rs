@@ -28,7 +28,10 @@ pub(crate) fn split_once(text: &OsStr, separator: u8) -> Option<(OsString, OsStr
         use std::os::unix::ffi::OsStrExt;
         let bytes = text.as_bytes();
         let at = bytes.iter().position(|&byte| byte == separator)?;
-        Some((OsStr::from_bytes(&bytes[..at]).to_owned(), OsStr::from_bytes(&bytes[at + 1..]).to_owned()))
+        Some((
+            OsStr::from_bytes(&bytes[..at]).to_owned(),
+            OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
+        ))
     }
     #[cfg(not(unix))]
     {

@@ -7,7 +7,9 @@ use strsim::levenshtein;
 /// option that takes no value is compared with all of the text, others with what stands before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    let changes = |option: &&Spec| levenshtein(if option.value == Value::Nothing { text } else { name }, option.name);
+    let changes = |option: &&Spec| {
+        levenshtein(if option.value == Value::Nothing { text } else { name }, option.name)
+    };
     let option = options.min_by_key(changes)?;
     Some(match value {
         _ if option.value == Value::Nothing => option.name.to_owned(),

@@ -62,7 +62,13 @@ impl Parsed {
 impl Grammar {
     /// Reads a command line. `program` is the tool's name as it was called.
     pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-        let mut run = Run { grammar: self, program, errors: String::new(), parsed: Parsed::default(), surplus: false };
+        let mut run = Run {
+            grammar: self,
+            program,
+            errors: String::new(),
+            parsed: Parsed::default(),
+            surplus: false,
+        };
         if let Err(stdout) = run.arguments(response_file::expand(arguments)) {
             return Outcome::Exit { stdout, stderr: run.errors, status: 0 };
         }
@@ -156,7 +162,10 @@ impl Run<'_> {
         rest: &mut impl Iterator<Item = OsString>,
     ) -> Result<(), String> {
         if let (Value::Nothing, Some(value)) = (option.value, &value) {
-            self.value_error(option, &format!("does not allow a value! '{}' specified.", value.display()));
+            self.value_error(
+                option,
+                &format!("does not allow a value! '{}' specified.", value.display()),
+            );
             return Ok(());
         }
         let value = match option.value {
@@ -172,10 +181,18 @@ impl Run<'_> {
             Value::Flag if truth(&value).is_none() => {
                 Some(format!("'{shown}' is invalid value for boolean argument! Try 0 or 1"))
             }
-            Value::Integer if number::parse(&shown).and_then(|number| i32::try_from(number).ok()).is_none() => {
+            Value::Integer
+                if number::parse(&shown)
+                    .and_then(|number| i32::try_from(number).ok())
+                    .is_none() =>
+            {
                 Some(format!("'{shown}' value invalid for integer argument!"))
             }
-            Value::Unsigned if number::parse(&shown).and_then(|number| u32::try_from(number).ok()).is_none() => {
+            Value::Unsigned
+                if number::parse(&shown)
+                    .and_then(|number| u32::try_from(number).ok())
+                    .is_none() =>
+            {
                 Some(format!("'{shown}' value invalid for uint argument!"))
             }
             _ => None,
@@ -229,7 +246,9 @@ impl Run<'_> {
     fn unknown_argument(&mut self, argument: &OsStr) {
         let program = self.program;
         let argument = argument.to_string_lossy();
-        self.error(&format!("Unknown command line argument '{argument}'.  Try: '{program} --help'"));
+        self.error(&format!(
+            "Unknown command line argument '{argument}'.  Try: '{program} --help'"
+        ));
     }
 
     fn value_error(&mut self, option: &Spec, what: &str) {
@@ -238,7 +257,8 @@ impl Run<'_> {
 
     /// These messages begin with the name of the file that runs, not with how it was called.
     fn error(&mut self, what: &str) {
-        let name = Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
+        let name =
+            Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
         writeln!(self.errors, "{name}: {what}").expect("a String takes all");
     }
 }
@@ -287,7 +307,10 @@ mod tests {
         Grammar { overview: "Does it.", version: "1\n", options: OPTIONS, positional: None };
     const GRAMMAR: Grammar = Grammar { positional: Some("<file>"), ..WITHOUT_POSITIONAL };
     const REQUIRED: Grammar = Grammar {
-        options: &[Spec { required: true, ..option("type", Value::Text) }, option("list", Value::Flag)],
+        options: &[
+            Spec { required: true, ..option("type", Value::Text) },
+            option("list", Value::Flag),
+        ],
         ..WITHOUT_POSITIONAL
     };
 
@@ -324,9 +347,14 @@ mod tests {
 
     #[test]
     fn dashes_and_values() {
-        for arguments in
-            [["-o", "a"].as_slice(), &["--o", "a"], &["-o=a"], &["--o=a"], &["-o", "b", "-o", "a"], &["-o=", "-o=a"]]
-        {
+        for arguments in [
+            ["-o", "a"].as_slice(),
+            &["--o", "a"],
+            &["-o=a"],
+            &["--o=a"],
+            &["-o", "b", "-o", "a"],
+            &["-o=", "-o=a"],
+        ] {
             assert_eq!(parsed(arguments).last("o"), Some(OsStr::new("a")), "{arguments:?}");
         }
         // A value may look like an option.
@@ -338,7 +366,10 @@ mod tests {
     #[test]
     fn lists() {
         assert_eq!(parsed(&["--image=a,b", "--image", "c"]).all("image"), ["a,b", "c"]);
-        assert_eq!(parsed(&["--targets=a,b", "-targets", "c,,d"]).all("targets"), ["a", "b", "c", "", "d"]);
+        assert_eq!(
+            parsed(&["--targets=a,b", "-targets", "c,,d"]).all("targets"),
+            ["a", "b", "c", "", "d"]
+        );
         assert!(parsed(&[]).all("image").is_empty());
     }
 
@@ -373,7 +404,9 @@ mod tests {
         ];
         for (argument, name, kind) in cases {
             let value = argument.split_once('=').unwrap().1;
-            let message = format!("tool: for the --{name} option: '{value}' value invalid for {kind} argument!\n");
+            let message = format!(
+                "tool: for the --{name} option: '{value}' value invalid for {kind} argument!\n"
+            );
             assert_eq!(errors(&GRAMMAR, &[argument]), message);
         }
     }
@@ -394,7 +427,10 @@ mod tests {
     #[test]
     fn what_is_missing() {
         assert_eq!(errors(&GRAMMAR, &["-o"]), "tool: for the -o option: requires a value!\n");
-        assert_eq!(errors(&REQUIRED, &["--list"]), "tool: for the --type option: must be specified at least once!\n");
+        assert_eq!(
+            errors(&REQUIRED, &["--list"]),
+            "tool: for the --type option: must be specified at least once!\n"
+        );
         assert!(matches!(outcome(&REQUIRED, &["--type=x"]), Outcome::Run(_)));
         // Everything is said.
         let errors = errors(&REQUIRED, &["--list=x", "--bogus", "--type"]);
@@ -441,9 +477,9 @@ mod tests {
         assert_eq!(printed(&["--version"]), "1\n");
         assert_eq!(printed(&["--bogus", "--version", "--align=x"]), "1\n");
         let help = printed(&["--help"]);
-        assert!(
-            help.starts_with("OVERVIEW: Does it.\n\nUSAGE: tool [options] <file>\n\nOPTIONS:\n\nGeneric Options:\n")
-        );
+        assert!(help.starts_with(
+            "OVERVIEW: Does it.\n\nUSAGE: tool [options] <file>\n\nOPTIONS:\n\nGeneric Options:\n"
+        ));
         assert!(help.contains("  -o <x>        - Says it.\n"), "{help}");
         assert!(printed(&["--help-hidden"]).contains("--print-options"));
         assert!(!printed(&["--help-list"]).contains("Generic Options"));
@@ -462,7 +498,10 @@ mod tests {
         let inner = file("inner", "--targets=c");
         let outer = file("outer", &format!("-o 'a b' --targets=b {inner} d"));
         let all = parsed(&["--targets=a", &outer]);
-        assert_eq!((all.last("o"), all.positional()), (Some(OsStr::new("a b")), Some(OsStr::new("d"))));
+        assert_eq!(
+            (all.last("o"), all.positional()),
+            (Some(OsStr::new("a b")), Some(OsStr::new("d")))
+        );
         assert_eq!(all.all("targets"), ["a", "b", "c"]);
         // One that asks for itself ends at some time.
         let own = folder.join("own");

@@ -15,7 +15,9 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     let mut out = Vec::with_capacity(open.len());
     let mut files = 0;
     while let Some(argument) = open.pop() {
-        let path = split_once(&argument, b'@').filter(|(before, _)| before.is_empty()).map(|(_, path)| path);
+        let path = split_once(&argument, b'@')
+            .filter(|(before, _)| before.is_empty())
+            .map(|(_, path)| path);
         match path.filter(|_| files < MOST_FILES).and_then(|path| fs::read(path).ok()) {
             Some(text) => {
                 files += 1;
@@ -31,7 +33,8 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
 /// or UTF-16, that is taken off.
 fn decoded(text: Vec<u8>) -> Vec<u8> {
     let from_utf16 = |number: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = text[2..].chunks_exact(2).map(|unit| number([unit[0], unit[1]])).collect();
+        let units: Vec<u16> =
+            text[2..].chunks_exact(2).map(|unit| number([unit[0], unit[1]])).collect();
         String::from_utf16_lossy(&units).into_bytes()
     };
     match text.as_slice() {
@@ -96,9 +99,12 @@ mod tests {
 
     #[test]
     fn encodings() {
-        for text in
-            [b"a \xc3\xa4".as_slice(), b"\xef\xbb\xbfa \xc3\xa4", b"\xff\xfea\0 \0\xe4\0", b"\xfe\xff\0a\0 \0\xe4"]
-        {
+        for text in [
+            b"a \xc3\xa4".as_slice(),
+            b"\xef\xbb\xbfa \xc3\xa4",
+            b"\xff\xfea\0 \0\xe4\0",
+            b"\xfe\xff\0a\0 \0\xe4",
+        ] {
             assert_eq!(split(&decoded(text.to_vec())), ["a", "ä"]);
         }
         assert_eq!(decoded(b"\xff\xfea".to_vec()), b"");

@@ -8,7 +8,9 @@ use crate::compress::Compressed;
 use crate::describe::Header;
 use crate::files::Source;
 use crate::text;
-use offload_format::bundle::{BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
+use offload_format::bundle::{
+    BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT,
+};
 use offload_format::compressed::CompressOptions;
 use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;

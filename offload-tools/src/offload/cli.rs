@@ -32,8 +32,17 @@ pub struct Cli {
 #[derive(Debug, clap::Args)]
 struct Global {
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    #[arg(help = "When to use colour: auto, always, never [default: auto]", hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    #[arg(
+        help = "When to use colour: auto, always, never [default: auto]",
+        hide_default_value = true
+    )]
     color: Color,
 
     /// The most to decompress at once, and to unpack of an archive: 512M, 4G
@@ -96,7 +105,10 @@ impl Context {
 
     /// Says on standard error what could not be read in a file.
     pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
-        out::warn(&format!("{}: {problem}", crate::text::escaped(path.as_os_str().as_encoded_bytes())));
+        out::warn(&format!(
+            "{}: {problem}",
+            crate::text::escaped(path.as_os_str().as_encoded_bytes())
+        ));
     }
 }
 
@@ -122,7 +134,8 @@ pub fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> Result {
         let given = self.global.max_size;
-        let context = Context { max_size: given.unwrap_or(MAX_SIZE), is_max_size_given: given.is_some() };
+        let context =
+            Context { max_size: given.unwrap_or(MAX_SIZE), is_max_size_given: given.is_some() };
         match self.command {
             Command::Ls(args) => ls::run(&args, &context),
             Command::Extract(args) => extract::run(&args, &context),
@@ -165,9 +178,14 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        for (text, size) in
-            [("0", 0), ("4096", 4096), ("64K", 65536), ("1kib", 1024), ("3G", 3 << 30), ("2TiB", 2 << 40)]
-        {
+        for (text, size) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("64K", 65536),
+            ("1kib", 1024),
+            ("3G", 3 << 30),
+            ("2TiB", 2 << 40),
+        ] {
             assert_eq!(parse_size(text), Ok(size), "{text}");
         }
         for text in ["", "G", "-1", "1.5G", "1Q", "99999999T", "1 G"] {

@@ -51,8 +51,12 @@ impl Context {
         archive.walk(path, limit, &mut |found| match found {
             Found::File(member) => {
                 let inventory = self.inventory(&member.content);
-                let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty));
-                let (count, bytes) = images.fold((0, 0u64), |sum, it| (sum.0 + 1, sum.1.saturating_add(it.size)));
+                let images = inventory
+                    .images
+                    .iter()
+                    .filter(|image| image.known_kind() != Some(ImageKind::Empty));
+                let (count, bytes) =
+                    images.fold((0, 0u64), |sum, it| (sum.0 + 1, sum.1.saturating_add(it.size)));
                 summary.unpacked = summary.unpacked.saturating_add(member.content.size());
                 summary.files += usize::from(count > 0);
                 summary.images += count;
@@ -81,12 +85,19 @@ impl Context {
     }
 
     /// Warns that a file without device code is an archive of a kind that is not opened. Returns whether it is.
-    pub(super) fn warn_if_unopened(&self, path: &Path, input: &Input, inventory: &Inventory<'_>) -> bool {
+    pub(super) fn warn_if_unopened(
+        &self,
+        path: &Path,
+        input: &Input,
+        inventory: &Inventory<'_>,
+    ) -> bool {
         let what = unpack::unopened(input.bytes()).filter(|_| inventory.containers.is_empty());
         if let Some(what) = what {
             self.warn_of(
                 path,
-                format_args!("this is {what}, which offload cannot open: unpack it, and name its files"),
+                format_args!(
+                    "this is {what}, which offload cannot open: unpack it, and name its files"
+                ),
             );
         }
         what.is_some()
@@ -103,7 +114,9 @@ impl Summary {
                 format!("{what}, no device code but in archives inside, which are not opened")
             }
             0 => format!("{what} without device code"),
-            files => format!("{what} with {} of images in {}", size(self.bytes), plural(files, "file")),
+            files => {
+                format!("{what} with {} of images in {}", size(self.bytes), plural(files, "file"))
+            }
         }
     }
 

@@ -55,7 +55,8 @@ impl KernelPacks {
         }
         // A link is followed as the loader follows it: the paths count from where the file is.
         let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
-        let real = if is_link { fs::canonicalize(path).ok() } else { None }.unwrap_or_else(|| path.to_owned());
+        let real = if is_link { fs::canonicalize(path).ok() } else { None }
+            .unwrap_or_else(|| path.to_owned());
         let folder = real.parent().unwrap_or(Path::new(""));
         for reference in &inventory.references {
             let reference = &reference.reference;
@@ -90,7 +91,8 @@ impl KernelPacks {
     /// Says which packs there are, where they are not gone into.
     pub(super) fn note(&self, path: &Path) {
         for pack in &self.packs {
-            let [path, pack] = [path, &pack.path].map(|path| escaped(path.as_os_str().as_encoded_bytes()));
+            let [path, pack] =
+                [path, &pack.path].map(|path| escaped(path.as_os_str().as_encoded_bytes()));
             out::note(&format!("{path}: its code objects are in {pack}, which is not counted"));
         }
     }
@@ -103,7 +105,11 @@ impl KernelPacks {
         let is_regular = fs::metadata(path).map(|it| it.is_file());
         let input = match is_regular {
             Ok(true) => Input::open_thin_member(path),
-            Ok(false) => return self.problems.push(format!("{shown}: not a regular file, as kernel packs must be")),
+            Ok(false) => {
+                return self
+                    .problems
+                    .push(format!("{shown}: not a regular file, as kernel packs must be"));
+            }
             Err(error) => Err(error),
         };
         let input = match input {
@@ -111,7 +117,11 @@ impl KernelPacks {
             Err(error) => return tried.push(format!("{shown} ({})", os_message(&error))),
         };
         if FileKind::identify(input.bytes()) == Some(FileKind::Kpack) {
-            self.packs.push(KernelPack { path: path.to_owned(), input, name: name.map(str::to_owned) });
+            self.packs.push(KernelPack {
+                path: path.to_owned(),
+                input,
+                name: name.map(str::to_owned),
+            });
         } else if path.extension().is_some_and(|it| it == "kpm") {
             self.manifest(path, input.bytes(), name);
         } else {
@@ -131,7 +141,8 @@ impl KernelPacks {
             // A manifest has no manifests: what is listed is opened as a pack, or is a problem.
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
-                self.problems.push(format!("{shown}: it lists the manifest '{}'", escaped_str(file)));
+                self.problems
+                    .push(format!("{shown}: it lists the manifest '{}'", escaped_str(file)));
                 continue;
             }
             self.open(&beside, name, &mut tried);
@@ -145,7 +156,9 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
     while let Some(part) = parts.next() {
-        let Some((start, end)) = part.as_os_str().to_str().and_then(|name| name.split_once(GFX_ARCH)) else {
+        let Some((start, end)) =
+            part.as_os_str().to_str().and_then(|name| name.split_once(GFX_ARCH))
+        else {
             parent.push(part);
             continue;
         };
@@ -154,7 +167,8 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().take(MOST).filter_map(Result::ok);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         // In order, so that the same is shown on every machine.
-        let names: BTreeSet<String> = names.filter(|name| is_for_a_target(name, start, end)).collect();
+        let names: BTreeSet<String> =
+            names.filter(|name| is_for_a_target(name, start, end)).collect();
         // Joined with nothing, a path would get a slash at its end.
         let with_rest = |it: PathBuf| if rest.as_os_str().is_empty() { it } else { it.join(rest) };
         return names.into_iter().map(|name| with_rest(parent.join(name))).collect();
@@ -191,7 +205,10 @@ mod tests {
 
     #[test]
     fn a_path_without_a_target_is_itself() {
-        assert_eq!(candidates(Path::new("../.kpack/a.kpack")), [PathBuf::from("../.kpack/a.kpack")]);
+        assert_eq!(
+            candidates(Path::new("../.kpack/a.kpack")),
+            [PathBuf::from("../.kpack/a.kpack")]
+        );
         assert!(candidates(Path::new("/nowhere/at/all/@GFXARCH@.kpack")).is_empty());
     }
 }

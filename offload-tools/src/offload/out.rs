@@ -19,7 +19,8 @@ pub fn is_terminal() -> bool {
 
 /// Columns of the terminal that standard output is; `None` if it is none.
 pub fn width() -> Option<usize> {
-    let columns = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    let columns =
+        terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     is_terminal().then(|| columns.unwrap_or(80).max(40))
 }
 

@@ -8,16 +8,20 @@ use crate::files::{Output, Source};
 use crate::text;
 use offload_format::compression::Method;
 use offload_format::layout::{Layout, Piece};
-use offload_format::offload_binary::{ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{
+    ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version,
+};
 use offload_format::target::{OffloadArch, TargetId, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `offload pack`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
+#[command(
+    after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
     openmp-amdgcn-amd-amdhsa--gfx90a. Version 1 is all that LLVM 22 reads. Where no NUL would follow PTX, it gets a \
-    line feed or a NUL at its end.")]
+    line feed or a NUL at its end."
+)]
 pub struct Args {
     /// An image and what it is for: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
@@ -46,8 +50,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
         (None | Some(1), false) => Version::V1,
         (Some(2), false) => Version::V2,
         (Some(other), _) => {
-            return Err(Error::text(format!("--compress: version {other} of the format cannot be compressed"))
-                .advice("leave out --version, or say --version 3"));
+            return Err(Error::text(format!(
+                "--compress: version {other} of the format cannot be compressed"
+            ))
+            .advice("leave out --version, or say --version 3"));
         }
     };
     if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
@@ -77,8 +83,11 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let written = match args.compress {
         true => {
-            let whole: Vec<Vec<u8>> =
-                parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
+            let whole: Vec<Vec<u8>> = parts
+                .iter()
+                .zip(&tails)
+                .map(|(it, tail)| [it.input.bytes(), tail].concat())
+                .collect();
             let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
             let busy = Busy::new("compressing");
             let compressed = builder.compressed(Method::Zstd, None, &images);
@@ -92,7 +101,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 image.push(Piece::Bytes(tails[number].to_vec()));
                 image
             });
-            let sources: Vec<Source<'_>> = parts.iter().map(|part| Source::File(&part.input)).collect();
+            let sources: Vec<Source<'_>> =
+                parts.iter().map(|part| Source::File(&part.input)).collect();
             write(&args.output, |output| output.layout(&layout, &sources))
         }
     };
@@ -100,13 +110,18 @@ pub fn run(args: &Args, context: &Context) -> Result {
 }
 
 /// Writes a file, or to standard output if its name is `-`.
-pub(super) fn write(path: &Path, fill: impl FnOnce(&mut Output) -> std::io::Result<()>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut Output) -> std::io::Result<()>,
+) -> Result<()> {
     let written = Output::named(path.as_os_str()).and_then(|mut output| {
         fill(&mut output)?;
         output.commit()
     });
     // A reader of standard output that has gone away is no error of ours.
-    written.map_err(|error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) })
+    written.map_err(
+        |error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) },
+    )
 }
 
 /// What an offload binary says of an image.
@@ -117,16 +132,21 @@ struct Described {
 }
 
 fn problem_text(part: &Part<'_>) -> Result<Described> {
-    let described = |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
+    let described =
+        |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
         Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
             described(OffloadKind::HIP, "spirv64-amd-amdhsa", id.to_canonical())
         }
-        Target::Arch(OffloadArch::Amdgpu(id)) => described(OffloadKind::HIP, "amdgcn-amd-amdhsa", id.to_canonical()),
+        Target::Arch(OffloadArch::Amdgpu(id)) => {
+            described(OffloadKind::HIP, "amdgcn-amd-amdhsa", id.to_canonical())
+        }
         Target::Arch(OffloadArch::Nvidia(arch)) => {
             described(OffloadKind::CUDA, "nvptx64-nvidia-cuda", arch.to_string())
         }
-        Target::Arch(OffloadArch::Cpu) => described(OffloadKind::NONE, &host_triple()?, String::new()),
+        Target::Arch(OffloadArch::Cpu) => {
+            described(OffloadKind::NONE, &host_triple()?, String::new())
+        }
         Target::Full { kind, triple, target } => {
             let parsed = TargetTriple::parse(triple).ok();
             let amd = parsed.is_some_and(|it| it.is_amdgpu());
@@ -211,8 +231,10 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
             if let (Some(a), Some(b)) = (target_id(earlier), target_id(part))
                 && a.conflicts_with(&b)
             {
-                return Err(Error::text(format!("{a} and {b} may not stand together: some device fits both"))
-                    .advice("name the same features in both, or say --force"));
+                return Err(Error::text(format!(
+                    "{a} and {b} may not stand together: some device fits both"
+                ))
+                .advice("name the same features in both, or say --force"));
             }
         }
     }

@@ -46,7 +46,9 @@ impl<'a> Part<'a> {
     /// Returns an error if the target is none, if the file cannot be read, or if its header contradicts the target and
     /// nobody has said `--force`.
     pub(super) fn parse(argument: &'a str, force: bool, context: &Context) -> Result<Self> {
-        let Some((target, path)) = argument.split_once('=') else { return Err(no_target(argument)) };
+        let Some((target, path)) = argument.split_once('=') else {
+            return Err(no_target(argument));
+        };
         let parsed = Target::parse(target)?;
         let path = PathBuf::from(path);
         let input = context.open(&path)?;
@@ -84,7 +86,10 @@ impl<'a> Part<'a> {
             ))
             .advice(match &self.header {
                 Header::CodeObject { id: Some(name), .. } => {
-                    format!("write {name}={}, or say --force to put it in all the same", self.path.display())
+                    format!(
+                        "write {name}={}, or say --force to put it in all the same",
+                        self.path.display()
+                    )
                 }
                 _ => "name what it is for, or say --force to put it in all the same".to_owned(),
             })),
@@ -100,7 +105,11 @@ impl<'a> Part<'a> {
         let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
             let similar = similar(id.processor());
-            let similar = if similar.is_empty() { String::new() } else { format!("; did you mean {similar}?") };
+            let similar = if similar.is_empty() {
+                String::new()
+            } else {
+                format!("; did you mean {similar}?")
+            };
             out::warn(&format!("{} is no processor that offload knows{similar}", id.processor()));
         }
     }
@@ -138,7 +147,11 @@ impl<'a> Target<'a> {
         }
         let error = Error::text(error.to_string());
         let similar = similar(name);
-        Err(if similar.is_empty() { error } else { error.advice(format!("did you mean {similar}?")) })
+        Err(if similar.is_empty() {
+            error
+        } else {
+            error.advice(format!("did you mean {similar}?"))
+        })
     }
 
     fn full(kind: &str, name: &str, start: usize, target: &str) -> Self {
@@ -153,17 +166,23 @@ impl<'a> Target<'a> {
 fn similar(name: &str) -> String {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     let name = name.to_ascii_lowercase();
-    let amd = amdgpu::PROCESSORS.iter().flat_map(|row| row.aliases.iter().copied().chain([row.name]));
+    let amd =
+        amdgpu::PROCESSORS.iter().flat_map(|row| row.aliases.iter().copied().chain([row.name]));
     let nvidia = (10..1000).filter_map(|number: u32| {
         let arch = NvidiaArch::parse(&format!("sm_{number}")).ok()?;
         arch.lowest_ptx().map(|_| arch.to_string())
     });
     let nvidia = nvidia.flat_map(|sm| [sm.replace("sm_", "compute_"), sm]);
-    let names: Vec<String> = amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
+    let names: Vec<String> =
+        amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
     // Of names as near as each other, those whose letters are.
-    let letters = |known: &str| -> u32 { name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
-    let mut nearest: Vec<(usize, u32, &String)> =
-        names.iter().map(|known| (strsim::levenshtein(&name, known), letters(known), known)).collect();
+    let letters = |known: &str| -> u32 {
+        name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
+    };
+    let mut nearest: Vec<(usize, u32, &String)> = names
+        .iter()
+        .map(|known| (strsim::levenshtein(&name, known), letters(known), known))
+        .collect();
     nearest.sort_unstable();
     let least = nearest[0].0;
     // More changes make any short name of any other.
@@ -176,7 +195,8 @@ fn similar(name: &str) -> String {
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' does not say what it is for"));
-    let header = Input::open(Path::new(argument)).map_or(Header::None, |input| Header::of(input.bytes()));
+    let header =
+        Input::open(Path::new(argument)).map_or(Header::None, |input| Header::of(input.bytes()));
     error.advice(match header {
         Header::CodeObject { id: Some(_), .. } | Header::Cubin(_) | Header::Ptx(_) => format!("write {header}={shown}"),
         _ => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),

@@ -27,7 +27,10 @@ impl Progress {
 
     /// So many more bytes are done.
     pub fn add(&mut self, bytes: u64) {
-        if self.bar.length().is_none() && self.begun.elapsed() >= QUIET && std::io::stderr().is_terminal() {
+        if self.bar.length().is_none()
+            && self.begun.elapsed() >= QUIET
+            && std::io::stderr().is_terminal()
+        {
             self.show();
         }
         self.bar.inc(bytes);
@@ -36,8 +39,11 @@ impl Progress {
     fn show(&mut self) {
         let done = self.bar.position();
         let bar = ProgressBar::with_draw_target(Some(self.total), ProgressDrawTarget::stderr());
-        self.bar = bar.with_elapsed(self.begun.elapsed()).with_position(done).with_message(self.what);
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}");
+        self.bar =
+            bar.with_elapsed(self.begun.elapsed()).with_position(done).with_message(self.what);
+        let style = ProgressStyle::with_template(
+            "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}",
+        );
         if let Ok(style) = style {
             self.bar.set_style(style);
         }

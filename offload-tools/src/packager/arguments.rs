@@ -72,7 +72,10 @@ mod tests {
 
     fn parsed(text: &str) -> Vec<(String, String)> {
         let arguments = Arguments::parse(OsStr::new(text));
-        arguments.iter().map(|(key, value)| (key.to_str().unwrap().into(), value.to_str().unwrap().into())).collect()
+        arguments
+            .iter()
+            .map(|(key, value)| (key.to_str().unwrap().into(), value.to_str().unwrap().into()))
+            .collect()
     }
 
     #[test]
@@ -86,8 +89,10 @@ mod tests {
             ("a=1,,b", &[("a", "1"), ("", ""), ("b", "")]),
         ];
         for (text, expected) in cases {
-            let expected: Vec<_> =
-                expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect();
             assert_eq!(parsed(text), expected, "{text}");
         }
     }
@@ -109,13 +114,19 @@ mod tests {
             ("-", "-", ""),
             ("d/..", "", ""),
         ] {
-            assert_eq!(stem_and_extension(Path::new(path)), (stem.to_owned(), extension.to_owned()), "{path}");
+            assert_eq!(
+                stem_and_extension(Path::new(path)),
+                (stem.to_owned(), extension.to_owned()),
+                "{path}"
+            );
         }
     }
 
     #[test]
     fn kinds() {
-        for (name, kind) in [("openmp", 1), ("cuda", 2), ("hip", 4), ("sycl", 8), ("HIP", 0), ("", 0), ("none", 0)] {
+        for (name, kind) in
+            [("openmp", 1), ("cuda", 2), ("hip", 4), ("sycl", 8), ("HIP", 0), ("", 0), ("none", 0)]
+        {
             assert_eq!(offload_kind(OsStr::new(name)).0, kind, "{name}");
         }
     }

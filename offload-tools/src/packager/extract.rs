@@ -13,7 +13,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Writes the images of `input` that `arguments`, one text for each `--image`, ask for.
-pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], archive: bool) -> Result<(), String> {
+pub(super) fn extract(
+    program: &str,
+    input: &OsStr,
+    arguments: &[OsString],
+    archive: bool,
+) -> Result<(), String> {
     let input = Path::new(input);
     let images = images(input)?;
     if arguments.is_empty() {
@@ -21,18 +26,23 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
     }
     for text in arguments {
         let arguments = Arguments::parse(text);
-        let matching: Vec<&Found> = images.iter().filter(|image| matches(&arguments, image)).collect();
+        let matching: Vec<&Found> =
+            images.iter().filter(|image| matches(&arguments, image)).collect();
         let Some(last) = matching.last() else { continue };
         match arguments.get("file") {
             Some(file) if archive => {
-                let payloads: Vec<Source<'_>> = matching.iter().map(|image| image.source()).collect();
+                let payloads: Vec<Source<'_>> =
+                    matching.iter().map(|image| image.source()).collect();
                 let layout = library(&matching)?;
                 write(file, |output| output.layout(&layout, &payloads))?;
             }
             None if archive => return Err("Image must have a 'file' argument.".to_owned()),
             Some(file) => {
                 if matching.len() > 1 {
-                    warn(program, &format!("Multiple inputs match to a single file, '{}'", file.display()));
+                    warn(
+                        program,
+                        &format!("Multiple inputs match to a single file, '{}'", file.display()),
+                    );
                 }
                 write(file, |output| output.copy(&last.source()))?;
             }
@@ -53,7 +63,8 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
-        let [triple, arch] = ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
+        let [triple, arch] =
+            ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
         let arch = if arch.is_empty() { arch } else { format!("-{arch}") };
         let name = files::name_in_folder(
             &format!("{stem}-{triple}{arch}"),
@@ -88,7 +99,8 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
     for image in images {
         let origin = escaped(&image.origin);
         let size = image.bytes().len() as u64;
-        let symbols = member_symbols(image.bytes()).map_err(|error| format!("an image in '{origin}': {error}"))?;
+        let symbols = member_symbols(image.bytes())
+            .map_err(|error| format!("an image in '{origin}': {error}"))?;
         let added = match symbols {
             Some(symbols) => builder.object(&image.origin, size, symbols),
             None => builder.member(&image.origin, size),
@@ -102,7 +114,8 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
 /// architecture, and numbered.
 fn name(input: &Path, image: &Found, number: usize) -> String {
     let (stem, _) = stem_and_extension(input);
-    let [triple, arch] = ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
+    let [triple, arch] =
+        ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
     let start = format!("{stem}-{triple}-{arch}");
     files::name_in_folder(&start, &format!(".{number}.{}", extension(image.image_kind)))
 }

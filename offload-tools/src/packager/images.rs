@@ -4,7 +4,9 @@ use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::image::Bitcode;
-use offload_format::offload_binary::{Image, ImageKind, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind};
+use offload_format::offload_binary::{
+    Image, ImageKind, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind,
+};
 use offload_format::section::DeviceSection;
 use offload_format::{Error, ErrorKind};
 use std::ops::Range;
@@ -51,8 +53,12 @@ impl Found {
             return None;
         }
         let mut found = Vec::new();
-        let walked =
-            Walk { path, found: &mut found }.binaries(&self.input, self.bytes(), self.range.start, &self.origin);
+        let walked = Walk { path, found: &mut found }.binaries(
+            &self.input,
+            self.bytes(),
+            self.range.start,
+            &self.origin,
+        );
         Some(walked.map(|()| found))
     }
 
@@ -97,7 +103,13 @@ impl Walk<'_> {
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,
-            Some(FileKind::OffloadBinary | FileKind::Archive | FileKind::Universal | FileKind::Host | FileKind::Image)
+            Some(
+                FileKind::OffloadBinary
+                    | FileKind::Archive
+                    | FileKind::Universal
+                    | FileKind::Host
+                    | FileKind::Image
+            )
         ) {
             return Ok(());
         }
@@ -109,8 +121,12 @@ impl Walk<'_> {
             }
             let origin = place.member.unwrap_or(origin);
             outcome = match container {
-                Ok(Container::OffloadBinaries(section)) => self.binaries(&input, section, place.offset, origin),
-                Ok(Container::Image(image)) if Bitcode::is_bitcode(image) => self.bitcode(image, origin),
+                Ok(Container::OffloadBinaries(section)) => {
+                    self.binaries(&input, section, place.offset, origin)
+                }
+                Ok(Container::Image(image)) if Bitcode::is_bitcode(image) => {
+                    self.bitcode(image, origin)
+                }
                 Ok(Container::Elsewhere(member)) => self.elsewhere(member, depth),
                 Ok(_) => Ok(()),
                 Err(error) => Err(in_file(self.path, &error.to_string())),
@@ -122,16 +138,19 @@ impl Walk<'_> {
     /// A member of a thin archive: a file with a path from the archive's folder.
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
         let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
-        let deeper = depth.checked_sub(1).ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
-        let input = Input::open_thin_member(&path).map_err(|error| in_file(&path, &os_message(&error)))?;
+        let deeper = depth
+            .checked_sub(1)
+            .ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
+        let input =
+            Input::open_thin_member(&path).map_err(|error| in_file(&path, &os_message(&error)))?;
         Walk { path: &path, found: self.found }.walk(input, member, deeper)
     }
 
     /// Bitcode for a host has offload binaries among its constants.
     fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
         let section = DeviceSection::LlvmOffloading.elf_name();
-        let objects =
-            Bitcode::variables_in_section(bitcode, section).map_err(|error| in_file(self.path, &error.to_string()))?;
+        let objects = Bitcode::variables_in_section(bitcode, section)
+            .map_err(|error| in_file(self.path, &error.to_string()))?;
         for object in objects {
             let object = Rc::new(Input::of_bytes(object));
             self.binaries(&object, object.bytes(), 0, origin)?;
@@ -139,33 +158,51 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn binaries(&mut self, input: &Rc<Input>, section: &[u8], offset: u64, origin: &[u8]) -> Result<(), String> {
+    fn binaries(
+        &mut self,
+        input: &Rc<Input>,
+        section: &[u8],
+        offset: u64,
+        origin: &[u8],
+    ) -> Result<(), String> {
         let mut end = 0;
         for binary in OffloadBinaries::new(section) {
-            let (at, binary) = binary.map_err(|error| self.message(&error, section.len().saturating_sub(end)))?;
+            let (at, binary) =
+                binary.map_err(|error| self.message(&error, section.len().saturating_sub(end)))?;
             end = (at + binary.size()) as usize;
             let Some(compressed) = binary.compressed() else {
                 self.images(input, &binary, offset + at, origin);
                 continue;
             };
             let limit = binary.size().saturating_mul(MOST_INFLATED).min(MEMORY_LIMIT);
-            let inflated = compressed.decompress(limit).map_err(|error| in_file(self.path, &error.to_string()))?;
+            let inflated = compressed
+                .decompress(limit)
+                .map_err(|error| in_file(self.path, &error.to_string()))?;
             let inflated = Rc::new(Input::of_bytes(inflated));
-            let binary =
-                OffloadBinary::parse(inflated.bytes()).map_err(|error| in_file(self.path, &error.to_string()))?;
+            let binary = OffloadBinary::parse(inflated.bytes())
+                .map_err(|error| in_file(self.path, &error.to_string()))?;
             self.images(&inflated, &binary, 0, origin);
         }
         Ok(())
     }
 
-    fn images(&mut self, input: &Rc<Input>, binary: &OffloadBinary<'_>, offset: u64, origin: &[u8]) {
+    fn images(
+        &mut self,
+        input: &Rc<Input>,
+        binary: &OffloadBinary<'_>,
+        offset: u64,
+        origin: &[u8],
+    ) {
         let found = |image: Image<'_>| {
             let start = offset + image.offset();
             Found {
                 origin: origin.to_owned(),
                 image_kind: image.image_kind(),
                 offload_kind: image.offload_kind(),
-                strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+                strings: image
+                    .strings()
+                    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                    .collect(),
                 input: Rc::clone(input),
                 range: start..start + image.data().len() as u64,
             }

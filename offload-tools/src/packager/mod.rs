@@ -30,9 +30,19 @@ const GRAMMAR: Grammar = Grammar {
     overview: "A utility for bundling several object files into a single binary.\n\
         The output binary can then be embedded into the host section table\n\
         to create a fatbinary containing offloading code.\n",
-    version: concat!("offload-tools LLVM version 22.1.8\n  offload-tools ", env!("CARGO_PKG_VERSION"), ".\n"),
+    version: concat!(
+        "offload-tools LLVM version 22.1.8\n  offload-tools ",
+        env!("CARGO_PKG_VERSION"),
+        ".\n"
+    ),
     options: &[
-        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Write output to <file>.", required: false },
+        Spec {
+            name: "o",
+            value: Value::Text,
+            placeholder: "file",
+            help: "Write output to <file>.",
+            required: false,
+        },
         Spec {
             name: "archive",
             value: Value::Flag,
@@ -90,7 +100,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let stem = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy();
     if stem.ends_with(OLD_NAME) {
         let warning = label("warning", AnsiColor::Magenta);
-        anstream::eprintln!("{warning} '{OLD_NAME}' is deprecated. Use 'llvm-offload-binary' instead.");
+        anstream::eprintln!(
+            "{warning} '{OLD_NAME}' is deprecated. Use 'llvm-offload-binary' instead."
+        );
     }
     match work(&program, &parsed) {
         Ok(()) => ExitCode::SUCCESS,
@@ -115,11 +127,14 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
             print(&GRAMMAR.help_list(program));
             Ok(())
         }
-        (Some(_), Some(_)) => {
-            Err("Packaging to an output file and extracting from an input file are mutually exclusive.".to_owned())
-        }
+        (Some(_), Some(_)) => Err(
+            "Packaging to an output file and extracting from an input file are mutually exclusive."
+                .to_owned(),
+        ),
         (None, Some(output)) => pack::pack(images, output, pack::Compression::of(parsed)?),
-        (Some(input), None) => extract::extract(program, input, images, parsed.flag("archive") == Some(true)),
+        (Some(input), None) => {
+            extract::extract(program, input, images, parsed.flag("archive") == Some(true))
+        }
     }
 }
 

@@ -19,13 +19,24 @@ pub(super) fn expand(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, Stri
     Ok(all)
 }
 
-fn add(path: &Path, images: Vec<Found>, depth: u32, left: &mut usize, all: &mut Vec<Found>) -> Result<(), String> {
+fn add(
+    path: &Path,
+    images: Vec<Found>,
+    depth: u32,
+    left: &mut usize,
+    all: &mut Vec<Found>,
+) -> Result<(), String> {
     for image in images {
-        *left = left.checked_sub(1).ok_or_else(|| format!("'{}': more than {MOST_IMAGES} images", path.display()))?;
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| format!("'{}': more than {MOST_IMAGES} images", path.display()))?;
         match image.inner(path) {
             None => all.push(image),
             Some(_) if depth == 0 => {
-                return Err(format!("'{}': offload binaries more than {DEPTH} deep in each other", path.display()));
+                return Err(format!(
+                    "'{}': offload binaries more than {DEPTH} deep in each other",
+                    path.display()
+                ));
             }
             Some(inner) => add(path, inner?, depth - 1, left, all)?,
         }

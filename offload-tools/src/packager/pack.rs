@@ -27,11 +27,15 @@ impl Compression {
         if parsed.flag("compress") != Some(true) {
             return Ok(None);
         }
-        let method = match parsed.last("compression-format").map(OsStr::to_string_lossy).as_deref() {
+        let method = match parsed.last("compression-format").map(OsStr::to_string_lossy).as_deref()
+        {
             None | Some("zstd") => Method::Zstd,
             Some("zlib") => Method::Zlib,
             Some(other) => {
-                return Err(format!("unknown compression format '{}'; expected 'zlib' or 'zstd'", escaped_str(other)));
+                return Err(format!(
+                    "unknown compression format '{}'; expected 'zlib' or 'zstd'",
+                    escaped_str(other)
+                ));
             }
         };
         let range = match method {
@@ -54,7 +58,11 @@ impl Compression {
 }
 
 /// Writes the images that `arguments`, one text for each `--image`, name.
-pub(super) fn pack(arguments: &[OsString], output: &OsStr, compression: Option<Compression>) -> Result<(), String> {
+pub(super) fn pack(
+    arguments: &[OsString],
+    output: &OsStr,
+    compression: Option<Compression>,
+) -> Result<(), String> {
     let mut builder = OffloadBinaryBuilder::new();
     let mut inputs = Vec::new();
     for text in arguments {
@@ -69,18 +77,26 @@ pub(super) fn pack(arguments: &[OsString], output: &OsStr, compression: Option<C
     }
     if let Some(Compression { method, level }) = compression {
         let images: Vec<&[u8]> = inputs.iter().map(Input::bytes).collect();
-        let binary = builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
+        let binary =
+            builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
         return write(output, |output| output.write_all(&binary));
     }
     let payloads: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
     write(output, |output| output.layout(&builder.layout(Version::V1), &payloads))
 }
 
-fn add(builder: &mut OffloadBinaryBuilder, arguments: &Arguments, file: &OsStr, input: &Input) -> Result<(), String> {
+fn add(
+    builder: &mut OffloadBinaryBuilder,
+    arguments: &Arguments,
+    file: &OsStr,
+    input: &Input,
+) -> Result<(), String> {
     let offload_kind = arguments.get("kind").map_or(OffloadKind::NONE, offload_kind);
     let image = builder.image(image_kind(file, input.bytes()), offload_kind, input.size());
     for (key, value) in arguments.iter() {
-        let key = key.to_str().ok_or_else(|| format!("the key '{}' of an image is not UTF-8", key.display()))?;
+        let key = key
+            .to_str()
+            .ok_or_else(|| format!("the key '{}' of an image is not UTF-8", key.display()))?;
         match key {
             "file" | "kind" => image.argument(key),
             _ => image.string(key, value.as_encoded_bytes()),

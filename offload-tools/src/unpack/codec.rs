@@ -24,8 +24,11 @@ const XZ_MEMORY: u32 = 512 * 1024;
 impl Codec {
     /// Recognizes compressed bytes by how they start.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
-        let starts: [(&[u8], Self); 3] =
-            [(b"\x1f\x8b\x08", Codec::Gzip), (b"\xfd7zXZ\0", Codec::Xz), (b"\x28\xb5\x2f\xfd", Codec::Zstd)];
+        let starts: [(&[u8], Self); 3] = [
+            (b"\x1f\x8b\x08", Codec::Gzip),
+            (b"\xfd7zXZ\0", Codec::Xz),
+            (b"\x28\xb5\x2f\xfd", Codec::Zstd),
+        ];
         starts.into_iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, codec)| codec)
     }
 

@@ -14,17 +14,22 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     };
     let member = archive.members().find(|member| member.name().starts_with(b"data.tar"));
     let Some((name, data)) = member.and_then(|member| Some((member.name(), member.data()?))) else {
-        return problem("it has no data.tar, where a package's files are: it is damaged".to_owned());
+        return problem(
+            "it has no data.tar, where a package's files are: it is damaged".to_owned(),
+        );
     };
     match Codec::of(data) {
         Some(codec) => match codec.reader(data) {
             Ok(reader) => tar::walk(&mut room.limited(reader), true, visit),
             Err(error) => problem(super::cannot_unpack(&error)),
         },
-        None if tar::is_start(data) || data.is_empty() => tar::walk(&mut room.limited(data), false, visit),
+        None if tar::is_start(data) || data.is_empty() => {
+            tar::walk(&mut room.limited(data), false, visit)
+        }
         None => {
             let what = unopened(data).unwrap_or("none of the forms that packages have");
-            let text = format!("is {what}, which offload cannot open; dpkg-deb --extract unpacks it");
+            let text =
+                format!("is {what}, which offload cannot open; dpkg-deb --extract unpacks it");
             visit(Found::Problem { name, text })
         }
     }

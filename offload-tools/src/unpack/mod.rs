@@ -150,9 +150,12 @@ impl<'a> Archive<'a> {
             },
             Form::Compressed(codec) => {
                 let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
-                let content = codec.reader(self.bytes).and_then(|reader| room.keep(room.limited(reader), 0));
+                let content =
+                    codec.reader(self.bytes).and_then(|reader| room.keep(room.limited(reader), 0));
                 visit(match content {
-                    Ok(content) => Found::File(Member { name, content, stored: Some(self.bytes.len() as u64) }),
+                    Ok(content) => {
+                        Found::File(Member { name, content, stored: Some(self.bytes.len() as u64) })
+                    }
                     Err(error) => Found::Problem { name: b"", text: cannot_unpack(&error) },
                 })
             }

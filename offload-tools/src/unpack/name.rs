@@ -20,7 +20,8 @@ impl Names {
 
 fn leads_out(name: &[u8]) -> bool {
     let mut parts = name.split(|byte| matches!(byte, b'/' | b'\\'));
-    let is_absolute = name.starts_with(b"/") || name.starts_with(b"\\") || name.get(1) == Some(&b':');
+    let is_absolute =
+        name.starts_with(b"/") || name.starts_with(b"\\") || name.get(1) == Some(&b':');
     name.is_empty() || is_absolute || name.contains(&0) || parts.any(|part| part == b"..")
 }
 
@@ -33,7 +34,8 @@ mod tests {
         for name in ["a", "a/b", "./a", "a..b/..c", "...", "a b"] {
             assert!(!leads_out(name.as_bytes()), "{name}");
         }
-        for name in ["", "/a", "../a", "a/../../b", "..", "a\\..\\b", "\\a", "C:\\a", "c:a", "a\0b"] {
+        for name in ["", "/a", "../a", "a/../../b", "..", "a\\..\\b", "\\a", "C:\\a", "c:a", "a\0b"]
+        {
             assert!(leads_out(name.as_bytes()), "{name}");
         }
     }

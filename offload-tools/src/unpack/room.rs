@@ -41,7 +41,9 @@ impl Room {
     /// The error that there is no room.
     pub(super) fn refusal(&self) -> Refused {
         let limit = text::size(self.limit);
-        Refused(format!("the archive unpacks to more than {limit}, so the rest is not read; --max-size allows more"))
+        Refused(format!(
+            "the archive unpacks to more than {limit}, so the rest is not read; --max-size allows more"
+        ))
     }
 
     /// A reader whose bytes take room.
@@ -123,7 +125,9 @@ mod tests {
     #[test]
     fn large_members_go_into_a_file() {
         let content: Vec<u8> = (0..200_000u32).map(|number| number as u8).collect();
-        for (claimed, in_memory) in [(0, 1 << 20), (1 << 20, 1 << 20), (0, 1000), (u64::MAX, 1000), (0, 200_000)] {
+        for (claimed, in_memory) in
+            [(0, 1 << 20), (1 << 20, 1 << 20), (0, 1000), (u64::MAX, 1000), (0, 200_000)]
+        {
             let kept = keep(&content[..], claimed, in_memory).unwrap();
             assert!(kept.bytes() == content, "{claimed} {in_memory}");
         }

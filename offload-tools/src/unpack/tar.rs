@@ -37,7 +37,11 @@ struct Said {
 }
 
 /// Unpacks the members. `is_packed` says that the archive is compressed, so that no member has a size of its own in it.
-pub(super) fn walk<R: Read, E>(input: &mut Limited<'_, R>, is_packed: bool, visit: &mut Visit<'_, E>) -> Result<(), E> {
+pub(super) fn walk<R: Read, E>(
+    input: &mut Limited<'_, R>,
+    is_packed: bool,
+    visit: &mut Visit<'_, E>,
+) -> Result<(), E> {
     let mut names = Names::default();
     let mut said = Said::default();
     loop {
@@ -66,8 +70,7 @@ pub(super) fn walk<R: Read, E>(input: &mut Limited<'_, R>, is_packed: bool, visi
                     }
                     let size = said.size.unwrap_or(size);
                     if said.is_sparse || entry_type == EntryType::GNUSparse {
-                        let text =
-                            "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
+                        let text = "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
                         // Where the next header is depends on the holes.
                         return Ok(());
@@ -78,7 +81,12 @@ pub(super) fn walk<R: Read, E>(input: &mut Limited<'_, R>, is_packed: bool, visi
                             visit(Found::File(Member { name: &name, content, stored }))?;
                             Ok(())
                         }
-                        Err(error) => return visit(Found::Problem { name: &name, text: cannot_unpack(&error) }),
+                        Err(error) => {
+                            return visit(Found::Problem {
+                                name: &name,
+                                text: cannot_unpack(&error),
+                            });
+                        }
                     }
                 }
             }

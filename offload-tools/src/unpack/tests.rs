@@ -17,7 +17,8 @@ fn zip_archive() -> Vec<u8> {
     for (name, content) in MEMBERS {
         let file = archive.new_file(name).compression_method(rawzip::CompressionMethod::DEFLATE);
         let (mut entry, config) = file.start().unwrap();
-        let encoder = flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::default());
+        let encoder =
+            flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::default());
         let mut writer = config.wrap(encoder);
         writer.write_all(content).unwrap();
         let (encoder, descriptor) = writer.finish().unwrap();
@@ -61,7 +62,10 @@ fn walked(bytes: &[u8]) -> Option<(Files, usize)> {
     let result = archive.walk(Path::new("a.gz"), 1 << 20, &mut |found| {
         match found {
             Found::File(member) => {
-                files.push((String::from_utf8_lossy(member.name).into_owned(), member.content.bytes().to_vec()));
+                files.push((
+                    String::from_utf8_lossy(member.name).into_owned(),
+                    member.content.bytes().to_vec(),
+                ));
             }
             Found::Problem { .. } => problems += 1,
             Found::Closed { .. } => {}
@@ -74,10 +78,15 @@ fn walked(bytes: &[u8]) -> Option<(Files, usize)> {
 
 #[test]
 fn members_come_out_as_they_went_in() {
-    let expected: Files = MEMBERS.iter().map(|(name, content)| ((*name).to_owned(), content.to_vec())).collect();
+    let expected: Files =
+        MEMBERS.iter().map(|(name, content)| ((*name).to_owned(), content.to_vec())).collect();
     let tar = tar_archive();
-    for (kind, bytes) in [("zip", zip_archive()), ("tar", tar.clone()), ("tar.gz", gzip(&tar)), ("deb", deb_archive())]
-    {
+    for (kind, bytes) in [
+        ("zip", zip_archive()),
+        ("tar", tar.clone()),
+        ("tar.gz", gzip(&tar)),
+        ("deb", deb_archive()),
+    ] {
         assert_eq!(Archive::of(&bytes).unwrap().kind(), kind);
         assert_eq!(walked(&bytes), Some((expected.clone(), 0)), "{kind}");
     }
@@ -89,7 +98,9 @@ fn members_come_out_as_they_went_in() {
 #[test]
 fn damage_at_any_byte_is_a_problem_or_nothing() {
     let zstd = zstd::encode_all(&tar_archive()[..], 3).unwrap();
-    for whole in [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd] {
+    for whole in
+        [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd]
+    {
         for at in 0..whole.len() {
             // Cut short, which is a problem unless only the zeros at the end of a tar archive are gone.
             if let Some((files, problems)) = walked(&whole[..at]) {

@@ -57,7 +57,9 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     places.sort_unstable();
     if let Some(pair) = places.windows(2).find(|pair| pair[0].0.1 > pair[1].0.0) {
         let (one, other) = (text::escaped(pair[0].1), text::escaped(pair[1].1));
-        return whole(format!("{one} and {other} share bytes of the archive, so nothing of it is unpacked"));
+        return whole(format!(
+            "{one} and {other} share bytes of the archive, so nothing of it is unpacked"
+        ));
     }
     let mut names = Names::default();
     for entry in &entries {
@@ -75,7 +77,8 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
         };
         if found.local_header().file_path().as_bytes() != name {
             let other = text::escaped(found.local_header().file_path().as_bytes());
-            let text = format!("the archive's list has this name, and the file's own header {other}");
+            let text =
+                format!("the archive's list has this name, and the file's own header {other}");
             visit(Found::Problem { name, text })?;
         }
         let size = entry.wayfinder.uncompressed_size_hint();
@@ -87,7 +90,9 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
                 .map_err(|error| damaged(&error)),
         };
         visit(match content {
-            Ok(content) => Found::File(Member { name, content, stored: Some(found.data().len() as u64) }),
+            Ok(content) => {
+                Found::File(Member { name, content, stored: Some(found.data().len() as u64) })
+            }
             Err(text) => Found::Problem { name, text },
         })?;
     }
@@ -120,10 +125,14 @@ fn damaged(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rawzip::Error>());
     match inner.map(rawzip::Error::kind) {
         Some(ErrorKind::InvalidChecksum { expected, actual }) => {
-            format!("is damaged: its checksum is {actual:08x}, and the archive's list has {expected:08x}")
+            format!(
+                "is damaged: its checksum is {actual:08x}, and the archive's list has {expected:08x}"
+            )
         }
         Some(ErrorKind::InvalidSize { expected, actual }) => {
-            format!("is damaged: it unpacks to {actual} bytes, and the archive's list has {expected}")
+            format!(
+                "is damaged: it unpacks to {actual} bytes, and the archive's list has {expected}"
+            )
         }
         _ => cannot_unpack(error),
     }

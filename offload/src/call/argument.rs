@@ -34,7 +34,10 @@ pub trait Passed {
     label = "`{T}` is needed here",
     note = "parameters have the types of the kernel's source"
 )]
-pub trait DeclaredArgument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize>: Passed {}
+pub trait DeclaredArgument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize>:
+    Passed
+{
+}
 
 #[diagnostic::do_not_recommend]
 impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>

@@ -53,8 +53,13 @@ pub const fn check(declaration: &Declaration, images: &[Recorded]) {
 /// What is wrong with it, in words.
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
-    let words = Words::new().add("parameter ").add_number(declaration.number).add(", `").add(declaration.name);
-    let words = words.add("`, of the kernel `").add(declaration.kernel).add("` is `").add(name).add("` (");
+    let words = Words::new()
+        .add("parameter ")
+        .add_number(declaration.number)
+        .add(", `")
+        .add(declaration.name);
+    let words =
+        words.add("`, of the kernel `").add(declaration.kernel).add("` is `").add(name).add("` (");
     let words = words.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
     // An image may leave out the padding of a struct's end.
     if image.size > size || image.size < end {
@@ -67,12 +72,16 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
         return Some(words.add("a pointer of ").add_bytes(image.size).add(" there"));
     }
     let offset = image.after.next_multiple_of(align);
-    let is_moved = image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
+    let is_moved =
+        image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
     // AMD's compilers align 128-bit integers to 8 bytes among arguments.
     let is_wide = matches!(kind, Kind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
-        let words = words.add("it at offset ").add_number(image.offset).add(", and a type that is aligned to ");
+        let words = words
+            .add("it at offset ")
+            .add_number(image.offset)
+            .add(", and a type that is aligned to ");
         let words = words.add_bytes(align).add(", as this one is, would be at ").add_number(offset);
         return Some(words);
     }
@@ -114,9 +123,15 @@ mod tests {
         }
         assert_eq!(problem_of::<f64>(&IMAGE), None);
         assert_eq!(problem_of::<f64>(&Recorded { is_float: true, ..IMAGE }), None);
-        assert_eq!(problem_of::<u16>(&Recorded { size: 2, offset: 4, is_float: true, ..IMAGE }), None);
+        assert_eq!(
+            problem_of::<u16>(&Recorded { size: 2, offset: 4, is_float: true, ..IMAGE }),
+            None
+        );
         assert_eq!(problem_of::<i128>(&Recorded { size: 16, offset: 8, ..IMAGE }), None);
-        assert_eq!(problem_of::<[u8; 3]>(&Recorded { size: 3, offset: 8, may_be_moved: true, ..IMAGE }), None);
+        assert_eq!(
+            problem_of::<[u8; 3]>(&Recorded { size: 3, offset: 8, may_be_moved: true, ..IMAGE }),
+            None
+        );
     }
 
     #[test]
@@ -134,7 +149,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let start = |ty: &str| {
-            alloc::format!("parameter 2, `a`, of the kernel `saxpy` is `{ty} here: the image for gfx90a has ")
+            alloc::format!(
+                "parameter 2, `a`, of the kernel `saxpy` is `{ty} here: the image for gfx90a has "
+            )
         };
         assert_eq!(problem_of::<f32>(&IMAGE).unwrap(), start("f32` (4 bytes)") + "8 bytes there");
         let float = Recorded { is_float: true, ..IMAGE };
@@ -143,8 +160,15 @@ mod tests {
             start("i64` (8 bytes)") + "a floating-point number of 8 bytes there"
         );
         let pointer = Recorded { is_pointer: true, ..IMAGE };
-        assert_eq!(problem_of::<f64>(&pointer).unwrap(), start("f64` (8 bytes)") + "a pointer of 8 bytes there");
-        let expected = "it at offset 8, and a type that is aligned to 4 bytes, as this one is, would be at 4";
-        assert_eq!(problem_of::<[i32; 2]>(&IMAGE).unwrap(), start("an array` (8 bytes)") + expected);
+        assert_eq!(
+            problem_of::<f64>(&pointer).unwrap(),
+            start("f64` (8 bytes)") + "a pointer of 8 bytes there"
+        );
+        let expected =
+            "it at offset 8, and a type that is aligned to 4 bytes, as this one is, would be at 4";
+        assert_eq!(
+            problem_of::<[i32; 2]>(&IMAGE).unwrap(),
+            start("an array` (8 bytes)") + expected
+        );
     }
 }

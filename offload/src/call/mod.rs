@@ -39,7 +39,8 @@ use core::ptr;
 ///
 /// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
-pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true> {
+pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
+{
     kernel: Kernel<'static, F>,
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
     invoke: Option<Invoke>,
@@ -68,7 +69,9 @@ pub trait HaveOneLayout {}
 
 impl HaveOneLayout for Images<true> {}
 
-impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N, BYTES, F, HAS_BUFFER> {
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
+    Call<N, BYTES, F, HAS_BUFFER>
+{
     /// Makes a call whose arguments are still to be set. For expansions.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
@@ -128,8 +131,13 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N
     }
 }
 
-impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> fmt::Debug for Call<N, BYTES, F, HAS_BUFFER> {
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> fmt::Debug
+    for Call<N, BYTES, F, HAS_BUFFER>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("kernel", &self.kernel).field("offsets", &self.offsets).finish_non_exhaustive()
+        f.debug_struct("Call")
+            .field("kernel", &self.kernel)
+            .field("offsets", &self.offsets)
+            .finish_non_exhaustive()
     }
 }

@@ -53,8 +53,8 @@ pub trait DeclaredParameter<Kernel, Name, const NUMBER: usize, const BYTES: usiz
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Parameter, Kernel, Name, const NUMBER: usize, const BYTES: usize> DeclaredParameter<Kernel, Name, NUMBER, BYTES>
-    for T
+impl<T: Parameter, Kernel, Name, const NUMBER: usize, const BYTES: usize>
+    DeclaredParameter<Kernel, Name, NUMBER, BYTES> for T
 {
     const LAYOUT: ParameterLayout = <T as Parameter>::LAYOUT;
 }

@@ -75,7 +75,13 @@ pub const fn compressed(
     if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
         panic!("{}", problem);
     }
-    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams }, form: PhantomData }
+    KernelPack {
+        name,
+        section,
+        modules,
+        content: Content::Linked { bytes, images, streams },
+        form: PhantomData,
+    }
 }
 
 /// What is wrong with the tables of a compressed pack of `size` bytes.
@@ -154,7 +160,8 @@ impl<F: Form> PackImage<F> {
         match self.stream {
             None => out.extend_from_slice(self.in_pack()),
             Some(stream) => {
-                out.try_reserve(self.record.size.saturating_add(1)).map_err(|_| self.too_much(stream))?;
+                out.try_reserve(self.record.size.saturating_add(1))
+                    .map_err(|_| self.too_much(stream))?;
                 self.append(stream, out)?;
             }
         }
@@ -179,7 +186,8 @@ impl<F: Form> PackImage<F> {
     }
 
     fn too_much(&self, stream: &StreamRecord) -> Error {
-        let kind = ErrorKind::LimitExceeded { need: self.record.size as u64, limit: isize::MAX as u64 };
+        let kind =
+            ErrorKind::LimitExceeded { need: self.record.size as u64, limit: isize::MAX as u64 };
         Error::new(kind, "compressed pack", stream.offset as u64)
     }
 }

@@ -4,7 +4,9 @@
 //! All of it is `#[inline]` or generic, so that it is compiled where it is called: few programs do.
 
 use super::decompressed::problem_of_streams;
-use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque};
+use super::{
+    Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque,
+};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -12,7 +14,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
-use offload_format::pack_index::{Index, IndexError, IndexImage, IndexKernel, IndexStream, PackIndex};
+use offload_format::pack_index::{
+    Index, IndexError, IndexImage, IndexKernel, IndexStream, PackIndex,
+};
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
@@ -59,10 +63,15 @@ pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
 pub fn load<F: Form>(name: &'static str, folder: &str, read: Read) -> KernelPack<F> {
-    try_load(name, folder, read).unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
+    try_load(name, folder, read)
+        .unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
 }
 
-fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<KernelPack<F>, DiskError> {
+fn try_load<F: Form>(
+    name: &'static str,
+    folder: &str,
+    read: Read,
+) -> Result<KernelPack<F>, DiskError> {
     let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
     let path = format!("{folder}/{name}.index");
     let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
@@ -81,7 +90,8 @@ fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<Ker
         let (at, size) = (usize::try_from(at).ok()?, usize::try_from(size).ok()?);
         library.get(at..)?.get(..size)
     };
-    let bytes = range(index.size, index.library_offset).ok_or_else(|| damaged("it ends before the pack does"))?;
+    let bytes = range(index.size, index.library_offset)
+        .ok_or_else(|| damaged("it ends before the pack does"))?;
     let is_compressed = index.is_compressed();
     let PackIndex { section, modules, .. } = index;
     if is_compressed && !F::IS_COMPRESSED {
@@ -90,7 +100,10 @@ fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<Ker
     let (mut images, mut records, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     for entry in modules {
         records.push(module(entry.name, images.len(), entry.images.len()));
-        streams.push(stream(entry.stream).ok_or_else(|| damaged("a stream starts past the end of its pack"))?);
+        streams.push(
+            stream(entry.stream)
+                .ok_or_else(|| damaged("a stream starts past the end of its pack"))?,
+        );
         for entry in entry.images {
             images.push(image(entry).map_err(damaged)?);
         }
@@ -100,7 +113,8 @@ fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<Ker
         false => images.iter().find_map(|image| image.problem(bytes.len())),
     };
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
-    let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
+    let bytes =
+        aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
     Ok(KernelPack {
@@ -145,12 +159,14 @@ fn module(name: String, first: usize, count: usize) -> ModuleRecord {
 #[inline]
 fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
     let kernels = |kernels: Vec<IndexKernel>| -> &'static [&'static str] {
-        let names: Vec<&'static str> = kernels.into_iter().map(|kernel| &*kernel.name.leak()).collect();
+        let names: Vec<&'static str> =
+            kernels.into_iter().map(|kernel| &*kernel.name.leak()).collect();
         names.leak()
     };
     let target = image.target.leak();
     let kind = image.kind.map_text(|triple| &*triple.leak());
-    let size = |size: u64| usize::try_from(size).map_err(|_| "an image starts past the end of its pack");
+    let size =
+        |size: u64| usize::try_from(size).map_err(|_| "an image starts past the end of its pack");
     Ok(ImageRecord {
         target,
         kind,
@@ -197,8 +213,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (name, words) in [
-            ("missing", "could not read out/missing.index: no such file (the pack is read from disk"),
-            ("old", "out/old.index: the pack's index is of version 1, and this version of offload "),
+            (
+                "missing",
+                "could not read out/missing.index: no such file (the pack is read from disk",
+            ),
+            (
+                "old",
+                "out/old.index: the pack's index is of version 1, and this version of offload ",
+            ),
             ("bytes", "out/bytes.index is not text ("),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

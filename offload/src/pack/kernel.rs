@@ -37,6 +37,9 @@ impl<'pack, F: Form> Kernel<'pack, F> {
 
 impl<F: Form> fmt::Debug for Kernel<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("module", &self.module.name()).field("name", &self.name).finish()
+        f.debug_struct("Kernel")
+            .field("module", &self.module.name())
+            .field("name", &self.name)
+            .finish()
     }
 }

@@ -36,7 +36,9 @@ impl<F: Form> Kernel<'_, F> {
     /// It reads the image each time. Returns an error if the image is damaged, or of a kind that does not tell: one for
     /// the CPU.
     pub fn limits(&self, image: &[u8]) -> Result<Option<Limits>> {
-        Ok(Kernels::parse(image)?.find(|kernel| kernel.name == self.name()).map(|kernel| Limits::of(&kernel)))
+        Ok(Kernels::parse(image)?
+            .find(|kernel| kernel.name == self.name())
+            .map(|kernel| Limits::of(&kernel)))
     }
 }
 
@@ -52,7 +54,9 @@ impl Limits {
 
     /// Those of all kernels of an image, by their names.
     #[cfg(feature = "run")]
-    pub(crate) fn of_image<All: FromIterator<(alloc::string::String, Self)>>(image: &[u8]) -> Result<All> {
+    pub(crate) fn of_image<All: FromIterator<(alloc::string::String, Self)>>(
+        image: &[u8],
+    ) -> Result<All> {
         Ok(Kernels::parse(image)?.map(|kernel| (kernel.name.into(), Self::of(&kernel))).collect())
     }
 }

@@ -32,7 +32,10 @@ impl LinkedPack {
 
 impl fmt::Debug for LinkedPack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LinkedPack").field("name", &self.name).field("size", &self.bytes.len()).finish()
+        f.debug_struct("LinkedPack")
+            .field("name", &self.name)
+            .field("size", &self.bytes.len())
+            .finish()
     }
 }
 
@@ -64,7 +67,13 @@ impl<const NAME: usize> Entry<NAME> {
         bytes.split_at_mut(name.len()).0.copy_from_slice(name.as_bytes());
         let size = (NAME_OFFSET + NAME) as u64;
         assert!(!pack.is_empty());
-        Self { size, pack: pack.as_ptr(), pack_size: pack.len() as u64, name_size: name.len() as u64, name: bytes }
+        Self {
+            size,
+            pack: pack.as_ptr(),
+            pack_size: pack.len() as u64,
+            name_size: name.len() as u64,
+            name: bytes,
+        }
     }
 }
 
@@ -119,7 +128,8 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let (entry, rest) = words.split_at_checked(usize::try_from(size).ok()? / 8)?;
         words = rest;
         let name = entry.get(NAME_OFFSET / 8..)?;
-        let name_size = usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
+        let name_size =
+            usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
         // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
         // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just checked. Pointer and size

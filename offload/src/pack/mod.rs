@@ -109,10 +109,19 @@ pub const fn linked<F: Form>(
     i = 0;
     while i < modules.len() {
         assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
-        assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
+        assert!(
+            modules[i].count <= images.len() - modules[i].first,
+            "a module has more images than its pack"
+        );
         i += 1;
     }
-    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams: &[] }, form: PhantomData }
+    KernelPack {
+        name,
+        section,
+        modules,
+        content: Content::Linked { bytes, images, streams: &[] },
+        form: PhantomData,
+    }
 }
 
 /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
@@ -123,7 +132,13 @@ pub const fn on_disk<F: Form>(
     modules: &'static [ModuleRecord],
     load: fn() -> &'static KernelPack<F>,
 ) -> KernelPack<F> {
-    KernelPack { name, section, modules, content: Content::OnDisk { images, load }, form: PhantomData }
+    KernelPack {
+        name,
+        section,
+        modules,
+        content: Content::OnDisk { images, load },
+        form: PhantomData,
+    }
 }
 
 /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
@@ -144,7 +159,13 @@ pub const fn opaque<F: Form>(
     why: &'static str,
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
-    KernelPack { name, section, modules, content: Content::Opaque { bytes, why }, form: PhantomData }
+    KernelPack {
+        name,
+        section,
+        modules,
+        content: Content::Opaque { bytes, why },
+        form: PhantomData,
+    }
 }
 
 impl<F: Form> KernelPack<F> {
@@ -204,7 +225,9 @@ impl<F: Form> KernelPack<F> {
     pub(crate) fn unsupported(&self) -> Option<alloc::string::String> {
         let name = self.name;
         match self.now().content {
-            Content::NotBuilt(why) => Some(alloc::format!("the pack \"{name}\" was not built: {why}")),
+            Content::NotBuilt(why) => {
+                Some(alloc::format!("the pack \"{name}\" was not built: {why}"))
+            }
             Content::Opaque { why, .. } => {
                 Some(alloc::format!("the images of the pack \"{name}\" are not known: {why}"))
             }
@@ -235,8 +258,12 @@ impl<F: Form> KernelPack<F> {
             }
             i += 1;
         }
-        let words =
-            Words::new().add("the pack \"").add(self.name).add("\" has no module \"").add(name).add("\"; it has ");
+        let words = Words::new()
+            .add("the pack \"")
+            .add(self.name)
+            .add("\" has no module \"")
+            .add(name)
+            .add("\"; it has ");
         panic!("{}", words.list_modules(self.modules).or_none().as_str())
     }
 
@@ -281,10 +308,21 @@ impl<F: Form> KernelPack<F> {
             let module = Module { pack: self, record: &self.modules[i] };
             if let Some(recorded) = module.find(name) {
                 if let Some(Kernel { module: other, .. }) = found {
-                    let words =
-                        Words::new().add("\"").add(name).add("\" is a kernel of several modules of the pack \"");
-                    let words = words.add(self.name).add("\": ").list(other.record.name).list(module.record.name);
-                    panic!("{}", words.add("; say of which, as in PACK.module(\"affine\").kernel(...)").as_str())
+                    let words = Words::new()
+                        .add("\"")
+                        .add(name)
+                        .add("\" is a kernel of several modules of the pack \"");
+                    let words = words
+                        .add(self.name)
+                        .add("\": ")
+                        .list(other.record.name)
+                        .list(module.record.name);
+                    panic!(
+                        "{}",
+                        words
+                            .add("; say of which, as in PACK.module(\"affine\").kernel(...)")
+                            .as_str()
+                    )
                 }
                 found = Some(Kernel { module, name: recorded });
             }
@@ -298,12 +336,19 @@ impl<F: Form> KernelPack<F> {
             (None, Some(module), _) => Kernel { module, name },
             (None, None, [record]) => Module { pack: self, record }.kernel(name),
             (None, None, _) => {
-                let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
+                let words = Words::new()
+                    .add("the pack \"")
+                    .add(self.name)
+                    .add("\" has no kernel \"")
+                    .add(name);
                 let mut words = words.add("\"; it has ");
                 i = 0;
                 while i < self.modules.len() {
                     let module = Module { pack: self, record: &self.modules[i] };
-                    words = words.list_kernels(module.records(), self.records().split_at(module.record.first).0);
+                    words = words.list_kernels(
+                        module.records(),
+                        self.records().split_at(module.record.first).0,
+                    );
                     i += 1;
                 }
                 panic!("{}", words.or_none().as_str())
@@ -326,21 +371,34 @@ impl<F: Form> KernelPack<F> {
         let pack = self.now();
         let (bytes, modules, streams) = (pack.bytes(), pack.modules, pack.streams());
         let stream = move |at: usize| {
-            let of = modules.iter().position(|module| module.first <= at && at - module.first < module.count)?;
+            let of = modules
+                .iter()
+                .position(|module| module.first <= at && at - module.first < module.count)?;
             streams.get(of)
         };
         let images = pack.records().iter().enumerate();
-        images.map(move |(at, record)| PackImage { pack: bytes, record, stream: stream(at), form: PhantomData })
+        images.map(move |(at, record)| PackImage {
+            pack: bytes,
+            record,
+            stream: stream(at),
+            form: PhantomData,
+        })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits; and one that names the modules, if the
     /// pack has several.
-    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
+    pub fn select(
+        &self,
+        device: &DeviceInfo,
+    ) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
         match self.modules {
             [record] => Module { pack: self, record }.select(device),
-            modules => Err(SelectError::several_modules(device, modules.iter().map(|module| module.name).collect())),
+            modules => Err(SelectError::several_modules(
+                device,
+                modules.iter().map(|module| module.name).collect(),
+            )),
         }
     }
 }

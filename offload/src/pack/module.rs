@@ -2,7 +2,9 @@
 
 use super::names::position;
 use super::words::Words;
-use super::{Content, Form, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, Plain, StreamRecord};
+use super::{
+    Content, Form, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, Plain, StreamRecord,
+};
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
@@ -83,7 +85,11 @@ impl<'pack, F: Form> Module<'pack, F> {
         if !self.knows_kernels() {
             return Kernel { module: *self, name };
         }
-        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
+        let words = Words::new()
+            .add("the module \"")
+            .add(self.record.name)
+            .add("\" has no kernel \"")
+            .add(name);
         panic!("{}", words.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str())
     }
 
@@ -118,7 +124,10 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// The best image for a device, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits.
-    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
+    pub fn select(
+        &self,
+        device: &DeviceInfo,
+    ) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
         let pack = self.pack.now();
         match pack.select_error(device) {
             Some(error) => Err(error),

@@ -20,7 +20,8 @@ fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         code: ImageRecord::code("sm_80", kind),
     };
     let images = Box::leak(Box::new([record]));
-    const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
+    const MODULES: &[ModuleRecord] =
+        &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
     linked("test", ".llvm.offloading", &BYTES, images, MODULES)
 }
 
@@ -44,12 +45,16 @@ fn several_modules_are_told_apart() {
         "the pack has 2 modules, each with images of its own: affine, scale; \
          select from one of them, as in PACK.module(\"affine\").select(...)"
     );
-    assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
+    assert_eq!(
+        SCALE.select(&device).unwrap_err().to_string(),
+        "no image for gfx90a: there are no images"
+    );
 }
 
 #[test]
 fn a_module_that_is_gone_from_the_disk() {
-    static OLD: &[ModuleRecord] = &[ModuleRecord { name: "old", first: 0, count: 0, registered: None }];
+    static OLD: &[ModuleRecord] =
+        &[ModuleRecord { name: "old", first: 0, count: 0, registered: None }];
     fn load() -> &'static KernelPack {
         static NOW: KernelPack = linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
         &NOW
@@ -68,7 +73,11 @@ fn names_are_found_wherever_they_are() {
     let names = ["a", "aa", "ab", "b", "ba", "é"];
     for size in 0..=names.len() {
         for (at, name) in names.iter().enumerate() {
-            assert_eq!(position(&names[..size], name), (at < size).then_some(at), "{name} in {size}");
+            assert_eq!(
+                position(&names[..size], name),
+                (at < size).then_some(at),
+                "{name} in {size}"
+            );
         }
         for other in ["", "A", "aaa", "bb", "c", "ê"] {
             assert_eq!(position(&names[..size], other), None, "{other} in {size}");
@@ -79,7 +88,8 @@ fn names_are_found_wherever_they_are() {
 #[test]
 #[should_panic(expected = "a module has more images than its pack")]
 fn a_module_of_images_that_are_not_there() {
-    const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
+    const MODULES: &[ModuleRecord] =
+        &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
     linked::<Plain>("test", ".llvm.offloading", &[], &[], MODULES);
 }
 
@@ -87,11 +97,16 @@ fn a_module_of_images_that_are_not_there() {
 fn a_pack_that_was_not_built_has_its_modules() {
     let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let error = pack.module("affine").select(&DeviceInfo::cpu()).unwrap_err();
-    assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
+    assert_eq!(
+        error.to_string(),
+        "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set"
+    );
 }
 
 #[test]
-#[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
+#[should_panic(
+    expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\""
+)]
 fn a_module_that_is_not_there() {
     let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let _ = pack.module("offset");
@@ -129,12 +144,16 @@ static KERNELS: KernelPack = linked(
 fn kernels_are_facts_of_images() {
     const AFFINE: Kernel<'_> = KERNELS.kernel("affine");
     assert_eq!((AFFINE.name(), AFFINE.module().name()), ("affine", "fp8"));
-    let has: Vec<Option<bool>> = AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
+    let has: Vec<Option<bool>> =
+        AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
     assert_eq!(has, [Some(false), Some(true), None]);
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
     // Nothing is known of what it has.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
-    assert_eq!(not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+    assert_eq!(
+        not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(),
+        "any"
+    );
 }
 
 /// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a module without images may, too.
@@ -157,7 +176,9 @@ fn a_kernel_of_a_module_whose_kernels_are_not_known() {
 }
 
 #[test]
-#[should_panic(expected = "the pack \"known\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
+#[should_panic(
+    expected = "the pack \"known\" has no kernel \"afine\"; it has \"saxpy\", \"affine\""
+)]
 fn a_kernel_that_is_not_there() {
     const MODULES: &[ModuleRecord] = &[
         ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
@@ -174,7 +195,9 @@ fn a_kernel_of_another_module() {
 }
 
 #[test]
-#[should_panic(expected = "\"saxpy\" is a kernel of several modules of the pack \"kernels\": \"fp8\", \"plain\"")]
+#[should_panic(
+    expected = "\"saxpy\" is a kernel of several modules of the pack \"kernels\": \"fp8\", \"plain\""
+)]
 fn a_kernel_of_two_modules() {
     KERNELS.kernel("saxpy");
 }

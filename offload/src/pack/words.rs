@@ -77,7 +77,11 @@ impl Words {
     /// The kernels of a module's images, each once, but those that images of modules before have. The compiler stops
     /// what takes it long: what follows when the text is full is not looked at, and most names are found in the module
     /// itself.
-    pub(crate) const fn list_kernels(mut self, images: &[ImageRecord], before: &[ImageRecord]) -> Self {
+    pub(crate) const fn list_kernels(
+        mut self,
+        images: &[ImageRecord],
+        before: &[ImageRecord],
+    ) -> Self {
         let mut i = 0;
         while i < images.len() {
             let kernels = match images[i].kernels {

@@ -61,7 +61,12 @@ pub(super) trait Backend: Send + Sync {
     ///
     /// # Safety
     /// Arguments and launch have to fit the kernel, and what they point to has to be there until it has run.
-    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()>;
+    unsafe fn launch(
+        &self,
+        function: Handle,
+        launch: &Launch,
+        arguments: Arguments<'_>,
+    ) -> Result<()>;
 
     /// Memory on the device, of more than 0 bytes.
     fn allocate(&self, size: usize) -> Result<Handle>;

@@ -53,7 +53,9 @@ impl Device {
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(len)?;
         let mut zeros = Vec::new();
-        let refused = |_| RunError::refused(format!("allocate {len} values"), "the host has not as much memory");
+        let refused = |_| {
+            RunError::refused(format!("allocate {len} values"), "the host has not as much memory")
+        };
         zeros.try_reserve_exact(len).map_err(refused)?;
         zeros.resize(len, T::zeroed());
         buffer.upload(&zeros)?;
@@ -62,12 +64,17 @@ impl Device {
 
     fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
-            RunError::refused(format!("allocate {len} values"), "they have more bytes than there are addresses")
-                .on(|| self.to_string())
+            RunError::refused(
+                format!("allocate {len} values"),
+                "they have more bytes than there are addresses",
+            )
+            .on(|| self.to_string())
         })?;
         let memory = match size {
             0 => None,
-            _ => Some(self.0.backend.allocate(size).map_err(|error| error.on(|| self.to_string()))?),
+            _ => {
+                Some(self.0.backend.allocate(size).map_err(|error| error.on(|| self.to_string()))?)
+            }
         };
         Ok(Buffer { device: self.clone(), memory, len, of: PhantomData })
     }
@@ -114,7 +121,8 @@ impl<T: Pod> Buffer<T> {
         let Some(memory) = self.memory else { return Ok(()) };
         let into: &mut [u8] = bytemuck::cast_slice_mut(into);
         // SAFETY: the buffer has as many bytes as the values, whose number was compared; any bytes are such values.
-        let copied = unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
+        let copied =
+            unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
@@ -158,7 +166,10 @@ impl<T: Pod> Drop for Buffer<T> {
 
 impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffer").field("device", &self.device.name()).field("len", &self.len).finish()
+        f.debug_struct("Buffer")
+            .field("device", &self.device.name())
+            .field("len", &self.len)
+            .finish()
     }
 }
 

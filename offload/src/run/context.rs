@@ -87,7 +87,9 @@ pub(super) fn shared(
 ) -> Result<Arc<Context>> {
     let mut contexts = lock(&CONTEXTS);
     contexts.retain(|context| context.strong_count() > 0);
-    let same = |context: &Arc<Context>| (context.kind, context.ordinal, context.foreign) == (kind, ordinal, foreign);
+    let same = |context: &Arc<Context>| {
+        (context.kind, context.ordinal, context.foreign) == (kind, ordinal, foreign)
+    };
     if let Some(found) = contexts.iter().filter_map(Weak::upgrade).find(same) {
         return Ok(found);
     }
@@ -105,7 +107,9 @@ impl Context {
     /// The module, loaded: by this call, if no other has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let key = module.key();
-        let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| modules.binary_search_by_key(&key, |(key, _)| *key);
+        let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
+            modules.binary_search_by_key(&key, |(key, _)| *key)
+        };
         let modules = self.modules.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = place(&modules).ok().map(|at| Arc::clone(&modules[at].1));
         drop(modules);
@@ -129,37 +133,62 @@ impl Context {
     fn load<F: Form>(&self, module: &Module<'_, F>) -> Result<LoadedModule> {
         let attempted = || format!("load the module \"{}\"", module.name());
         let chosen = module.select(&self.info);
-        let image =
-            chosen.map_err(|error| RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_plain))))?;
+        let image = chosen.map_err(|error| {
+            RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_plain)))
+        })?;
         let image = image.into_image();
         let content = image.decompress().map_err(|error| {
-            RunError::refused(attempted(), format!("the {} {}: {error}", image.target(), image.kind()))
+            RunError::refused(
+                attempted(),
+                format!("the {} {}: {error}", image.target(), image.kind()),
+            )
         })?;
         let bytes = content.bytes();
         let name = format!("{} {}", image.target(), image.kind());
         let handle = self.backend.load(&LoadableImage { start: content.as_ptr(), bytes, name })?;
-        Ok(LoadedModule { handle, image: image.as_plain(), kernels: RwLock::default(), limits: OnceLock::new() })
+        Ok(LoadedModule {
+            handle,
+            image: image.as_plain(),
+            kernels: RwLock::default(),
+            limits: OnceLock::new(),
+        })
     }
 
     /// A kernel of a loaded module.
-    pub(super) fn kernel<F: Form>(&self, module: &LoadedModule, kernel: &Kernel<'_, F>) -> Result<LoadedKernel> {
+    pub(super) fn kernel<F: Form>(
+        &self,
+        module: &LoadedModule,
+        kernel: &Kernel<'_, F>,
+    ) -> Result<LoadedKernel> {
         let name = kernel.name();
         let kernels = module.kernels.read().unwrap_or_else(PoisonError::into_inner);
         if let Ok(at) = place(&kernels, name) {
             return Ok(kernels[at].1);
         }
         drop(kernels);
-        let attempted = || format!("find the kernel {name} in the {} {}", module.image.target(), module.image.kind());
+        let attempted = || {
+            format!(
+                "find the kernel {name} in the {} {}",
+                module.image.target(),
+                module.image.kind()
+            )
+        };
         if module.image.has_kernel(name) == Some(false) {
-            return Err(RunError::refused(attempted(), "the image for this device has none of this name"));
+            return Err(RunError::refused(
+                attempted(),
+                "the image for this device has none of this name",
+            ));
         }
-        let c_name = CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+        let c_name =
+            CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
         let limits = module.limits.get_or_init(|| {
             // What an image does not tell is for the device to check.
             let image = module.image.decompress();
-            let mut limits: Sorted<String, Limits> =
-                image.ok().and_then(|image| Limits::of_image(image.bytes()).ok()).unwrap_or_default();
+            let mut limits: Sorted<String, Limits> = image
+                .ok()
+                .and_then(|image| Limits::of_image(image.bytes()).ok())
+                .unwrap_or_default();
             limits.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
             limits
         });
@@ -182,7 +211,9 @@ impl Context {
         bytes: usize,
     ) -> Result<()> {
         let fixed = kernel.limits.shared_memory.unwrap_or(0);
-        if bytes <= kernel.shared_memory || (bytes as u64).saturating_add(fixed) <= self.limits.shared_memory {
+        if bytes <= kernel.shared_memory
+            || (bytes as u64).saturating_add(fixed) <= self.limits.shared_memory
+        {
             return Ok(());
         }
         self.backend.allow_shared_memory(kernel.handle, bytes)?;

@@ -124,7 +124,10 @@ impl fmt::Display for Device {
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").field("name", &self.name()).field("product", &self.product()).finish_non_exhaustive()
+        f.debug_struct("Device")
+            .field("name", &self.name())
+            .field("product", &self.product())
+            .finish_non_exhaustive()
     }
 }
 
@@ -150,8 +153,9 @@ fn parse(name: &str) -> Result<(DeviceKind, i32)> {
         _ => None,
     };
     let ordinal: Option<i32> = ordinal.parse().ok().filter(|ordinal| *ordinal >= 0);
-    kind.zip(ordinal)
-        .ok_or_else(|| RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu"))
+    kind.zip(ordinal).ok_or_else(|| {
+        RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu")
+    })
 }
 
 /// The device among those of its kind, or why there are none.
@@ -245,6 +249,10 @@ impl Devices {
         let (kind, ordinal) = parse(name)?;
         let of_kind = || self.list.iter().filter(|device| device.kind() == kind).cloned().collect();
         let absent = self.absent.iter().find(|absent| absent.kind == kind);
-        find(name, (kind, ordinal), absent.map_or_else(|| Ok(of_kind()), |absent| Err(absent.why.clone())))
+        find(
+            name,
+            (kind, ordinal),
+            absent.map_or_else(|| Ok(of_kind()), |absent| Err(absent.why.clone())),
+        )
     }
 }

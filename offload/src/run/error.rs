@@ -94,7 +94,9 @@ impl fmt::Display for RunError {
         match cause {
             Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why)?,
             Cause::NoImage(error) => error.fmt(f)?,
-            Cause::Driver { function, code, text } => write!(f, "{function} returned {}", in_words(*code, text))?,
+            Cause::Driver { function, code, text } => {
+                write!(f, "{function} returned {}", in_words(*code, text))?
+            }
         }
         advice.map_or(Ok(()), |advice| write!(f, "\n{advice}"))
     }

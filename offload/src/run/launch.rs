@@ -90,7 +90,13 @@ impl Launch {
     }
 
     /// Compares the launch with what image and device allow.
-    pub(super) fn check(&self, kernel: &str, image: &str, limits: &Limits, device: &DeviceLimits) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        kernel: &str,
+        image: &str,
+        limits: &Limits,
+        device: &DeviceLimits,
+    ) -> Result<()> {
         match self.problem(image, limits, device) {
             None => Ok(()),
             Some(problem) => Err(RunError::refused(format!("launch {kernel}"), problem)),
@@ -98,9 +104,14 @@ impl Launch {
     }
 
     fn problem(&self, image: &str, limits: &Limits, device: &DeviceLimits) -> Option<String> {
-        let (block, grid, threads) = (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
+        let (block, grid, threads) =
+            (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
         if threads == 0 || self.grid.product() == 0 {
-            return Some(format!("a grid of {} blocks of {}: there is nothing to run", text(grid), text(block)));
+            return Some(format!(
+                "a grid of {} blocks of {}: there is nothing to run",
+                text(grid),
+                text(block)
+            ));
         }
         if let Some(required) = limits.required_block
             && required != block
@@ -111,16 +122,23 @@ impl Launch {
             ));
         }
         if let Some(most) = limits.max_threads.filter(|most| threads > *most) {
-            return Some(format!("a block of {threads} threads; the image for {image} takes at most {most}"));
+            return Some(format!(
+                "a block of {threads} threads; the image for {image} takes at most {most}"
+            ));
         }
         if threads > device.threads {
-            return Some(format!("a block of {threads} threads; the device takes at most {}", device.threads));
+            return Some(format!(
+                "a block of {threads} threads; the device takes at most {}",
+                device.threads
+            ));
         }
         let dimensions = ["x", "y", "z"];
         for (what, asked, most) in [("block", block, device.block), ("grid", grid, device.grid)] {
             if let Some(at) = (0..3).find(|&at| asked[at] > most[at]) {
                 let (of, in_dimension, most) = (text(asked), dimensions[at], most[at]);
-                return Some(format!("a {what} of {of}; the device takes at most {most} in {in_dimension}"));
+                return Some(format!(
+                    "a {what} of {of}; the device takes at most {most} in {in_dimension}"
+                ));
             }
         }
         let fixed = limits.shared_memory.unwrap_or(0).saturating_sub(device.reserved_shared_memory);
@@ -157,8 +175,12 @@ mod tests {
         reserved_shared_memory: 0,
     };
 
-    const IMAGE: Limits =
-        Limits { max_threads: Some(256), required_block: None, shared_memory: Some(1024), wavefront_size: None };
+    const IMAGE: Limits = Limits {
+        max_threads: Some(256),
+        required_block: None,
+        shared_memory: Some(1024),
+        wavefront_size: None,
+    };
 
     fn problem(launch: Launch, limits: Limits) -> Option<String> {
         launch.problem("sm_80", &limits, &DEVICE)
@@ -168,13 +190,17 @@ mod tests {
     fn what_is_allowed_is_allowed() {
         assert_eq!(problem(Launch::new(1_000_000, 256).shared_memory(100_352), IMAGE), None);
         assert_eq!(problem(Launch::new((3, 65_535), (16, 16)), IMAGE), None);
-        assert_eq!(problem(Launch::new(1, (8, 4)), Limits { required_block: Some([8, 4, 1]), ..IMAGE }), None);
+        assert_eq!(
+            problem(Launch::new(1, (8, 4)), Limits { required_block: Some([8, 4, 1]), ..IMAGE }),
+            None
+        );
     }
 
     #[test]
     fn what_the_driver_has_is_not_the_kernels() {
         let device = DeviceLimits { reserved_shared_memory: 1024, ..DEVICE };
-        let launch = |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device);
+        let launch =
+            |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device);
         assert_eq!(launch(101_376), None);
         let expected = "101377 bytes of shared memory (0 of the kernel, 101377 of the launch); the device has 101376";
         assert_eq!(launch(101_377).as_deref(), Some(expected));
@@ -184,10 +210,22 @@ mod tests {
     fn what_is_too_much_is_named() {
         let any = Limits { max_threads: None, ..IMAGE };
         for (launch, limits, expected) in [
-            (Launch::new(1, 2048), IMAGE, "a block of 2048 threads; the image for sm_80 takes at most 256"),
+            (
+                Launch::new(1, 2048),
+                IMAGE,
+                "a block of 2048 threads; the image for sm_80 takes at most 256",
+            ),
             (Launch::new(1, 2048), any, "a block of 2048 threads; the device takes at most 1024"),
-            (Launch::new(1, [1, 1, 65]), any, "a block of 1 x 1 x 65; the device takes at most 64 in z"),
-            (Launch::new((1, 65_536), 1), any, "a grid of 1 x 65536; the device takes at most 65535 in y"),
+            (
+                Launch::new(1, [1, 1, 65]),
+                any,
+                "a block of 1 x 1 x 65; the device takes at most 64 in z",
+            ),
+            (
+                Launch::new((1, 65_536), 1),
+                any,
+                "a grid of 1 x 65536; the device takes at most 65535 in y",
+            ),
             (Launch::new(0, 1), any, "a grid of 0 blocks of 1: there is nothing to run"),
             (
                 Launch::new(1, 1).shared_memory(101_376),

@@ -37,7 +37,8 @@ impl DriverLibrary {
                 }
                 Err(error) => {
                     // The loader's own words, where it has any, are in the source.
-                    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                    let reason =
+                        error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     if !is_not_found(name, &reason) {
                         broken.push(format!("{name} does not load: {reason}"));
                     }

@@ -40,9 +40,13 @@ impl<F: Form> KernelPack<F> {
         match (modules.next(), modules.next()) {
             (Some(module), None) => module.on(device),
             _ => {
-                let names: alloc::vec::Vec<&str> = self.modules().map(|module| module.name()).collect();
+                let names: alloc::vec::Vec<&str> =
+                    self.modules().map(|module| module.name()).collect();
                 let attempted = format!("load the pack \"{}\"", self.name());
-                let why = format!("it has several modules: {}; PACK.module(...).on(...) loads one", names.join(", "));
+                let why = format!(
+                    "it has several modules: {}; PACK.module(...).on(...) loads one",
+                    names.join(", ")
+                );
                 Err(RunError::refused(attempted, why))
             }
         }
@@ -81,11 +85,16 @@ impl Loaded {
 
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loaded").field("device", &self.device.name()).field("image", &self.module.image).finish()
+        f.debug_struct("Loaded")
+            .field("device", &self.device.name())
+            .field("image", &self.module.image)
+            .finish()
     }
 }
 
-impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N, BYTES, F, HAS_BUFFER> {
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
+    Call<N, BYTES, F, HAS_BUFFER>
+{
     /// Launches the kernel on a device's default stream, with so many blocks of so many threads: `256`, `(16, 16)`, `(8, 8, 4)`. Its
     /// module is loaded, if it is not. The call returns when the launch was handed over; copies of a [`Buffer`](super::Buffer) and
     /// [`Device::synchronize`] wait for it.
@@ -111,7 +120,12 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N
     /// Number and types of the arguments were checked when the program was compiled. The caller answers for what they mean: pointers
     /// lead to memory of this device, of as many elements as the kernel touches; what it writes is used by nothing else; all of it
     /// lives until the kernel has run. A pointer is not another one of the same type.
-    pub unsafe fn launch(&self, device: &Device, grid: impl Into<Dim>, block: impl Into<Dim>) -> Result<()> {
+    pub unsafe fn launch(
+        &self,
+        device: &Device,
+        grid: impl Into<Dim>,
+        block: impl Into<Dim>,
+    ) -> Result<()> {
         // SAFETY: the caller answers for it.
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }

@@ -58,8 +58,9 @@ fn a_header_with_a_tab_in_its_name() {
     let images = || {
         let index = scenario.index("debug", "add");
         let library = read(scenario.output("debug", &format!("lib{}.a", index.library)));
-        let image =
-            |offset: u64, size: u64| library[(index.library_offset + offset) as usize..][..size as usize].to_vec();
+        let image = |offset: u64, size: u64| {
+            library[(index.library_offset + offset) as usize..][..size as usize].to_vec()
+        };
         index.images().map(|it| image(it.offset, it.size)).collect::<Vec<_>>()
     };
     build();
@@ -79,12 +80,15 @@ fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
     let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\
                   __global__ void a(float *y) { *y = 1; }\n";
-    scenario.pack("odd", r#".file("kernels/odd.cu").archs(["gfx90a"])"#).write("kernels/odd.cu", source).write(
-        "src/main.rs",
-        "static ODD: offload::KernelPack = offload::include_offload!(\"odd\");\n\
+    scenario
+        .pack("odd", r#".file("kernels/odd.cu").archs(["gfx90a"])"#)
+        .write("kernels/odd.cu", source)
+        .write(
+            "src/main.rs",
+            "static ODD: offload::KernelPack = offload::include_offload!(\"odd\");\n\
          const A: offload::Kernel = ODD.kernel(\"a\\tb\\\\n\");\n\
          fn main() { println!(\"{:?}\", A.name()); }\n",
-    );
+        );
     for _ in 0..2 {
         assert_eq!(scenario.run().passes().stdout, "\"a\\tb\\\\n\"\n");
         scenario.touch_build_script();
@@ -114,7 +118,8 @@ fn folders_with_spaces_and_other_letters() {
     let images = || {
         let all = scratch::times(&scenario.target.join("debug/build")).into_iter();
         let is_image = |path: &Path| {
-            path.extension().is_some_and(|it| ["hsaco", "cubin", "ptx", "so"].iter().any(|image| it == *image))
+            path.extension()
+                .is_some_and(|it| ["hsaco", "cubin", "ptx", "so"].iter().any(|image| it == *image))
                 && path.parent().is_some_and(|folder| folder.ends_with("add"))
         };
         all.filter(|(path, _)| is_image(path)).map(|(path, _)| read(&path)).collect::<Vec<_>>()
@@ -124,7 +129,10 @@ fn folders_with_spaces_and_other_letters() {
     build();
     let after = images();
     assert_eq!((before.len(), after.len()), (4, 4));
-    assert!(before.iter().zip(&after).all(|(before, after)| before != after), "an image did not change");
+    assert!(
+        before.iter().zip(&after).all(|(before, after)| before != after),
+        "an image did not change"
+    );
 }
 
 fn the_same_inputs_make_the_same_bytes_in_any_folder() {
@@ -132,13 +140,23 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
         .files(["kernels/add.cu", "kernels/scale.cu"])
         .include("include")
         .archs(["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"])"#;
-    const IMAGES: [&str; 5] = ["gfx90a.hsaco", "gfx1100.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"];
+    const IMAGES: [&str; 5] =
+        ["gfx90a.hsaco", "gfx1100.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"];
     let twins = ["build_twin", "build_twin_in_a_folder_with_a_longer_name"].map(Scenario::new);
     for twin in &twins {
         twin.pack("twin", CALLS)
-            .write("include/factor.h", "static __device__ inline float factor(float x) { return x * 3.0f; }\n")
-            .write("kernels/add.cu", "#include \"factor.h\"\n".to_owned() + &kernel("add", "factor(y[i])"))
-            .write("kernels/scale.cu", "#include \"factor.h\"\n".to_owned() + &kernel("scale", "factor(x[i])"));
+            .write(
+                "include/factor.h",
+                "static __device__ inline float factor(float x) { return x * 3.0f; }\n",
+            )
+            .write(
+                "kernels/add.cu",
+                "#include \"factor.h\"\n".to_owned() + &kernel("add", "factor(y[i])"),
+            )
+            .write(
+                "kernels/scale.cu",
+                "#include \"factor.h\"\n".to_owned() + &kernel("scale", "factor(x[i])"),
+            );
     }
     for profile in ["debug", "release"] {
         for twin in &twins {
@@ -152,14 +170,26 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
                 read(one(&file)) != read(two(&file))
             })
             .collect();
-        assert!(differ.is_empty(), "{profile}: other bytes in another folder: {differ:?}, {}", one("twin").display());
-        assert!(read(one("twin.pack")) == read(two("twin.pack")), "{profile}: other packs of the same images");
+        assert!(
+            differ.is_empty(),
+            "{profile}: other bytes in another folder: {differ:?}, {}",
+            one("twin").display()
+        );
+        assert!(
+            read(one("twin.pack")) == read(two("twin.pack")),
+            "{profile}: other packs of the same images"
+        );
         // With debug information in one profile, and none in the other.
         for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
-            let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
+            let sections =
+                stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
             // ptxas makes no more than lines.
             let section = if file == "sm_80.cubin" { ".debug_line" } else { ".debug_info" };
-            assert_eq!(sections.contains(section), profile == "debug", "{file}, {profile}:\n{sections}");
+            assert_eq!(
+                sections.contains(section),
+                profile == "debug",
+                "{file}, {profile}:\n{sections}"
+            );
         }
         let ptx = twins[0].output_text(profile, "twin/compute_80.ptx");
         assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
@@ -178,22 +208,38 @@ fn the_same_bytes_wherever_cargo_builds() {
     let mut build = |folder: PathBuf| {
         scenario.target = folder;
         scenario.build().passes();
-        ["gfx90a.hsaco", "compute_80.ptx", "cpu.so"].map(|file| read(scenario.output("debug", &format!("add/{file}"))))
+        ["gfx90a.hsaco", "compute_80.ptx", "cpu.so"]
+            .map(|file| read(scenario.output("debug", &format!("add/{file}"))))
     };
     let elsewhere = build(scratch::folder("build_target_elsewhere"));
     let inside = build(scratch::target_dir().join("offload-tests/build_target_folder/target"));
     // As debug information has it.
-    assert!(String::from_utf8_lossy(&inside[1]).contains("OUT_DIR/"), "the PTX names a header in another way");
+    assert!(
+        String::from_utf8_lossy(&inside[1]).contains("OUT_DIR/"),
+        "the PTX names a header in another way"
+    );
     for (index, (inside, elsewhere)) in inside.iter().zip(&elsewhere).enumerate() {
-        assert!(inside == elsewhere, "image {index} differs with the folder that Cargo builds into");
+        assert!(
+            inside == elsewhere,
+            "image {index} differs with the folder that Cargo builds into"
+        );
     }
 }
 
 fn tools_may_be_given_by_bare_names() {
     let scenario = Scenario::new("build_bare");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"])"#).kernel("add", "1.0f");
-    let build =
-        || scenario.build().path([llvm_bin()]).env("OFFLOAD_CLANG", "clang").env("CXX", "g++").arg("-v").passes();
+    scenario
+        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"])"#)
+        .kernel("add", "1.0f");
+    let build = || {
+        scenario
+            .build()
+            .path([llvm_bin()])
+            .env("OFFLOAD_CLANG", "clang")
+            .env("CXX", "g++")
+            .arg("-v")
+            .passes()
+    };
     build();
     build().found_fresh("build_bare");
 }

@@ -37,14 +37,22 @@ fn several_files_make_one_program() {
         for name in ["add", "scale"] {
             for file in ["gfx90a.hsaco", "gfx1100.hsaco"] {
                 assert!(defines(&image(file), name, 'T'), "no {name} in {file}, {profile}");
-                assert!(defines(&image(file), &format!("{name}.kd"), 'R'), "no {name}.kd in {file}, {profile}");
+                assert!(
+                    defines(&image(file), &format!("{name}.kd"), 'R'),
+                    "no {name}.kd in {file}, {profile}"
+                );
             }
             assert!(defines(&image("cpu.so"), name, 'T'), "no {name} in cpu.so, {profile}");
             let ptx = String::from_utf8(read(image("compute_80.ptx"))).expect("PTX is text");
-            assert!(ptx.contains(&format!(".visible .entry {name}(")), "no {name} in {profile}:\n{ptx}");
+            assert!(
+                ptx.contains(&format!(".visible .entry {name}(")),
+                "no {name} in {profile}:\n{ptx}"
+            );
             assert!(!ptx.contains(".extern"), "something is not defined, {profile}:\n{ptx}");
             let cubin = symbols(&image("sm_80.cubin"));
-            let kernel = |it: &&[String; 4]| it[0] == "FUNC" && it[1] == "GLOBAL" && it[2] != "UND" && it[3] == name;
+            let kernel = |it: &&[String; 4]| {
+                it[0] == "FUNC" && it[1] == "GLOBAL" && it[2] != "UND" && it[3] == name
+            };
             assert!(cubin.iter().any(|it| kernel(&it)), "no {name}, {profile}: {cubin:#?}");
         }
         for file in ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "cpu.so"] {
@@ -62,7 +70,8 @@ fn several_files_make_one_program() {
 
 /// Whether an image exports a symbol, with the letter that `nm` gives it.
 fn defines(image: &Path, name: &str, letter: char) -> bool {
-    let listing = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--defined-only"]).arg(image)));
+    let listing =
+        stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--defined-only"]).arg(image)));
     listing.lines().any(|line| line.ends_with(&format!(" {letter} {name}")))
 }
 
@@ -70,13 +79,15 @@ fn defines(image: &Path, name: &str, letter: char) -> bool {
 fn symbols(image: &Path) -> Vec<[String; 4]> {
     let listing = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(image)));
     let rows = listing.lines().map(|line| line.replace("[<other: 0x10>]", ""));
-    rows.filter(|line| line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok()))
-        .map(|line| {
-            // Number, value, size, type, binding, visibility, section, name; a section's symbol may have no name.
-            let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
-            [word(3), word(4), word(6), word(7)]
-        })
-        .collect()
+    rows.filter(|line| {
+        line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+    })
+    .map(|line| {
+        // Number, value, size, type, binding, visibility, section, name; a section's symbol may have no name.
+        let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
+        [word(3), word(4), word(6), word(7)]
+    })
+    .collect()
 }
 
 fn each_image_says_its_target() {
@@ -100,8 +111,15 @@ fn each_image_says_its_target() {
     };
     for (target, flags) in AMD {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image(target, "hsaco"))));
-        let line = header.lines().find(|line| line.trim_start().starts_with("Flags:")).expect("a header has flags");
-        assert_eq!(line.split_once(", ").expect("flags have names").1, flags, "{target}:\n{header}");
+        let line = header
+            .lines()
+            .find(|line| line.trim_start().starts_with("Flags:"))
+            .expect("a header has flags");
+        assert_eq!(
+            line.split_once(", ").expect("flags have names").1,
+            flags,
+            "{target}:\n{header}"
+        );
         assert!(header.contains("EM_AMDGPU"), "{target}: not for AMD's GPUs:\n{header}");
         assert!(header.contains("AMDGPU - HSA"), "{target}: for another runtime:\n{header}");
     }
@@ -135,7 +153,11 @@ fn the_code_object_version_is_the_one_asked_for() {
             let image = scenario.output("debug", &format!("v{version}/{target}.hsaco"));
             let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
             let line = header.lines().find(|line| line.trim_start().starts_with("ABI Version:"));
-            assert_eq!(line.and_then(|line| line.split_whitespace().last()), Some(abi), "{target}:\n{header}");
+            assert_eq!(
+                line.and_then(|line| line.split_whitespace().last()),
+                Some(abi),
+                "{target}:\n{header}"
+            );
         }
         let text = scenario.output_text("debug", &format!("v{version}.index"));
         assert_eq!(text.matches(&format!(" code-object {version}\n")).count(), 2, "{text}");
@@ -171,7 +193,13 @@ fn a_nul_follows_every_ptx() {
             assert!(text.starts_with(b"//\n// Generated by LLVM"), "{name} is cut at the start");
             assert!(text.ends_with(b"\n"), "{name} is cut at the end");
             assert!(!text.contains(&0), "{name}: a NUL inside the text for {}", image.target);
-            assert_eq!(pack.get(end), Some(&0), "{name}: no NUL behind the {} bytes for {}", image.size, image.target);
+            assert_eq!(
+                pack.get(end),
+                Some(&0),
+                "{name}: no NUL behind the {} bytes for {}",
+                image.size,
+                image.target
+            );
             if image.target == "compute_80" {
                 texts.push(String::from_utf8(text.to_vec()).expect("PTX is text"));
             }
@@ -214,7 +242,10 @@ fn options_reach_every_compiler() {
     let image = |file: &str| scenario.output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
-    assert!(String::from_utf8_lossy(&read(image("compute_80.ptx"))).contains(".visible .entry renamed("));
+    assert!(
+        String::from_utf8_lossy(&read(image("compute_80.ptx")))
+            .contains(".visible .entry renamed(")
+    );
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
@@ -242,7 +273,11 @@ fn the_library_is_for_the_host_program() {
     }"#,
     );
     scenario.kernel("add", "1.0f");
-    scenario.build().passes().once("this host is").has("macOS (x86_64, aarch64); this host is x86_64-unknown-none");
+    scenario
+        .build()
+        .passes()
+        .once("this host is")
+        .has("macOS (x86_64, aarch64); this host is x86_64-unknown-none");
     for (pack, format) in [
         ("linux_x86_64", "elf64-x86-64"),
         ("linux_aarch64", "elf64-littleaarch64"),
@@ -257,7 +292,10 @@ fn the_library_is_for_the_host_program() {
         assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
         let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
         let underscore = if pack.starts_with("macos") { "_" } else { "" };
-        assert!(map.contains(&format!("\n{underscore}{} in offload.o\n", index.symbol)), "{pack}: {map}");
+        assert!(
+            map.contains(&format!("\n{underscore}{} in offload.o\n", index.symbol)),
+            "{pack}: {map}"
+        );
         let (bytes, offset) = (read(&library), index.library_offset as usize);
         assert!(bytes[offset..].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{pack}");
     }

@@ -46,17 +46,23 @@ fn a_cap_is_one_for_all_packs() {
     build("3").passes();
     watched.log().assert_none("another number of jobs");
     scenario.kernel("a", "3.0f");
-    build("none").fails().has("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more");
+    build("none")
+        .fails()
+        .has("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more");
 }
 
 fn the_longest_chain_starts_first() {
     let scenario = Scenario::new("build_longest");
-    scenario.pack("a", r#".file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"])"#).kernel("a", "1.0f");
+    scenario
+        .pack("a", r#".file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"])"#)
+        .kernel("a", "1.0f");
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).arg("-j1").passes();
     let calls = watched.compilations();
     // Three steps of one chain before two of another; of equal ones the first in the list.
-    let kind = |call: &String| ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu");
+    let kind = |call: &String| {
+        ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
+    };
     let kinds: Vec<&str> = calls.0.iter().map(kind).collect();
     // What tells of kernels comes last.
     let expected = ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80", "gfx90a", "sm_80"];

@@ -14,7 +14,10 @@ offload_tests::tests! {
 /// Compilers print a warning for each target; the user reads it once, and whole.
 fn warnings_are_shown_once() {
     let scenario = Scenario::new("build_warnings");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#);
+    scenario.pack(
+        "add",
+        r#".file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#,
+    );
     scenario.write("kernels/add.cu", kernel("add", "1.0f") + "#warning \"look here\"\n");
     scenario
         .build()
@@ -38,13 +41,19 @@ fn what_compilers_print_besides_is_shown_on_request() {
         .replace("extern", "static __device__ float twice(float x) { return 2 * x; }\nextern");
     scenario.write("kernels/add.cu", text + "#warning \"look here\"\n");
     let printed = scenario.build().passes();
-    printed.once(": warning: \"look here\" [-W#warnings]").once(": warning: #warning \"look here\"");
+    printed
+        .once(": warning: \"look here\" [-W#warnings]")
+        .once(": warning: #warning \"look here\"");
     printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
     // Of clang's and of g++, a line with the place and two that quote it.
-    let lines = printed.text().lines().filter(|line| line.contains("warning: build_chatter@")).count();
+    let lines =
+        printed.text().lines().filter(|line| line.contains("warning: build_chatter@")).count();
     assert_eq!(lines, 6, "{printed}");
     let all = scenario.build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
-    all.each_once(["offload-build: what the compiler printed for add/work/gfx90a.0.bc\n", "] | COLLECT_GCC="]);
+    all.each_once([
+        "offload-build: what the compiler printed for add/work/gfx90a.0.bc\n",
+        "] | COLLECT_GCC=",
+    ]);
     all.times(2, "| #include <...> search starts here:");
 }
 
@@ -79,20 +88,30 @@ fn two_packs_of_one_name_are_refused() {
     build.define("MORE", None).compile("add");"#,
         )
         .kernel("add", "1.0f");
-    scenario.build().fails().has("build.rs makes the pack 'add' twice: the second would replace the first");
+    scenario
+        .build()
+        .fails()
+        .has("build.rs makes the pack 'add' twice: the second would replace the first");
 }
 
 /// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.
 fn nothing_is_built_for_docs_rs() {
     let scenario = Scenario::new("build_skipped");
     scenario
-        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#)
+        .pack(
+            "add",
+            r#".file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#,
+        )
         .kernel("add", "1.0f")
-        .write("src/lib.rs", "pub static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n");
+        .write(
+            "src/lib.rs",
+            "pub static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n",
+        );
     // rustc links with `cc`.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
-        if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file()) {
+        if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
+        {
             // Not a link: rustup's programs go by the name that they are started by.
             scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
         }
@@ -114,9 +133,13 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
     // What is to be published names versions; the crates of this checkout stand for the published ones.
-    scenario.write("Cargo.toml", scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"));
-    let patches = ["offload", "offload-build"]
-        .map(|name| format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display()));
+    scenario.write(
+        "Cargo.toml",
+        scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),
+    );
+    let patches = ["offload", "offload-build"].map(|name| {
+        format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display())
+    });
     let patches = patches.iter().flat_map(|patch| ["--config", patch]);
     let package = scenario.cargo(&["package", "--allow-dirty"]).args(patches);
     assert_eq!(why(package, SKIP), "OFFLOAD_SKIP was set");

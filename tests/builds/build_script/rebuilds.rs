@@ -20,22 +20,24 @@ offload_tests::tests! {
 }
 
 fn a_second_build_compiles_nothing() {
-    const MAIN: &str =
-        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
+    const MAIN: &str = r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
     let scenario = Scenario::new("build_twice");
     scenario.build_script(MAIN).kernel("add", "1.0f");
     let watched = Watched::new(&scenario);
     let build = || watched.set(scenario.build()).arg("-v");
 
     build().passes();
-    watched.compilations().assert_counts(&[("clang", 8), ("ptxas", 1), ("c++", 2)], "the first build");
+    watched
+        .compilations()
+        .assert_counts(&[("clang", 8), ("ptxas", 1), ("c++", 2)], "the first build");
 
     build().passes().found_fresh("build_twice");
     watched.log().assert_none("a build without a change");
 
     // The script runs again, finds all images as they should be, and leaves every file alone but the index, which each run
     // writes, so that a pack that is no longer made is no longer found.
-    let folder = scenario.output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
+    let folder =
+        scenario.output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
     let before = scratch::times(&folder);
     scenario.touch_build_script();
     build().passes().ran_the_build_script();
@@ -46,14 +48,18 @@ fn a_second_build_compiles_nothing() {
     build().env("AGAIN", "1").passes().ran_the_build_script();
     watched.log().assert_none("a variable");
     let after = scratch::times(&folder);
-    let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
-    let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
+    let written =
+        after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
+    let written: Vec<_> =
+        written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
     assert_eq!(written, [Path::new("add.index")], "written again without a change");
 }
 
 fn the_environment_names_the_targets() {
     let scenario = Scenario::new("build-env");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "compute_80"])"#).kernel("add", "1.0f");
+    scenario
+        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "compute_80"])"#)
+        .kernel("add", "1.0f");
     let watched = Watched::new(&scenario);
     let build = |variables: &[(&str, &str)]| {
         watched.set(scenario.build()).envs(variables.iter().copied()).passes();
@@ -70,7 +76,10 @@ fn the_environment_names_the_targets() {
     // Canonical order of features.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
     // The package's own variable is before the one for all; empty is not set.
-    assert_eq!(build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]), ["gfx942"]);
+    assert_eq!(
+        build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]),
+        ["gfx942"]
+    );
     assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
 
     // Going back takes the images that are there.
@@ -97,7 +106,8 @@ fn only_what_a_change_reaches_is_compiled() {
         )
     };
     let scenario = Scenario::new("build_changes");
-    let conditional = "#if defined(OFFLOAD_CPU)\n#include \"cpu only.h\"\n#endif\n#include \"used one.h\"\n";
+    let conditional =
+        "#if defined(OFFLOAD_CPU)\n#include \"cpu only.h\"\n#endif\n#include \"used one.h\"\n";
     scenario
         .build_script(&main(".define(\"VALUE\", \"1.0f\")"))
         .write("include/used one.h", "#define USED 1.0f\n")
@@ -169,7 +179,10 @@ fn an_edit_while_a_compiler_runs_is_not_lost() {
     scenario.kernel("add", "1.0f").write("new.cu", kernel("new_name", "1.0f"));
     let first = ptx();
     assert!(first.contains(".entry add("), "{first}");
-    assert!(scenario.text("kernels/add.cu").contains("new_name"), "the source was not saved in between");
+    assert!(
+        scenario.text("kernels/add.cu").contains("new_name"),
+        "the source was not saved in between"
+    );
     let second = ptx();
     assert!(second.contains(".entry new_name("), "the image is older than its source:\n{second}");
 }
@@ -195,7 +208,10 @@ fn another_compiler_in_path_is_noticed() {
         let printed = scenario.build().arg("-v").without(&["OFFLOAD_CLANG"]).path(folders).passes();
         let calls = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(&log);
-        (printed.count("/build-script-build`") > 0, calls.lines().map(str::to_owned).collect::<Vec<_>>())
+        (
+            printed.count("/build-script-build`") > 0,
+            calls.lines().map(str::to_owned).collect::<Vec<_>>(),
+        )
     };
     let expect_calls_of = |compiler: &str, folders: &[&str]| {
         let (ran, calls) = build(folders);
@@ -218,7 +234,10 @@ fn another_compiler_behind_the_same_name_is_noticed() {
     std::fs::write(format!("{out}/value.h"), "#define VALUE 1.0f").unwrap();
     Build::new().file("kernels/add.cu").include(out).archs(["cpu"]).compile("add");"##,
         )
-        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE * FACTOR")));
+        .write(
+            "kernels/add.cu",
+            format!("#include \"value.h\"\n{}", kernel("add", "VALUE * FACTOR")),
+        );
     let build = |factor: &str| {
         let compiler = scenario.folder.join("compiler");
         if !factor.is_empty() {

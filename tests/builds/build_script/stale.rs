@@ -45,7 +45,10 @@ fn a_header_that_shadows_another() {
     for (kind, calls, file) in KINDS {
         let scenario = Scenario::new(&format!("shadow-{kind}"));
         scenario
-            .pack("add", &format!(r#".file("kernels/add.cu").include("inc1").include("inc2"){calls}"#))
+            .pack(
+                "add",
+                &format!(r#".file("kernels/add.cu").include("inc1").include("inc2"){calls}"#),
+            )
             .write("kernels/add.cu", with_header("#include <val.h>"))
             .write("inc1/other.h", "")
             .write("inc2/val.h", "#define VALUE 1.0f\n");
@@ -66,8 +69,11 @@ fn a_header_that_shadows_another() {
 fn a_header_that_is_asked_for() {
     for (kind, calls, file) in KINDS {
         let scenario = Scenario::new(&format!("asked-{kind}"));
-        let ask =
-            |name: &str| format!("#if __has_include({name})\n#define VALUE 1.0f\n#else\n#define VALUE 2.0f\n#endif");
+        let ask = |name: &str| {
+            format!(
+                "#if __has_include({name})\n#define VALUE 1.0f\n#else\n#define VALUE 2.0f\n#endif"
+            )
+        };
         scenario
             .pack("add", &format!(r#".file("kernels/add.cu").include("inc"){calls}"#))
             .write("inc/other.h", "")
@@ -78,7 +84,10 @@ fn a_header_that_is_asked_for() {
         fs::remove_file(scenario.folder.join("inc/opt.h")).expect("it is there");
         assert!(image(&scenario, file) == first, "{kind}: it is gone again");
         // Its name is in a macro.
-        scenario.write("kernels/add.cu", with_header(&format!("#define NAME <any.h>\n{}", ask("NAME"))));
+        scenario.write(
+            "kernels/add.cu",
+            with_header(&format!("#define NAME <any.h>\n{}", ask("NAME"))),
+        );
         let first = image(&scenario, file);
         scenario.write("inc/any.h", "");
         assert!(image(&scenario, file) != first, "{kind}: a header whose name a macro has");
@@ -86,7 +95,9 @@ fn a_header_that_is_asked_for() {
 }
 
 fn files_that_flags_name_are_inputs() {
-    let ptx = |scenario: &Scenario| String::from_utf8(image(scenario, "compute_80.ptx")).expect("PTX is text");
+    let ptx = |scenario: &Scenario| {
+        String::from_utf8(image(scenario, "compute_80.ptx")).expect("PTX is text")
+    };
     let scenario = Scenario::new("named_in_flags");
     let pack = |flags: &str| {
         scenario.pack("add", &format!(r#".file("kernels/add.cu").arch("compute_80"){flags}"#));
@@ -108,11 +119,22 @@ fn files_that_flags_name_are_inputs() {
     let library = |value: &str| {
         let text = format!("extern \"C\" float value() {{ return {value}; }}\n");
         scenario.write("lib.cpp", text);
-        let args = ["--target=nvptx64-nvidia-cuda", "-O1", "-emit-llvm", "-c", "lib.cpp", "-o", "kernels/lib.bc"];
+        let args = [
+            "--target=nvptx64-nvidia-cuda",
+            "-O1",
+            "-emit-llvm",
+            "-c",
+            "lib.cpp",
+            "-o",
+            "kernels/lib.bc",
+        ];
         scenario.tool(llvm_bin().join("clang")).args(args).passes();
     };
     library("6.0f");
-    scenario.write("kernels/add.cu", with_header("extern \"C\" __device__ float value();\n#define VALUE value()"));
+    scenario.write(
+        "kernels/add.cu",
+        with_header("extern \"C\" __device__ float value();\n#define VALUE value()"),
+    );
     let words = ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", "kernels/lib.bc"];
     pack(&words.map(|word| format!(".flag({word:?})")).concat());
     let first = ptx(&scenario);
@@ -158,7 +180,10 @@ fn assembly_that_takes_in_files() {
 fn an_input_that_no_compiler_tells_of() {
     let scenario = Scenario::new("named_input");
     scenario
-        .pack("add", r#".file("kernels/add.cu").input("kernels/table.txt").archs(["compute_80", "cpu"])"#)
+        .pack(
+            "add",
+            r#".file("kernels/add.cu").input("kernels/table.txt").archs(["compute_80", "cpu"])"#,
+        )
         .kernel("add", "1.0f")
         .write("kernels/table.txt", "1");
     let watched = Watched::new(&scenario);
@@ -181,7 +206,8 @@ fn variables_that_compilers_read() {
             .write("one/val.h", "#define VALUE 1.0f\n")
             .write("two/val.h", "#define VALUE 2.0f\n");
         let image = |variables: &[(&str, &str)]| {
-            let variables = variables.iter().map(|(name, folder)| (*name, scenario.folder.join(folder)));
+            let variables =
+                variables.iter().map(|(name, folder)| (*name, scenario.folder.join(folder)));
             let build = scenario.build().env("NVCC", cuda("nvcc").get_program());
             build.without(&["CPATH", "CPLUS_INCLUDE_PATH"]).envs(variables).passes();
             offload_tests::data::read(scenario.output("debug", &format!("add/{file}")))
@@ -250,7 +276,12 @@ fn folders_of_builds_in_path_do_not_count() {
     let scenario = Scenario::new("path_of_builds");
     scenario.pack("add", r#".file("kernels/add.cu").arch("sm_80")"#).kernel("add", "1.0f");
     let ptxas = cuda("ptxas").get_program().to_owned();
-    scenario.build().release().env("OFFLOAD_PTXAS", ptxas).env("OFFLOAD_PREBUILT", "update").passes();
+    scenario
+        .build()
+        .release()
+        .env("OFFLOAD_PTXAS", ptxas)
+        .env("OFFLOAD_PREBUILT", "update")
+        .passes();
     // Now ptxas is missing, so that Cargo is told of the folders of PATH.
     let deps = scenario.target.join("debug/deps");
     let build = || {
@@ -270,7 +301,10 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     let target = scenario.folder.join("target");
     let scenario = scenario.own_target(target);
     scenario
-        .pack("add", r#".file("kernels/add.cu").include(".").flag("-Inot-there").arch("compute_80")"#)
+        .pack(
+            "add",
+            r#".file("kernels/add.cu").include(".").flag("-Inot-there").arch("compute_80")"#,
+        )
         .kernel("add", "1.0f");
     scenario.build().passes();
     fs::write(scenario.target.join("changes"), "").expect("the target folder can be written");
@@ -294,13 +328,20 @@ fn a_compiler_behind_a_masquerade() {
         )
     };
     real("one/clang", "FIRST");
-    let cache =
-        scenario.script("cache/launcher", &format!("exec \"$(cat '{0}/which')\" \"$@\"", scenario.folder.display()));
-    std::os::unix::fs::symlink(&cache, scenario.folder.join("cache/clang")).expect("a link can be made");
+    let cache = scenario.script(
+        "cache/launcher",
+        &format!("exec \"$(cat '{0}/which')\" \"$@\"", scenario.folder.display()),
+    );
+    std::os::unix::fs::symlink(&cache, scenario.folder.join("cache/clang"))
+        .expect("a link can be made");
     scenario.write("which", scenario.folder.join("one/clang").display().to_string());
     let build = || {
         let _ = fs::remove_file(&log);
-        scenario.touch_build_script().build().env("OFFLOAD_CLANG", scenario.folder.join("cache/clang")).passes();
+        scenario
+            .touch_build_script()
+            .build()
+            .env("OFFLOAD_CLANG", scenario.folder.join("cache/clang"))
+            .passes();
         fs::read_to_string(&log).unwrap_or_default().lines().filter(|line| !line.is_empty()).count()
     };
     assert!(build() > 0);
@@ -315,7 +356,9 @@ fn a_compiler_behind_a_masquerade() {
 /// Cargo alone was ended: its build script runs on while that of the next build starts.
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["compute_80", "gfx90a"])"#).kernel("add", "1.0f");
+    scenario
+        .pack("add", r#".file("kernels/add.cu").archs(["compute_80", "gfx90a"])"#)
+        .kernel("add", "1.0f");
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).passes();
     watched.log();
@@ -328,11 +371,18 @@ fn two_scripts_in_one_out_dir() {
             .env("OFFLOAD_REBUILD", "1")
             .env("OFFLOAD_JOBS", "1")
             .env("OUT_DIR", &out_dir);
-        let run = run.env("CARGO_MANIFEST_DIR", &scenario.folder).env("CARGO_PKG_NAME", "two_scripts");
-        let run = run.env("CARGO_PKG_VERSION", "0.1.0").env("TARGET", host).env("HOST", host).env("OPT_LEVEL", "0");
+        let run =
+            run.env("CARGO_MANIFEST_DIR", &scenario.folder).env("CARGO_PKG_NAME", "two_scripts");
+        let run = run
+            .env("CARGO_PKG_VERSION", "0.1.0")
+            .env("TARGET", host)
+            .env("HOST", host)
+            .env("OPT_LEVEL", "0");
         let run = run.env("CARGO_CFG_TARGET_ARCH", "x86_64").env("CARGO_CFG_TARGET_OS", "linux");
-        let mut command =
-            run.env("CARGO_CFG_TARGET_POINTER_WIDTH", "64").env("CARGO_CFG_TARGET_ENDIAN", "little").command();
+        let mut command = run
+            .env("CARGO_CFG_TARGET_POINTER_WIDTH", "64")
+            .env("CARGO_CFG_TARGET_ENDIAN", "little")
+            .command();
         command.spawn().expect("the build script starts")
     };
     let mut scripts = [start(), start()];
@@ -356,8 +406,10 @@ fn packs_of_several_threads() {
         }
     });"#,
     );
-    scenario
-        .write("kernels/image.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry add() { ret; }\n");
+    scenario.write(
+        "kernels/image.ptx",
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry add() { ret; }\n",
+    );
     for _ in 0..3 {
         scenario.touch_build_script();
         let _ = fs::remove_dir_all(scenario.folder.join("out"));
@@ -370,7 +422,9 @@ fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");
     scenario.pack("add", r#".file("kernels/image.ptx").arch("compute_80")"#);
     let ptx = |name: &str| {
-        let text = format!(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}() {{ ret; }}\n");
+        let text = format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}() {{ ret; }}\n"
+        );
         scenario.write("kernels/image.ptx", text);
     };
     ptx("add");
@@ -379,7 +433,8 @@ fn a_link_in_the_place_of_a_file() {
     fs::write(&precious, "as it was").expect("the folder can be written");
     let pack = scenario.output("debug", "add.pack");
     for name in ["add.pack.part", "add.index.part"] {
-        std::os::unix::fs::symlink(&precious, pack.with_file_name(name)).expect("a link can be made");
+        std::os::unix::fs::symlink(&precious, pack.with_file_name(name))
+            .expect("a link can be made");
     }
     ptx("more");
     scenario.build().passes();

@@ -6,8 +6,9 @@ use offload_tests::judges::assert_is_for;
 use offload_tests::registry::Needs;
 use offload_tests::scenario::Scenario;
 
-const ALL: Needs =
-    AMD.on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::amd --ignored` runs it");
+const ALL: Needs = AMD.on_request(
+    "takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::amd --ignored` runs it",
+);
 
 offload_tests::tests! {
     AMD.slow() => [some_of_candle_kernels_for_amd],
@@ -41,7 +42,8 @@ fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
     );
     let mut failures = String::new();
     for (module, kernel) in MODULES.into_iter().filter(|(module, _)| is_wanted(module)) {
-        let printed = scenario.build().release().env("MODULE", path(&format!("src/{module}.cu"))).ends();
+        let printed =
+            scenario.build().release().env("MODULE", path(&format!("src/{module}.cu"))).ends();
         let text = printed.text();
         if !printed.status.success() {
             let is_error = |line: &&str| line.contains("error: ") && line.contains(".cu");
@@ -49,9 +51,16 @@ fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
             failures += &format!("{module}: {error}\n");
             continue;
         }
-        assert_is_for(module, "gfx1100", &scenario.output("release", &format!("candle/{module}.gfx1100.hsaco")));
-        let kernels =
-            text.lines().find_map(|line| line.split_once("kernels ")).map(|(_, names)| names).unwrap_or_default();
+        assert_is_for(
+            module,
+            "gfx1100",
+            &scenario.output("release", &format!("candle/{module}.gfx1100.hsaco")),
+        );
+        let kernels = text
+            .lines()
+            .find_map(|line| line.split_once("kernels "))
+            .map(|(_, names)| names)
+            .unwrap_or_default();
         if !kernels.contains(&format!("\"{kernel}")) {
             failures += &format!("{module} has no {kernel}: {kernels}\n");
         }

@@ -98,12 +98,16 @@ fn compressed(name: &str, modules: &[&str]) -> Sizes {
     for binary in OffloadBinaries::new(&plain) {
         let (_, binary) = binary.expect("our own pack can be read");
         for image in binary.images() {
-            let (module, target) = (image.string("module").expect("several modules"), image.arch().expect("for a GPU"));
+            let (module, target) = (
+                image.string("module").expect("several modules"),
+                image.arch().expect("for a GPU"),
+            );
             images.insert(format!("{module}.{target}"), image.data());
         }
     }
     assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
-    let decompress = |program: &Path| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
+    let decompress =
+        |program: &Path| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
     assert_eq!(decompress(&program), "");
     for (file, bytes) in &images {
         assert!(read(folder.join(file)) == *bytes, "{file} is another after compression");
@@ -138,11 +142,15 @@ fn compressed(name: &str, modules: &[&str]) -> Sizes {
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
     // One compressed stream for each module, after a header.
     const HEADER: usize = 40;
-    let mut streams: Vec<usize> =
-        OffloadBinaries::new(pack).map(|it| it.expect("our own pack can be read").0 as usize + HEADER).collect();
+    let mut streams: Vec<usize> = OffloadBinaries::new(pack)
+        .map(|it| it.expect("our own pack can be read").0 as usize + HEADER)
+        .collect();
     assert_eq!(streams.len(), modules);
     streams.push(pack.len() + HEADER);
-    let start = program.windows(pack.len()).position(|bytes| bytes == pack).expect("the program has the pack");
+    let start = program
+        .windows(pack.len())
+        .position(|bytes| bytes == pack)
+        .expect("the program has the pack");
     for (number, stream) in streams.windows(2).enumerate().filter(|(number, _)| *number != chosen) {
         assert!(stream[0] < stream[1] - HEADER, "module {number} has a stream");
         program[start + stream[0]..start + stream[1] - HEADER].fill(0xaa);

@@ -35,7 +35,8 @@ fn all_of_candle_kernels_have_functions_for_amd() {
 
 fn all(name: &str, target: &str) {
     let modules = MODULES.map(|(module, _)| module);
-    let expected: Vec<(String, usize)> = modules.map(str::to_owned).into_iter().zip(KERNELS).collect();
+    let expected: Vec<(String, usize)> =
+        modules.map(str::to_owned).into_iter().zip(KERNELS).collect();
     assert_eq!(functions(name, &modules, target), expected);
 }
 

@@ -50,6 +50,7 @@ fn path(file: &str) -> PathBuf {
 
 /// The paths of modules, as a list in Rust.
 fn paths(modules: &[&str]) -> String {
-    let paths: Vec<PathBuf> = modules.iter().map(|module| path(&format!("src/{module}.cu"))).collect();
+    let paths: Vec<PathBuf> =
+        modules.iter().map(|module| path(&format!("src/{module}.cu"))).collect();
     format!("{paths:?}")
 }

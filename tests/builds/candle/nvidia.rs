@@ -20,7 +20,11 @@ offload_tests::tests! {
 }
 
 fn some_of_candle_kernels() {
-    build("candle_some", &SOME, &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"].map(path));
+    build(
+        "candle_some",
+        &SOME,
+        &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"].map(path),
+    );
 }
 
 fn all_of_candle_kernels() {
@@ -29,7 +33,8 @@ fn all_of_candle_kernels() {
         for entry in fs::read_dir(path(folder)).expect("the crate has it").flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(stem) = name.strip_suffix(".cu") else { continue };
-            let has_launches = folder != "src" || String::from_utf8_lossy(&read(entry.path())).contains("<<<");
+            let has_launches =
+                folder != "src" || String::from_utf8_lossy(&read(entry.path())).contains("<<<");
             if has_launches {
                 with_launches.push(entry.path());
             } else {
@@ -95,7 +100,8 @@ fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
 
     for module in modules {
         for target in TARGETS {
-            let image = scenario.output("release", &format!("candle/{module}.{}", image_file_name(target)));
+            let image =
+                scenario.output("release", &format!("candle/{module}.{}", image_file_name(target)));
             assert_is_for(module, target, &image);
         }
     }
@@ -106,7 +112,12 @@ fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
     };
     let library = scenario.output("release", "libcandle_launched.a");
     for target in TARGETS {
-        assert_eq!(count(&library, target), with_launches.len(), "{target} in {}", library.display());
+        assert_eq!(
+            count(&library, target),
+            with_launches.len(),
+            "{target} in {}",
+            library.display()
+        );
         // The archive leaves out what no function of the program is in.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }

@@ -26,12 +26,22 @@ struct Node {
 
 impl Node {
     fn start(scenario: &Scenario, name: &str) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free");
+        let free = TcpListener::bind("127.0.0.1:0")
+            .and_then(|socket| socket.local_addr())
+            .expect("a port is free");
         let (port, log) = (free.port(), scenario.folder.join(name));
         let file = fs::File::create(&log).expect("the scratch folder can be written");
         let mut server = Command::new("distccd");
         // It runs any compiler that it is told to, here for this machine alone.
-        server.args(["--no-detach", "--daemon", "--make-me-a-botnet", "--allow", "127.0.0.1", "--listen", "127.0.0.1"]);
+        server.args([
+            "--no-detach",
+            "--daemon",
+            "--make-me-a-botnet",
+            "--allow",
+            "127.0.0.1",
+            "--listen",
+            "127.0.0.1",
+        ]);
         server.args([
             "--port",
             &port.to_string(),

@@ -36,7 +36,8 @@ fn forget(scenario: &Scenario) {
 fn it_gets_what_reads_a_source() {
     let scenario = package("launcher_log", r#"["gfx90a", "compute_80", "cpu"]"#);
     let log = scenario.folder.join("log");
-    let logging = scenario.script("launch", &format!("echo \"$WORD $*\" >> '{}'\nexec \"$@\"", log.display()));
+    let logging = scenario
+        .script("launch", &format!("echo \"$WORD $*\" >> '{}'\nexec \"$@\"", log.display()));
     let launcher = format!("env; WORD=one;{}", logging.display());
     scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher).passes();
     let log = scenario.text("log");
@@ -49,8 +50,7 @@ fn it_gets_what_reads_a_source() {
 }
 
 fn a_launcher_that_is_not_there() {
-    const CURE: &str =
-        "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER: compilers are then started directly.";
+    const CURE: &str = "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER: compilers are then started directly.";
     let scenario = package("launcher_missing", r#"["gfx90a"]"#);
     let build = |launcher: &str| scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher);
     for (launcher, reason) in [

@@ -69,7 +69,8 @@ impl Sccache {
 
     fn counts(&self) -> (u64, u64) {
         let output = self.ask(&["--show-stats", "--stats-format", "json"]);
-        let stats: serde_json::Value = serde_json::from_slice(&output.stdout).expect("sccache prints JSON");
+        let stats: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("sccache prints JSON");
         let sum = |name: &str| {
             let counts = stats["stats"][name]["counts"].as_object().expect("it counts by language");
             counts.values().map(|count| count.as_u64().expect("a count is a number")).sum()
@@ -86,7 +87,8 @@ impl Drop for Sccache {
 }
 
 fn a_second_build_is_all_hits() {
-    let scenario = package("launcher_hits", r#"["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]"#);
+    let scenario =
+        package("launcher_hits", r#"["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]"#);
     let sccache = Sccache::new(&scenario);
     let pack = || read(scenario.output("debug", "add.pack"));
     let build = || {

@@ -21,7 +21,10 @@ fn compilers_that_do_not_end_well() {
     let bitcode = "/offload/add/work/gfx90a.0.bc";
     // The script's commands; in the message, how the compiler ended, and what to do.
     let cases: &[(&str, &[&str])] = &[
-        ("kill -9 $$", &["clang was killed by signal 9 (SIGKILL): ", "memory runs out; OFFLOAD_JOBS=1"]),
+        (
+            "kill -9 $$",
+            &["clang was killed by signal 9 (SIGKILL): ", "memory runs out; OFFLOAD_JOBS=1"],
+        ),
         ("kill -15 $$", &["clang was killed by signal 15 (SIGTERM): somebody stopped it"]),
         (
             "echo 'Stack dump:' >&2; kill -11 $$",
@@ -46,13 +49,17 @@ fn compilers_that_do_not_end_well() {
     let real = llvm_bin().join("clang");
     let mut problems = Problems::default();
     for (number, (commands, sentences)) in cases.iter().enumerate() {
-        let driver =
-            format!("case \"$*\" in *-###*|*--version*|*-print-prog-name*) exec '{}' \"$@\";; esac", real.display());
+        let driver = format!(
+            "case \"$*\" in *-###*|*--version*|*-print-prog-name*) exec '{}' \"$@\";; esac",
+            real.display()
+        );
         let clang = scenario.script("clang", &format!("{driver}\n{commands}"));
-        let printed = scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
+        let printed =
+            scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
         let checked = message(&printed, "add").and_then(|message| {
             // The path is in the command line, too.
-            let (before, command) = message.split_once("; the command was\n  ").ok_or("no command line")?;
+            let (before, command) =
+                message.split_once("; the command was\n  ").ok_or("no command line")?;
             match command.lines().count() {
                 1 => each_once(&format!("{before}; the command"), *sentences),
                 _ => Err("something follows the command line".to_owned()),
@@ -65,12 +72,19 @@ fn compilers_that_do_not_end_well() {
 
 fn a_diagnostic_in_colour() {
     let scenario = Scenario::new("errors_colour");
-    scenario.pack("bad", r#".file("kernels/bad.cu").archs(std::env::var("FOR"))"#).kernel("bad", "undeclared");
-    for (target, plain) in [("gfx90a", "error: use of undeclared"), ("cpu", "error: 'undeclared'")] {
+    scenario
+        .pack("bad", r#".file("kernels/bad.cu").archs(std::env::var("FOR"))"#)
+        .kernel("bad", "undeclared");
+    for (target, plain) in [("gfx90a", "error: use of undeclared"), ("cpu", "error: 'undeclared'")]
+    {
         let build = |when: &str| {
-            let text = scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
+            let text =
+                scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
             // Cargo's own words are in colour, too.
-            text.split_once("could not make the pack").expect("offload-build's message").1.to_owned()
+            text.split_once("could not make the pack")
+                .expect("offload-build's message")
+                .1
+                .to_owned()
         };
         let (never, always) = (build("never"), build("always"));
         assert!(never.contains(plain), "{never}");

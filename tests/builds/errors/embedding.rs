@@ -37,24 +37,43 @@ struct Case {
     sentences: &'static [&'static str],
 }
 
-const fn fails(name: &'static str, argument: &'static str, sentences: &'static [&'static str]) -> Case {
+const fn fails(
+    name: &'static str,
+    argument: &'static str,
+    sentences: &'static [&'static str],
+) -> Case {
     Case { name, argument, column: 31, sentences }
 }
 
 const CASES: &[Case] = &[
-    fails("cut", "\"cut\"", &["liboffload_cut_", " bytes and should have ", "cut short or damaged", "must run again"]),
-    fails("magic", "\"magic\"", &["liboffload_magic_", "has no pack for .hip_fatbin at offset ", "must run again"]),
+    fails(
+        "cut",
+        "\"cut\"",
+        &["liboffload_cut_", " bytes and should have ", "cut short or damaged", "must run again"],
+    ),
+    fails(
+        "magic",
+        "\"magic\"",
+        &["liboffload_magic_", "has no pack for .hip_fatbin at offset ", "must run again"],
+    ),
     fails(
         "image_line",
         "\"image_line\"",
-        &["image_line.index: line 11 of the pack's index is not understood: 'image gfx90a x", "must run again"],
+        &[
+            "image_line.index: line 11 of the pack's index is not understood: 'image gfx90a x",
+            "must run again",
+        ],
     ),
     fails(
         "cut_index",
         "\"cut_index\"",
         &["cut_index.index: line 5 of the pack's index is not understood: ''", "must run again"],
     ),
-    fails("removed", "\"removed\"", &["could not read ", "liboffload_removed_", "No such file", "must run again"]),
+    fails(
+        "removed",
+        "\"removed\"",
+        &["could not read ", "liboffload_removed_", "No such file", "must run again"],
+    ),
     fails(
         "unknown",
         "\"hole\"",
@@ -72,7 +91,10 @@ const CASES: &[Case] = &[
     fails("expression", "concat!(\"who\", \"le\")", TAKES_A_NAME),
     fails("number", "5", TAKES_A_NAME),
     Case { column: 5, ..fails("nothing", "", TAKES_A_NAME) },
-    Case { column: 40, ..fails("two", "\"whole\", \"cut\"", &["include_offload! embeds one pack"]) },
+    Case {
+        column: 40,
+        ..fails("two", "\"whole\", \"cut\"", &["include_offload! embeds one pack"])
+    },
 ];
 
 fn what_cannot_be_embedded() {
@@ -122,9 +144,12 @@ fn check(case: &Case, printed: &Printed) -> Result<(), String> {
 fn damage(folder: &Path) {
     let library = |pack: &str| {
         let start = format!("liboffload_{pack}_");
-        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name =
+            |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // The start is followed by a hash of 32 digits, and ".a".
-        let is_it = |path: &PathBuf| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2;
+        let is_it = |path: &PathBuf| {
+            name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2
+        };
         let mut all = scratch::times(folder).into_keys();
         all.find(is_it).unwrap_or_else(|| panic!("no library of {pack}"))
     };
@@ -136,7 +161,10 @@ fn damage(folder: &Path) {
     edit(&library("cut"), &|bytes| bytes.truncate(bytes.len() - 100));
     edit(&library("magic"), &|bytes| {
         let magic = b"__CLANG_OFFLOAD_BUNDLE__";
-        let at = bytes.windows(magic.len()).position(|window| window == magic).expect("a bundle has its magic");
+        let at = bytes
+            .windows(magic.len())
+            .position(|window| window == magic)
+            .expect("a bundle has its magic");
         bytes[at] = b'X';
     });
     edit(&folder.join("image_line.index"), &|bytes| {
@@ -145,7 +173,8 @@ fn damage(folder: &Path) {
     });
     edit(&folder.join("cut_index.index"), &|bytes| {
         let text = String::from_utf8(bytes.clone()).expect("an index is text");
-        *bytes = text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        *bytes =
+            text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
     });
     fs::remove_file(library("removed")).expect("the library can be removed");
 }

@@ -22,8 +22,9 @@ fn an_out_dir_that_cannot_be_written() {
         )
         .kernel("add", "y[i]");
     let printed = scenario.build().fails();
-    let checked = message(&printed, "add")
-        .and_then(|message| each_once(&message, ["could not make the folder ", "/out/offload\n", "caused by: "]));
+    let checked = message(&printed, "add").and_then(|message| {
+        each_once(&message, ["could not make the folder ", "/out/offload\n", "caused by: "])
+    });
     assert_eq!(checked, Ok(()), "{printed}");
 }
 
@@ -42,11 +43,14 @@ fn no_ptxas() {
         "name ptxas in OFFLOAD_PTXAS",
         "or list PTX",
     ];
-    const ALL_UNSET: &str =
-        "(OFFLOAD_PTXAS, CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH, ";
+    const ALL_UNSET: &str = "(OFFLOAD_PTXAS, CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH, ";
     for (env, cuda_home, prebuilt) in [
         (None, ALL_UNSET, "no prebuilt one: the package has no prebuilt set in prebuilt/"),
-        (Some(("CUDA_HOME", "/nowhere")), "no bin/ptxas in CUDA_HOME=/nowhere", "the package has no prebuilt set"),
+        (
+            Some(("CUDA_HOME", "/nowhere")),
+            "no bin/ptxas in CUDA_HOME=/nowhere",
+            "the package has no prebuilt set",
+        ),
         (Some(("OFFLOAD_PREBUILT", "never")), ALL_UNSET, "no prebuilt one: OFFLOAD_PREBUILT"),
     ] {
         let printed = build().envs(env).fails();

@@ -23,12 +23,17 @@ fn message(printed: &Printed, pack: &str) -> Result<String, String> {
     if printed.status.success() {
         return Err("the build succeeded".to_owned());
     }
-    let (_, script) = printed.stderr.split_once("\n  --- stderr\n").ok_or("no standard error of a build script")?;
+    let (_, script) = printed
+        .stderr
+        .split_once("\n  --- stderr\n")
+        .ok_or("no standard error of a build script")?;
     // Cargo indents each line by two spaces.
-    let script: Vec<&str> = script.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+    let script: Vec<&str> =
+        script.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
     let script = script.join("\n").trim().to_owned();
     let headline = format!("error: offload-build could not make the pack \"{pack}\"\n");
-    let message = script.strip_prefix(&headline).ok_or("the message does not start with its headline")?;
+    let message =
+        script.strip_prefix(&headline).ok_or("the message does not start with its headline")?;
     if printed.stderr.contains("rerun-if-env-changed=DOCS_RS") {
         return Err("lines for Cargo come before the message".to_owned());
     }
@@ -42,7 +47,10 @@ fn message(printed: &Printed, pack: &str) -> Result<String, String> {
 }
 
 /// Each of the sentences is in the text once.
-fn each_once<S: AsRef<str>>(text: &str, sentences: impl IntoIterator<Item = S>) -> Result<(), String> {
+fn each_once<S: AsRef<str>>(
+    text: &str,
+    sentences: impl IntoIterator<Item = S>,
+) -> Result<(), String> {
     sentences.into_iter().try_for_each(|sentence| match text.matches(sentence.as_ref()).count() {
         1 => Ok(()),
         count => Err(format!("{count} times in the message: {}", sentence.as_ref())),

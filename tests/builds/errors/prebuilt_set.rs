@@ -38,7 +38,12 @@ const ROWS: &[Row] = &[
         &[],
         &[BOTH, "include/factor.h has changed since prebuilt/add.manifest was made"],
     ),
-    ("include/factor.h", Remove, &[], &[BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read"]),
+    (
+        "include/factor.h",
+        Remove,
+        &[],
+        &[BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read"],
+    ),
     (
         "prebuilt/add.gfx90a.hsaco",
         Append("more"),
@@ -52,7 +57,10 @@ const ROWS: &[Row] = &[
         "prebuilt/add.compute_80.ptx",
         Remove,
         &[],
-        &["no image for compute_80: OFFLOAD_PREBUILT=only", "prebuilt/add.compute_80.ptx cannot be read"],
+        &[
+            "no image for compute_80: OFFLOAD_PREBUILT=only",
+            "prebuilt/add.compute_80.ptx cannot be read",
+        ],
     ),
     (
         "prebuilt/add.manifest",
@@ -60,12 +68,20 @@ const ROWS: &[Row] = &[
         &[],
         &["line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'"],
     ),
-    ("prebuilt/add.manifest", Nothing, &[("MORE", "1")], &[BOTH, "prebuilt/add.manifest was made with other options"]),
+    (
+        "prebuilt/add.manifest",
+        Nothing,
+        &[("MORE", "1")],
+        &[BOTH, "prebuilt/add.manifest was made with other options"],
+    ),
     (
         "prebuilt/add.manifest",
         Nothing,
         &[("OFFLOAD_ARCH", "gfx90a,gfx942")],
-        &["no image for gfx942: OFFLOAD_PREBUILT=only", "prebuilt/add.manifest has no image for it"],
+        &[
+            "no image for gfx942: OFFLOAD_PREBUILT=only",
+            "prebuilt/add.manifest has no image for it",
+        ],
     ),
 ];
 
@@ -86,7 +102,9 @@ fn a_prebuilt_set_that_does_not_fit() {
         .write("unused/other.h", "");
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
-    build().passes().once("pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    build()
+        .passes()
+        .once("pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
 
     let mut problems = Problems::default();
     for (file, change, env, sentences) in ROWS {
@@ -97,7 +115,8 @@ fn a_prebuilt_set_that_does_not_fit() {
             Nothing => {}
             Remove => fs::remove_file(&path).expect("the file can be removed"),
             Line3(text) => {
-                let mut lines: Vec<&str> = std::str::from_utf8(&before).expect("a manifest is text").lines().collect();
+                let mut lines: Vec<&str> =
+                    std::str::from_utf8(&before).expect("a manifest is text").lines().collect();
                 lines[2] = text;
                 scratch::write(&path, lines.join("\n") + "\n");
             }
@@ -115,5 +134,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     // A folder for headers that only a compiler would look into.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
     build().passes();
-    scenario.build().fails().has("build.rs calls .include(\"unused\") for kernels/add.cu, and there is no folder ");
+    scenario
+        .build()
+        .fails()
+        .has("build.rs calls .include(\"unused\") for kernels/add.cu, and there is no folder ");
 }

@@ -31,20 +31,39 @@ fn compilers() -> impl Iterator<Item = Test> {
         ("clang_small_stacks", "clang++", &["-O2", "-DOFFLOAD_CPU_STACK=20000"]),
     ];
     compilers.into_iter().map(|(name, compiler, options)| {
-        Test::new(module_path!(), &format!("kernels_on_the_cpu_compute_what_loops_do_{name}"), CLANG, move || {
-            let image = Image::load(&compile(name, compiler, options));
-            [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024].iter().for_each(|size| block(&image, [*size, 1, 1]));
-            [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1]].iter().for_each(|shape| block(&image, *shape));
-            transpose(&image);
-            atomics(&image);
-        })
+        Test::new(
+            module_path!(),
+            &format!("kernels_on_the_cpu_compute_what_loops_do_{name}"),
+            CLANG,
+            move || {
+                let image = Image::load(&compile(name, compiler, options));
+                [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024]
+                    .iter()
+                    .for_each(|size| block(&image, [*size, 1, 1]));
+                [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1]]
+                    .iter()
+                    .for_each(|shape| block(&image, *shape));
+                transpose(&image);
+                atomics(&image);
+            },
+        )
     })
 }
 
 /// The C++ compiler for kernels, up to where the options go.
 fn cxx(compiler: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(compiler);
-    command.args(["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-I"]);
+    command.args([
+        "-x",
+        "c++",
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-I",
+    ]);
     command.arg(header_folder()).args(["-include", "offload/kernel.h"]);
     command
 }
@@ -55,20 +74,36 @@ fn compile(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
     let compiler = if compiler == "clang++" { llvm_bin().join(compiler) } else { compiler.into() };
     let image = folder.join("kernels.so");
     let mut command = cxx(compiler);
-    succeed(command.args(options).arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]).arg(&image));
+    succeed(
+        command
+            .args(options)
+            .arg(folder.join("kernels.cu"))
+            .args(["-shared", "-Wl,-z,defs", "-o"])
+            .arg(&image),
+    );
     image
 }
 
 /// An image for the CPU, loaded.
 struct Image(Library);
 
-type Launch = unsafe extern "C" fn(*const u32, *const u32, unsafe extern "C" fn(*mut c_void), *mut c_void);
-type LaunchShared = unsafe extern "C" fn(*const u32, *const u32, usize, unsafe extern "C" fn(*mut c_void), *mut c_void);
+type Launch =
+    unsafe extern "C" fn(*const u32, *const u32, unsafe extern "C" fn(*mut c_void), *mut c_void);
+type LaunchShared = unsafe extern "C" fn(
+    *const u32,
+    *const u32,
+    usize,
+    unsafe extern "C" fn(*mut c_void),
+    *mut c_void,
+);
 
 impl Image {
     fn load(path: &Path) -> Self {
         // SAFETY: it was compiled from the source above, which runs nothing when it is loaded.
-        Self(unsafe { Library::new(path) }.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        Self(
+            unsafe { Library::new(path) }
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        )
     }
 
     /// # Safety
@@ -119,7 +154,8 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
     let found = [0_f32; BLOCKS];
     // SAFETY: the type is that of the source.
-    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
+    let kernel =
+        unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
     // SAFETY: the kernel reads as many elements as there are threads, and writes one for each block.
     image.launch([BLOCKS as u32, 1, 1], shape, 0, || unsafe { kernel(from, to) });
@@ -146,7 +182,8 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
     let x = numbers(size);
     let mut found = vec![-1; size];
     // SAFETY: the type is that of the source.
-    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32, u32)>("scan") };
+    let kernel =
+        unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32, u32)>("scan") };
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
     // SAFETY: one element for each thread.
     image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to, n as u32) });
@@ -196,10 +233,13 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let mut expected = Vec::new();
     for warp in x.chunks(32) {
         let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
-        let bits = |holds: &dyn Fn(usize) -> bool| (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>();
+        let bits = |holds: &dyn Fn(usize) -> bool| {
+            (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>()
+        };
         let mut tree = warp.clone();
         for step in [16, 8, 4, 2, 1] {
-            tree = (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
+            tree =
+                (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
         }
         for (lane, own) in warp.iter().enumerate() {
             let of = |source: usize| *warp.get(source).unwrap_or(own);
@@ -220,12 +260,15 @@ fn transpose(image: &Image) {
     let (rows, columns) = (48, 80);
     let x = numbers(rows * columns);
     // SAFETY: the type is that of the source.
-    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32)>("transpose") };
+    let kernel =
+        unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32)>("transpose") };
     for height in [1, 4, 16] {
         let mut found = vec![-1; rows * columns];
         let (from, to) = (x.as_ptr(), found.as_mut_ptr());
         // SAFETY: the matrices have 16 rows and columns for each block.
-        image.launch([columns as u32 / 16, rows as u32 / 16, 1], [16, height, 1], 0, || unsafe { kernel(from, to) });
+        image.launch([columns as u32 / 16, rows as u32 / 16, 1], [16, height, 1], 0, || unsafe {
+            kernel(from, to)
+        });
         let expected: Vec<i32> = (0..columns)
             .flat_map(|column| (0..rows).map(move |row| (row, column)))
             .map(|(r, c)| x[r * columns + c])
@@ -249,19 +292,31 @@ fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
     let mut cells = Cells { u: [!0, 0, 0, 0, 0, 0, 0], ..Cells::default() };
-    let (i, u, l, f, d) =
-        (cells.i.as_mut_ptr(), cells.u.as_mut_ptr(), cells.l.as_mut_ptr(), cells.f.as_mut_ptr(), cells.d.as_mut_ptr());
+    let (i, u, l, f, d) = (
+        cells.i.as_mut_ptr(),
+        cells.u.as_mut_ptr(),
+        cells.l.as_mut_ptr(),
+        cells.f.as_mut_ptr(),
+        cells.d.as_mut_ptr(),
+    );
     let addresses = [i as usize, u as usize, l as usize, f as usize, d as usize];
     std::thread::scope(|scope| {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
-                type Atomics = unsafe extern "C" fn(*mut i32, *mut u32, *mut u64, *mut f32, *mut f64);
+                type Atomics =
+                    unsafe extern "C" fn(*mut i32, *mut u32, *mut u64, *mut f32, *mut f64);
                 // SAFETY: the type is that of the source.
                 let kernel = unsafe { image.function::<Atomics>("atomics") };
                 let [i, u, l, f, d] = addresses;
                 // SAFETY: the arrays have the elements that the kernel touches, with atomic functions alone.
                 image.launch([5, 1, 1], [32, 3, 1], 0, || unsafe {
-                    kernel(i as *mut i32, u as *mut u32, l as *mut u64, f as *mut f32, d as *mut f64);
+                    kernel(
+                        i as *mut i32,
+                        u as *mut u32,
+                        l as *mut u64,
+                        f as *mut f32,
+                        d as *mut f64,
+                    );
                 });
                 for shape in [[7, 1, 1], [64, 2, 1]] {
                     block(image, shape);

@@ -22,7 +22,8 @@ offload_tests::tests! {
 /// Bytes of shared memory in each kernel, without what the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = std::fs::read(image).expect("the image is there");
-    let kernels = Kernels::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", image.display()));
+    let kernels =
+        Kernels::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", image.display()));
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
@@ -58,7 +59,9 @@ fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<S
 
 #[track_caller]
 fn expect(target: &str, functions: &BTreeMap<String, String>, name: &str, instructions: &[&str]) {
-    let code = functions.get(name).unwrap_or_else(|| panic!("{target}: no {name} in {:?}", functions.keys()));
+    let code = functions
+        .get(name)
+        .unwrap_or_else(|| panic!("{target}: no {name} in {:?}", functions.keys()));
     for instruction in instructions {
         assert!(code.contains(instruction), "{target}: no {instruction} in\n{code}");
     }
@@ -70,11 +73,15 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
     for target in TARGETS {
         let image = scenario.output("release", &format!("k/{target}.hsaco"));
         assert_eq!(shared_memory(&image), expected_sizes(4, 0), "{target}");
-        let undefined = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
+        let undefined =
+            stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
         assert_eq!(undefined.trim(), "", "{target}");
-        let listing = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
+        let listing =
+            stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
         // 0000000000001900 <tree_sum>:
-        let code = functions(&listing, |line| Some(line.strip_suffix(">:")?.split_once('<')?.1.to_owned()));
+        let code = functions(&listing, |line| {
+            Some(line.strip_suffix(">:")?.split_once('<')?.1.to_owned())
+        });
         let barrier = if target == "gfx12-generic" { "s_barrier_wait" } else { "s_barrier" };
         for name in ["tree_sum", "reverse", "transpose", "scan"] {
             expect(target, &code, name, &[barrier, "ds_"]);
@@ -106,13 +113,26 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
     for target in ["compute_80", "compute_90"] {
         let text = scenario.output_text("release", &format!("k/{target}.ptx"));
         // .visible .entry tree_sum(
-        let code = functions(&text, |line| Some(line.strip_prefix(".visible .entry ")?.split('(').next()?.to_owned()));
+        let code = functions(&text, |line| {
+            Some(line.strip_prefix(".visible .entry ")?.split('(').next()?.to_owned())
+        });
         assert!(!text.contains(".extern .func"), "{text}");
         for name in ["tree_sum", "reverse", "transpose", "scan"] {
             expect(target, &code, name, &["bar.sync", "st.shared"]);
         }
-        expect(target, &code, "votes", &["bar.red.popc.u32", "bar.red.and.pred", "bar.red.or.pred"]);
-        let lanes = ["shfl.sync.idx.b32", "vote.sync.ballot.b32", "vote.sync.any", "bar.warp.sync", "activemask.b32"];
+        expect(
+            target,
+            &code,
+            "votes",
+            &["bar.red.popc.u32", "bar.red.and.pred", "bar.red.or.pred"],
+        );
+        let lanes = [
+            "shfl.sync.idx.b32",
+            "vote.sync.ballot.b32",
+            "vote.sync.any",
+            "bar.warp.sync",
+            "activemask.b32",
+        ];
         expect(target, &code, "lanes", &lanes);
         let atomics = [
             "atom.global.add.u32",
@@ -172,7 +192,10 @@ fn products_of_bytes_are_one_instruction() {
         assert!(text.contains(signed), "{target}: no {signed} in\n{text}");
         assert!(text.contains(unsigned), "{target}: no {unsigned} in\n{text}");
         let others = ["v_mul", "v_mad", "v_perm", "v_bfe", "bfe.", "prmt."];
-        assert!(target == "gfx900" || !others.iter().any(|it| text.contains(it)), "{target}:\n{text}");
+        assert!(
+            target == "gfx900" || !others.iter().any(|it| text.contains(it)),
+            "{target}:\n{text}"
+        );
     }
 }
 
@@ -186,7 +209,12 @@ fn assembly(name: &str, source: &str, target: &str, options: &[&str]) -> String 
     } else {
         clang.args(["-x", "cuda", "-Xclang", "-target-feature", "-Xclang", "+ptx70"]);
     }
-    clang.args([&format!("--offload-arch={target}"), "--cuda-device-only", "-nogpuinc", "-nogpulib"]);
+    clang.args([
+        &format!("--offload-arch={target}"),
+        "--cuda-device-only",
+        "-nogpuinc",
+        "-nogpulib",
+    ]);
     clang.args(["-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-O2", "-S", "-I"]);
     clang.arg(header_folder()).args(["-include", "offload/kernel.h"]).args(options);
     let out = folder.join("k.s");

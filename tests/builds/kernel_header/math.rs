@@ -25,7 +25,9 @@ const OF_CUDA: [&str; 4] = ["exp10", "rsqrt", "sinpi", "cospi"];
 /// A kernel for each function, so that each lands in the image.
 fn kernels() -> String {
     let mut text = String::new();
-    let overloaded = |name: &'static str| if OF_CUDA.contains(&name) { format!("{name}f") } else { name.to_owned() };
+    let overloaded = |name: &'static str| {
+        if OF_CUDA.contains(&name) { format!("{name}f") } else { name.to_owned() }
+    };
     for name in OURS.split(' ').chain(INSTRUCTIONS.split(' ')) {
         let overload = overloaded(name);
         let _ = writeln!(
@@ -64,19 +66,28 @@ fn every_function_of_math_h_compiles_for_every_target() {
     let scenario = built("header_math", &targets, &kernels());
     for target in ["gfx90a", "gfx942", "gfx1100"] {
         let image = scenario.output("release", &format!("k/{target}.hsaco"));
-        let undefined = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
+        let undefined =
+            stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
         assert_eq!(undefined.trim(), "", "{target}");
-        let listing = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
-        for instruction in ["v_exp_f32", "v_log_f32", "v_sin_f32", "v_sqrt_f32", "v_fma_f64", "v_bfrev_b32"] {
+        let listing =
+            stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
+        for instruction in
+            ["v_exp_f32", "v_log_f32", "v_sin_f32", "v_sqrt_f32", "v_fma_f64", "v_bfrev_b32"]
+        {
             assert!(listing.contains(instruction), "{target}: no {instruction}");
         }
     }
     for target in ["compute_80", "compute_90"] {
         let text = scenario.output_text("release", &format!("k/{target}.ptx"));
         assert!(!text.contains(".extern .func"), "{target} calls what is not there");
-        for instruction in
-            ["ex2.approx.f32", "lg2.approx.f32", "sin.approx.f32", "sqrt.rn.f64", "fma.rn.f64", "brev.b32"]
-        {
+        for instruction in [
+            "ex2.approx.f32",
+            "lg2.approx.f32",
+            "sin.approx.f32",
+            "sqrt.rn.f64",
+            "fma.rn.f64",
+            "brev.b32",
+        ] {
             assert!(text.contains(instruction), "{target}: no {instruction}");
         }
     }
@@ -96,14 +107,17 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     let printed = stdout(&succeed(&mut Command::new(program)));
     let bound = |name: &str| match name {
         "fmod" | "ldexp" | "frexp" => 0.0,
-        "expm1" | "sinh" | "cosh" | "tanh" | "asinh" | "acosh" | "atanh" | "tan" | "atan2" | "erf" => 2.5,
+        "expm1" | "sinh" | "cosh" | "tanh" | "asinh" | "acosh" | "atanh" | "tan" | "atan2"
+        | "erf" => 2.5,
         "erfc" => 4.0,
         _ => 1.0,
     };
     let mut functions = 0;
     for line in printed.lines() {
         let mut words = line.split(' ');
-        let (Some(name), Some(_), Some(error)) = (words.next(), words.next(), words.next()) else { panic!("{line}") };
+        let (Some(name), Some(_), Some(error)) = (words.next(), words.next(), words.next()) else {
+            panic!("{line}")
+        };
         assert!(error.parse::<f64>().unwrap_or(f64::INFINITY) <= bound(name), "{line}");
         functions += 1;
     }
@@ -117,8 +131,23 @@ fn sums_and_products_in_our_functions_are_never_fused() {
     scratch::write(folder.join("k.cu"), kernels());
     let out = folder.join("k.ll");
     let mut clang = Command::new(llvm_bin().join("clang"));
-    clang.args(["-x", "cuda", "--offload-arch=sm_80", "--cuda-feature=+ptx70", "--cuda-device-only", "-nogpuinc"]);
-    clang.args(["-nogpulib", "-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-S", "-emit-llvm", "-I"]);
+    clang.args([
+        "-x",
+        "cuda",
+        "--offload-arch=sm_80",
+        "--cuda-feature=+ptx70",
+        "--cuda-device-only",
+        "-nogpuinc",
+    ]);
+    clang.args([
+        "-nogpulib",
+        "-std=c++17",
+        "-fms-extensions",
+        "-Wno-unknown-cuda-version",
+        "-S",
+        "-emit-llvm",
+        "-I",
+    ]);
     clang.arg(header_folder()).args(["-include", "offload/kernel.h"]);
     succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
     let text = std::fs::read_to_string(out).expect("text");
@@ -127,7 +156,8 @@ fn sums_and_products_in_our_functions_are_never_fused() {
         if line.starts_with("define ") {
             function = line;
         }
-        let fusible = ["fadd contract", "fsub contract", "fmul contract"].iter().any(|it| line.contains(it));
+        let fusible =
+            ["fadd contract", "fsub contract", "fmul contract"].iter().any(|it| line.contains(it));
         // Infinity less infinity.
         if function.contains("12offload_math") && !function.contains("12offload_mathL3nan") {
             assert!(!fusible, "{line}\nin {function}");
@@ -137,5 +167,8 @@ fn sums_and_products_in_our_functions_are_never_fused() {
         }
     }
     assert!(ours > 100, "the listing does not look as it did: {ours} products of ours");
-    assert!(theirs > 0, "the listing does not look as it did: nothing may be fused in other functions");
+    assert!(
+        theirs > 0,
+        "the listing does not look as it did: nothing may be fused in other functions"
+    );
 }

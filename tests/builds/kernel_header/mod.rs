@@ -31,7 +31,9 @@ fn header_folder() -> PathBuf {
 /// A release build of the pack "k": one source for these targets.
 fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     let scenario = Scenario::new(name);
-    scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#)).write("kernels/k.cu", source);
+    scenario
+        .pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#))
+        .write("kernels/k.cu", source);
     scenario.build().release().passes();
     scenario
 }
@@ -45,8 +47,11 @@ fn launch_bounds_reach_both_vendors() {
     );
     let image = scenario.output("release", "k/gfx90a.hsaco");
     let notes = stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(image)));
-    let sizes: Vec<&str> =
-        notes.lines().filter_map(|line| line.trim().strip_prefix(".max_flat_workgroup_size:")).map(str::trim).collect();
+    let sizes: Vec<&str> = notes
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(".max_flat_workgroup_size:"))
+        .map(str::trim)
+        .collect();
     assert_eq!(sizes, ["192", "64"], "{notes}");
     let ptx = scenario.output_text("release", "k/compute_80.ptx");
     for bound in [".maxntid 192", ".maxntid 64", ".minnctapersm 2"] {

@@ -30,20 +30,33 @@ fn main() {}
 
 /// Builds the pack of a scenario, whose images for `target` are looked at, and a program that calls the function of each
 /// kernel with arguments of the source's types. Returns how many functions each module has.
-pub fn assert_each_kernel_has_a_function(scenario: &Scenario, pack: &str, target: &str) -> Vec<(String, usize)> {
+pub fn assert_each_kernel_has_a_function(
+    scenario: &Scenario,
+    pack: &str,
+    target: &str,
+) -> Vec<(String, usize)> {
     scenario.build().passes().lacks("other parameters");
     let (mut program, mut counts) = (START.replace("PACK", pack), Vec::new());
     for module in scenario.index("debug", pack).modules {
         let signatures: Signatures = module.signatures.parse().expect("the build has written it");
         let kernels = &signatures.kernels;
-        let symbols: BTreeSet<String> = kernels.iter().map(|kernel| kernel.symbol.clone()).collect();
-        let image = scenario.output("debug", &format!("{pack}/{}.{}", module.name, image_file_name(target)));
+        let symbols: BTreeSet<String> =
+            kernels.iter().map(|kernel| kernel.symbol.clone()).collect();
+        let image = scenario
+            .output("debug", &format!("{pack}/{}.{}", module.name, image_file_name(target)));
         assert_eq!(symbols, kernel_symbols(&image), "{} for {target}", module.name);
         let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert!(!names.is_empty() && names.len() == kernels.len(), "{}: {names:?}", module.name);
         let calls = kernels.iter().map(|kernel| {
-            let arguments = kernel.parameters.iter().map(|parameter| format!("super::any::<{}>()", parameter.ty));
-            format!("super::is_call(|| {}({}));\n", kernel.name, arguments.collect::<Vec<_>>().join(", "))
+            let arguments = kernel
+                .parameters
+                .iter()
+                .map(|parameter| format!("super::any::<{}>()", parameter.ty));
+            format!(
+                "super::is_call(|| {}({}));\n",
+                kernel.name,
+                arguments.collect::<Vec<_>>().join(", ")
+            )
         });
         program += &format!(
             "#[allow(dead_code, non_camel_case_types)]\nmod calls_of_{0} {{\n\
@@ -66,9 +79,15 @@ fn kernels_of_examples_and_tests_have_functions() {
         workspace().join("tests/builds/kernel_signatures/types.cu"),
         workspace().join("tests/embedding/ui/calls/kernels.cu"),
     ];
-    for example in fs::read_dir(workspace().join("examples")).expect("the examples are there").flatten() {
+    for example in
+        fs::read_dir(workspace().join("examples")).expect("the examples are there").flatten()
+    {
         let kernels = fs::read_dir(example.path().join("kernels")).into_iter().flatten().flatten();
-        files.extend(kernels.map(|file| file.path()).filter(|file| file.extension().is_some_and(|it| it == "cu")));
+        files.extend(
+            kernels
+                .map(|file| file.path())
+                .filter(|file| file.extension().is_some_and(|it| it == "cu")),
+        );
     }
     let mut sources = Vec::new();
     for file in files {

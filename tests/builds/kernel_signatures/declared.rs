@@ -29,15 +29,23 @@ fn kernels_of_files() {
     let scenario = Scenario::without_sources("declared_files");
     let mut program = PRINT.to_owned();
     let mut calls = String::new();
-    for (module, file) in
-        [("amd", "saxpy.gfx90a.hsaco"), ("cubin", "saxpy.sm_90.cubin"), ("ptx", "saxpy.compute_80.ptx")]
-    {
-        scenario.write(&format!("src/{file}"), read(workspace().join("tests/corpus/image").join(file)));
-        program += &format!("mod {module} {{ offload::include_kernels!(path = \"{file}\", {DECLARED}); }}\n");
-        calls += &format!("print(&{module}::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()));\n");
+    for (module, file) in [
+        ("amd", "saxpy.gfx90a.hsaco"),
+        ("cubin", "saxpy.sm_90.cubin"),
+        ("ptx", "saxpy.compute_80.ptx"),
+    ] {
+        scenario
+            .write(&format!("src/{file}"), read(workspace().join("tests/corpus/image").join(file)));
+        program += &format!(
+            "mod {module} {{ offload::include_kernels!(path = \"{file}\", {DECLARED}); }}\n"
+        );
+        calls += &format!(
+            "print(&{module}::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()));\n"
+        );
         calls += &format!("assert_eq!({module}::PACK.images().len(), 1);\n");
     }
-    scenario.write("src/main.rs", format!("#![forbid(unsafe_code)]\n{program}fn main() {{ {calls} }}"));
+    scenario
+        .write("src/main.rs", format!("#![forbid(unsafe_code)]\n{program}fn main() {{ {calls} }}"));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n".repeat(3));
 }
 
@@ -103,7 +111,9 @@ fn what_is_declared_lies_where_the_source_has_it() {
     let printed = scenario.run().passes();
     printed.lacks("warning");
     let lines: Vec<&str> = printed.stdout.lines().collect();
-    let [all, of_source, scale, scale_of_source, nothing, nothing_of_source] = lines[..] else { panic!("{printed}") };
+    let [all, of_source, scale, scale_of_source, nothing, nothing_of_source] = lines[..] else {
+        panic!("{printed}")
+    };
     assert_eq!(all, "all [0, 1, 2, 8, 16, 32, 48, 64, 104, 112, 120] 121");
     assert_eq!([all, scale, nothing], [of_source, scale_of_source, nothing_of_source]);
 
@@ -132,13 +142,13 @@ fn what_is_declared_lies_where_the_source_has_it() {
 const CALL_DECLARED: &str = "mod kernels { offload::include_kernels!(\"pack\", DECLARED); }\n\
     fn main() { print(&kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut())); }";
 
-const BY_NVCC: &str =
-    r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
 
 fn kernels_that_nvcc_compiles() {
     let scenario = with_source("declared_nvcc", SAXPY.as_bytes());
     scenario.build_script(&format!("{BY_NVCC}.compile(\"pack\");"));
-    scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", DECLARED)));
+    scenario
+        .write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", DECLARED)));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     let wrong = DECLARED.replace("a: f32", "a: u32");
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));

@@ -69,27 +69,35 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
                   extern \"C\" __global__ void same(float *x) { *x = 1; }";
     let scenario = with_source("signatures_differ", source.as_bytes());
     let printed = scenario.build().passes();
-    printed.once("the kernel k has other parameters in the image for compute_80 than in its source");
+    printed
+        .once("the kernel k has other parameters in the image for compute_80 than in its source");
     printed.once(
         "kernels/types.cu:6 has (x: *mut f32, n: i64, m: i32): 3 parameters; bytes of each: 8 at 0, 8 at 8, 4 at 16",
     );
-    printed.once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
+    printed
+        .once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
     // `offload verify` finds the same in the pack.
     let pack = scenario.output("debug", "pack.pack");
     let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
-    let of_parameters: Vec<&str> = verified.lines().filter(|line| line.ends_with(" [parameters]")).collect();
+    let of_parameters: Vec<&str> =
+        verified.lines().filter(|line| line.ends_with(" [parameters]")).collect();
     let expected = "compute_80: the kernel k has the parameters (8 bytes, 4 bytes, 4 bytes), \
                     and (8 bytes, 8 bytes, 4 bytes) in the image for gfx90a [parameters]";
     assert!(of_parameters.len() == 1 && of_parameters[0].ends_with(expected), "{verified}");
     let main = |call: &str| {
-        format!("mod kernels {{ offload::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}")
+        format!(
+            "mod kernels {{ offload::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}"
+        )
     };
     scenario.write("src/main.rs", main("same(std::ptr::null_mut::<f32>())"));
     scenario.build().passes();
     scenario.write("src/main.rs", main("k(std::ptr::null_mut::<f32>(), 1, 2)"));
     let printed = scenario.build().fails();
     printed.once("error[E0277]: the kernel `k` has other parameters in some image: a call cannot be right for all");
-    assert!(printed.stderr.contains("= note: the image for compute_80 has 3 parameters"), "{printed}");
+    assert!(
+        printed.stderr.contains("= note: the image for compute_80 has 3 parameters"),
+        "{printed}"
+    );
 }
 
 /// The PTX has the same offsets as the source here. Where a driver aligns memory for arguments to 16, it has others.
@@ -109,7 +117,8 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
              fn main() {{\n{calls}}}\n"
         )
     };
-    let [row, declared] = ["kernels", "declared"].map(|of| format!("{of}::k(1, {of}::Row {{ items: ITEMS }})"));
+    let [row, declared] =
+        ["kernels", "declared"].map(|of| format!("{of}::k(1, {of}::Row {{ items: ITEMS }})"));
     let calls = format!(
         "{row}.pointers(); {declared}.pointers(); kernels::wide(1, 2).pointers(); declared::wide(1, 2).pointers();"
     );
@@ -122,13 +131,15 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
         "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
     );
     scenario.write("src/main.rs", main(&calls));
-    let message =
-        "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
-    scenario.build().fails().times(4, message).times(4, "`pointers()` is: it is what `kernelParams`");
+    let message = "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
+    scenario
+        .build()
+        .fails()
+        .times(4, message)
+        .times(4, "`pointers()` is: it is what `kernelParams`");
 }
 
-const SAXPY: &str =
-    "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
+const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
 
 const CALL: &str = "mod kernels { offload::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
@@ -143,7 +154,9 @@ fn builds_without_compilers_have_the_same_functions() {
 
     // Of optimized code for NVIDIA alone, too.
     let nvidia = with_source("signatures_release", SAXPY.as_bytes());
-    nvidia.write("src/main.rs", CALL).pack("pack", r#".file("kernels/types.cu").arch("compute_80")"#);
+    nvidia
+        .write("src/main.rs", CALL)
+        .pack("pack", r#".file("kernels/types.cu").arch("compute_80")"#);
     nvidia.build().release().passes().lacks("warning");
     assert_eq!(signatures(&nvidia, "release"), expected);
 
@@ -155,7 +168,10 @@ fn builds_without_compilers_have_the_same_functions() {
     let fresh = fresh.own_target(scratch::folder("signatures_skipped_target"));
     fresh.write("src/main.rs", CALL);
     let printed = fresh.check().env("OFFLOAD_SKIP", "1").fails();
-    assert!(printed.stderr.contains("cannot find function `saxpy` in module `kernels`"), "{printed}");
+    assert!(
+        printed.stderr.contains("cannot find function `saxpy` in module `kernels`"),
+        "{printed}"
+    );
     fresh.build().passes();
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
 }
@@ -191,7 +207,8 @@ fn functions_of_a_dependency() {
         ],
     );
     let [library, caller, embedder] =
-        ["signatures_library", "signatures_caller", "signatures_embedder"].map(|name| workspace.member(name));
+        ["signatures_library", "signatures_caller", "signatures_embedder"]
+            .map(|name| workspace.member(name));
     library.write("kernels/saxpy.cu", SAXPY).write(
         "src/lib.rs",
         "pub mod own {\n    offload::include_kernels!(\"saxpy\");\n}\npub use own::{PACK, saxpy};\n",
@@ -207,7 +224,10 @@ fn functions_of_a_dependency() {
         )
     };
     caller.write("src/main.rs", main("use signatures_library as kernels;\n"));
-    embedder.write("src/main.rs", main("mod kernels {\n    offload::include_kernels!(\"saxpy\");\n}\n"));
+    embedder.write(
+        "src/main.rs",
+        main("mod kernels {\n    offload::include_kernels!(\"saxpy\");\n}\n"),
+    );
     let runs = |variable: &[(&str, &str)], expected: &str| {
         for package in [&caller, &embedder] {
             let printed = package.run().envs(variable.iter().copied()).passes();

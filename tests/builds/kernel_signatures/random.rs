@@ -36,7 +36,8 @@ fn random_parameters_lie_where_every_image_has_them() {
     scenario.write("src/main.rs", random.program("std::ptr::null_mut()", &rest(records)));
     scenario.build().passes();
     let printed = scenario.run().passes().stdout;
-    let (calls, layouts): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("call "));
+    let (calls, layouts): (Vec<&str>, Vec<&str>) =
+        printed.lines().partition(|line| line.starts_with("call "));
     assert_eq!(calls.len(), random.kernels.len());
     let without_buffer = compare_with_images(&images, &calls);
     assert!(
@@ -59,7 +60,11 @@ fn used(signatures: &Signatures) -> Vec<Record> {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
             Type::Record(name) => {
-                let record = signatures.records.iter().find(|it| it.name == *name).expect("a record has a line");
+                let record = signatures
+                    .records
+                    .iter()
+                    .find(|it| it.name == *name)
+                    .expect("a record has a line");
                 if !used.contains(record) {
                     used.push(record.clone());
                     types.extend(of_fields(record).iter().map(|field| &field.ty));
@@ -83,11 +88,14 @@ type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// What each image records, and what ptxas makes of the PTX for GPUs that lay out arguments in other ways.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
-    let built = IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
+    let built =
+        IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
     let ptx = scenario.output("debug", "random/compute_80.ptx");
     let of_drivers = ["sm_90", "sm_100"].map(|arch| {
         let cubin = scenario.folder.join(arch);
-        succeed(cuda("ptxas").arg("-O0").arg(format!("-arch={arch}")).arg(&ptx).arg("-o").arg(&cubin));
+        succeed(
+            cuda("ptxas").arg("-O0").arg(format!("-arch={arch}")).arg(&ptx).arg("-o").arg(&cubin),
+        );
         (arch.to_owned(), cubin)
     });
     let places = |(name, path): (String, PathBuf)| {
@@ -156,7 +164,8 @@ fn end() {
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {
-        let (kernel, of_rust) = call.strip_prefix("call ").and_then(|rest| rest.split_once(' ')).unwrap();
+        let (kernel, of_rust) =
+            call.strip_prefix("call ").and_then(|rest| rest.split_once(' ')).unwrap();
         let seed = kernel.trim_start_matches('k');
         let all: Vec<&Vec<(u64, u64)>> = images.iter().map(|(_, image)| &image[kernel]).collect();
         let has_buffer = all.iter().all(|places| *places == all[0]);
@@ -165,7 +174,9 @@ fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
             let end = places.last().map_or(0, |(offset, size)| offset + size);
             let of_image = match has_buffer {
                 true => format!("{end} {places:?}"),
-                false => format!("sizes {:?}", places.iter().map(|(_, size)| size).collect::<Vec<_>>()),
+                false => {
+                    format!("sizes {:?}", places.iter().map(|(_, size)| size).collect::<Vec<_>>())
+                }
             };
             assert_eq!(of_rust, of_image, "{kernel} in {image}; {SEEDS}={seed} makes it again");
         }
@@ -180,8 +191,10 @@ fn checks(records: &[Record], layouts: &[&str]) -> String {
     for (record, layout) in with_layouts(records, layouts) {
         let ty = cpp(record);
         let [size, align] = [layout.size, layout.align];
-        let _ =
-            writeln!(text, "    static_assert(sizeof({ty}) == {size});\n    static_assert(alignof({ty}) == {align});");
+        let _ = writeln!(
+            text,
+            "    static_assert(sizeof({ty}) == {size});\n    static_assert(alignof({ty}) == {align});"
+        );
         for (field, offset, size) in layout.fields.iter().filter(|field| is_checked(field.0)) {
             let _ = writeln!(text, "    static_assert(offsetof({ty}, {field}) == {offset});");
             let _ = writeln!(text, "    static_assert(sizeof({ty}::{field}) == {size});");
@@ -221,7 +234,10 @@ struct Layout<'a> {
     fields: Vec<(&'a str, u64, u64)>,
 }
 
-fn with_layouts<'a>(records: &'a [Record], layouts: &'a [&'a str]) -> impl Iterator<Item = (&'a Record, Layout<'a>)> {
+fn with_layouts<'a>(
+    records: &'a [Record],
+    layouts: &'a [&'a str],
+) -> impl Iterator<Item = (&'a Record, Layout<'a>)> {
     let sized = records.iter().filter(|record| record.size.is_some());
     assert_eq!(sized.clone().count(), layouts.len());
     sized.zip(layouts).map(|(record, line)| {
@@ -239,12 +255,20 @@ fn with_layouts<'a>(records: &'a [Record], layouts: &'a [&'a str]) -> impl Itera
 }
 
 /// The bytes that fields of Rust have are those in which the host's compiler finds bits of values.
-fn compare_with_masks(scenario: &Scenario, random: &RandomKernels, records: &[Record], layouts: &[&str]) {
+fn compare_with_masks(
+    scenario: &Scenario,
+    random: &RandomKernels,
+    records: &[Record],
+    layouts: &[&str],
+) {
     // A struct without a name is masked as a part of the one that has it.
-    let named = || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
-    let masks = random.masks(&scenario.folder, named().map(|(record, _)| (&*record.name, &*record.source_name)));
+    let named =
+        || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
+    let masks = random
+        .masks(&scenario.folder, named().map(|(record, _)| (&*record.name, &*record.source_name)));
     for (record, layout) in named().filter(|(_, layout)| !layout.fields.is_empty()) {
-        let mask: Vec<bool> = masks[&*record.name].concat().as_bytes().chunks(2).map(|byte| byte != b"00").collect();
+        let mask: Vec<bool> =
+            masks[&*record.name].concat().as_bytes().chunks(2).map(|byte| byte != b"00").collect();
         let shown = || format!("{} ({}): {mask:?}", record.name, record.source_name);
         let mut rest = mask.clone();
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {

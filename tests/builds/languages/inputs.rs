@@ -13,8 +13,14 @@ pub const C: &str = "#include <gpuintrin.h>\n#include <stdint.h>\n\
                    int i = __gpu_block_id_x() * __gpu_num_threads_x() + __gpu_thread_id_x();\n  \
                    if (i < n)\n    y[i] += x[i];\n}\n";
 
-const NVIDIA: [&str; 6] =
-    ["--target=nvptx64-nvidia-cuda", "-march=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70"];
+const NVIDIA: [&str; 6] = [
+    "--target=nvptx64-nvidia-cuda",
+    "-march=sm_80",
+    "-Xclang",
+    "-target-feature",
+    "-Xclang",
+    "+ptx70",
+];
 
 fn amd(processor: &str) -> [String; 3] {
     ["--target=amdgcn-amd-amdhsa".to_owned(), format!("-mcpu={processor}"), "-nogpulib".to_owned()]
@@ -23,7 +29,14 @@ fn amd(processor: &str) -> [String; 3] {
 /// clang, which compiles `intrin.c`.
 fn clang(kernels: &Path) -> Command {
     let mut clang = llvm("clang");
-    clang.current_dir(kernels).args(["-O2", "-ffreestanding", "-nostdlibinc", "-x", "c", "intrin.c"]);
+    clang.current_dir(kernels).args([
+        "-O2",
+        "-ffreestanding",
+        "-nostdlibinc",
+        "-x",
+        "c",
+        "intrin.c",
+    ]);
     clang
 }
 
@@ -45,7 +58,9 @@ fn make_ir(kernels: &Path) {
     succeed(llvm("llvm-as").current_dir(kernels).args(["ir_amd.ll", "-o", "bc_amd.bc"]));
     succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-S", "-o", "ir_nvidia.ll"]));
     succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-c", "-o", "bc_nvidia.bc"]));
-    for (file, triple) in [("bc_amd.bc", "amdgcn-amd-amdhsa"), ("bc_nvidia.bc", "nvptx64-nvidia-cuda")] {
+    for (file, triple) in
+        [("bc_amd.bc", "amdgcn-amd-amdhsa"), ("bc_nvidia.bc", "nvptx64-nvidia-cuda")]
+    {
         let bytes = read(kernels.join(file));
         assert_eq!(Bitcode::parse(&bytes).expect("clang wrote it").target_triple(), Some(triple));
     }
@@ -57,13 +72,19 @@ fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx1100")).args(["-S", "-o", "asm_given.s"]));
     let text = without_lines(kernels, "asm_given.s", |line| line.contains(".amdgcn_target"));
     fs::write(kernels.join("asm_given.s"), text).expect("the file can be written");
-    let ptx = ["--target=nvptx64-nvidia-cuda", "-march=sm_90", "--cuda-feature=+ptx80", "-Wno-unknown-cuda-version"];
+    let ptx = [
+        "--target=nvptx64-nvidia-cuda",
+        "-march=sm_90",
+        "--cuda-feature=+ptx80",
+        "-Wno-unknown-cuda-version",
+    ];
     succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
 }
 
 /// The text of a file without some of its lines.
 fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> String {
-    let text = fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let text =
+        fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     text.lines().filter(|line| !is_one(line)).map(|line| format!("{line}\n")).collect()
 }
 
@@ -72,10 +93,20 @@ fn make_images(kernels: &Path) {
     for target in ["gfx90a", "gfx1100"] {
         succeed(clang(kernels).args(amd(target)).args(["-o", &format!("made/{target}.hsaco")]));
     }
-    succeed(cuda("ptxas").args(["-arch=sm_90", "text.ptx", "-o", "made/sm_90.cubin"]).current_dir(kernels));
+    succeed(
+        cuda("ptxas")
+            .args(["-arch=sm_90", "text.ptx", "-o", "made/sm_90.cubin"])
+            .current_dir(kernels),
+    );
     succeed(clang(kernels).args(NVIDIA).args(["-nogpulib", "-S", "-o", "made/80.ptx"]));
-    succeed(cuda("ptxas").args(["-arch=sm_80", "made/80.ptx", "-o", "made/sm_80.cubin"]).current_dir(kernels));
-    for (from, to) in [("made/gfx90a.hsaco", "ready_hsaco.hsaco"), ("made/sm_80.cubin", "ready_cubin.cubin")] {
+    succeed(
+        cuda("ptxas")
+            .args(["-arch=sm_80", "made/80.ptx", "-o", "made/sm_80.cubin"])
+            .current_dir(kernels),
+    );
+    for (from, to) in
+        [("made/gfx90a.hsaco", "ready_hsaco.hsaco"), ("made/sm_80.cubin", "ready_cubin.cubin")]
+    {
         fs::copy(kernels.join(from), kernels.join(to)).expect("it can be copied");
     }
 }

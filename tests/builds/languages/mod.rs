@@ -35,8 +35,7 @@ const OPENCL: &str = r#"kernel void add(int n, global const float *x, global flo
 "#;
 
 /// IR without a target triple.
-const IR: &str =
-    "define amdgpu_kernel void @add(ptr addrspace(1) %y) {\n  store i32 1, ptr addrspace(1) %y\n  ret void\n}\n";
+const IR: &str = "define amdgpu_kernel void @add(ptr addrspace(1) %y) {\n  store i32 1, ptr addrspace(1) %y\n  ret void\n}\n";
 
 /// The modules with the targets that each is built for.
 const MODULES: &[(&str, &[&str])] = &[
@@ -121,7 +120,8 @@ fn every_language_for_every_kind_of_target() {
         .iter()
         .map(|module| (&*module.name, module.images.iter().map(|image| &*image.target).collect()))
         .collect();
-    let expected: Vec<(&str, Vec<&str>)> = MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
+    let expected: Vec<(&str, Vec<&str>)> =
+        MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
     assert_eq!(found, expected);
 
     // What compilers warn of: options that they do not use, libraries that are not found.
@@ -137,7 +137,8 @@ fn every_language_for_every_kind_of_target() {
             };
             let kernels = if *target == "cpu" { "" } else { "add" };
             let line = format!("{module} {target} {origin} {kernels}");
-            let is_printed = printed.stderr.lines().any(|printed| printed.trim_end().ends_with(line.trim_end()));
+            let is_printed =
+                printed.stderr.lines().any(|printed| printed.trim_end().ends_with(line.trim_end()));
             assert!(is_printed, "no {line} in\n{printed}");
         }
     }
@@ -159,7 +160,9 @@ fn every_language_for_every_kind_of_target() {
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
         ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
-        ("ready_cubin", _) | ("mixed", "sm_80") => scenario.folder.join("kernels/ready_cubin.cubin"),
+        ("ready_cubin", _) | ("mixed", "sm_80") => {
+            scenario.folder.join("kernels/ready_cubin.cubin")
+        }
         _ => scenario.output("debug", &format!("matrix/{module}.{}", image_file_name(target))),
     }
 }
@@ -177,7 +180,14 @@ fn compressed_containers_are_taken_apart() {
         succeed(
             llvm("clang")
                 .current_dir(&kernels)
-                .args(["-O2", "-ffreestanding", "-nostdlibinc", "-nogpulib", "--target=amdgcn-amd-amdhsa", "intrin.c"])
+                .args([
+                    "-O2",
+                    "-ffreestanding",
+                    "-nostdlibinc",
+                    "-nogpulib",
+                    "--target=amdgcn-amd-amdhsa",
+                    "intrin.c",
+                ])
                 .args([&format!("-mcpu={target}"), "-o", &format!("made/{target}.hsaco")]),
         );
     }
@@ -196,7 +206,10 @@ fn compressed_containers_are_taken_apart() {
         for target in ["gfx90a", "gfx1100"] {
             let image = scenario.output("debug", &format!("compressed/{module}.{target}.hsaco"));
             assert_is_for(module, target, &image);
-            assert!(read(&image) == read(kernels.join(format!("made/{target}.hsaco"))), "{module} for {target}");
+            assert!(
+                read(&image) == read(kernels.join(format!("made/{target}.hsaco"))),
+                "{module} for {target}"
+            );
         }
     }
 }
@@ -220,10 +233,15 @@ fn rocm_headers_are_used_where_they_are_included() {
         .write("rocm/empty.ll", "target triple = \"amdgcn-amd-amdhsa\"\n");
     let libraries = scenario.folder.join("rocm/amdgcn/bitcode");
     fs::create_dir_all(&libraries).expect("the folder can be made");
-    let on_off = ["daz_opt", "unsafe_math", "finite_only", "correctly_rounded_sqrt", "wavefrontsize64"];
+    let on_off =
+        ["daz_opt", "unsafe_math", "finite_only", "correctly_rounded_sqrt", "wavefrontsize64"];
     let mut names: Vec<String> = ["ocml", "ockl", "hip", "opencl"].map(str::to_owned).to_vec();
-    names.extend(on_off.iter().flat_map(|name| ["on", "off"].map(|value| format!("oclc_{name}_{value}"))));
-    names.extend(["oclc_isa_version_90a", "oclc_abi_version_500", "oclc_abi_version_600"].map(str::to_owned));
+    names.extend(
+        on_off.iter().flat_map(|name| ["on", "off"].map(|value| format!("oclc_{name}_{value}"))),
+    );
+    names.extend(
+        ["oclc_isa_version_90a", "oclc_abi_version_500", "oclc_abi_version_600"].map(str::to_owned),
+    );
     for name in names {
         let out = libraries.join(format!("{name}.bc"));
         succeed(llvm("llvm-as").arg(scenario.folder.join("rocm/empty.ll")).arg("-o").arg(out));

@@ -37,7 +37,8 @@ __device__ Field mul(Field a, Field b) { return {unsigned((unsigned long long)a.
 "#;
 
 /// `launch_eval` is C++ of this crate's host code alone, and no function for Rust.
-const EVAL_HEADER: &str = "#pragma once\n#include <cstddef>\nint launch_eval(unsigned *x, std::size_t n);\n";
+const EVAL_HEADER: &str =
+    "#pragma once\n#include <cstddef>\nint launch_eval(unsigned *x, std::size_t n);\n";
 
 const HOST: &str = r#"#include "eval.h"
 #include <string>
@@ -93,14 +94,18 @@ fn workspace(prefix: &str) -> Scenario {
         (&*sys, "links = \"prover\"", on(&field)),
         (prefix, "", on(&sys)),
     ];
-    let members = members.each_ref().map(|(name, links, dependencies)| (*name, *links, &**dependencies));
+    let members =
+        members.each_ref().map(|(name, links, dependencies)| (*name, *links, &**dependencies));
     let scenario = Scenario::workspace(&format!("{prefix}_workspace"), &members);
 
     let headers = scenario.member(&field);
     pass_headers_on(&headers);
     // Its sources are compiled by the prover.
     headers
-        .write("build.rs", headers.text("build.rs").replace("/include\"", "\"").replace("=include=", "=root="))
+        .write(
+            "build.rs",
+            headers.text("build.rs").replace("/include\"", "\"").replace("=include=", "=root="),
+        )
         .write("include/field/runtime.h", RUNTIME)
         .write("include/field/field.h", FIELD)
         .write("src/field.cu", FIELD_SOURCE);
@@ -174,14 +179,28 @@ fn two_crates_make_one_device_program() {
         assert!(elf.contains(function), "no {function} in\n{elf}");
     }
     let printed = program.start("debug").passes().stdout;
-    let expected =
-        results_of_a_launch().iter().map(|code| if *code == "0" { String::new() } else { format!("error {code}") });
-    assert!(expected.map(|text| format!("[{text}]")).any(|text| printed.trim() == text), "{printed}");
+    let expected = results_of_a_launch()
+        .iter()
+        .map(|code| if *code == "0" { String::new() } else { format!("error {code}") });
+    assert!(
+        expected.map(|text| format!("[{text}]")).any(|text| printed.trim() == text),
+        "{printed}"
+    );
 }
 
 fn two_crates_make_one_device_program_for_amd() {
     let program = workspace("launchers_prover_amd");
-    program.build().arg("-vv").env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", rocm()).passes().has("targets gfx90a");
-    assert_eq!(code_objects(&program.program("debug", program.name()), "gfx90a"), 1, "all sources are one code object");
+    program
+        .build()
+        .arg("-vv")
+        .env("OFFLOAD_ARCH", "gfx90a")
+        .env("ROCM_PATH", rocm())
+        .passes()
+        .has("targets gfx90a");
+    assert_eq!(
+        code_objects(&program.program("debug", program.name()), "gfx90a"),
+        1,
+        "all sources are one code object"
+    );
     program.start("debug").passes().has("[error ");
 }

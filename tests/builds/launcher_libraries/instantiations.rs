@@ -135,7 +135,12 @@ fn main() {{
 }
 
 fn two_compilers_at_a_time_make_all_instantiations() {
-    let member = workspace("launchers_attention_workspace", "launchers_tiles", "launchers_attention", &HEADS);
+    let member = workspace(
+        "launchers_attention_workspace",
+        "launchers_tiles",
+        "launchers_attention",
+        &HEADS,
+    );
     let count = instantiations(&HEADS).len();
     assert_eq!(count + 1, 53);
     let toolkit = LoggingToolkit::new(&member);
@@ -164,8 +169,12 @@ fn two_compilers_at_a_time_make_all_instantiations() {
 
 fn instantiations_are_compiled_for_amd() {
     const SOME: [usize; 1] = [64];
-    let member =
-        workspace("launchers_attention_amd_workspace", "launchers_tiles_amd", "launchers_attention_amd", &SOME);
+    let member = workspace(
+        "launchers_attention_amd_workspace",
+        "launchers_tiles_amd",
+        "launchers_attention_amd",
+        &SOME,
+    );
     member.build().env("OFFLOAD_ARCH", "gfx1030").env("ROCM_PATH", rocm()).passes();
     let count = instantiations(&SOME).len();
     assert_eq!(code_objects(&member.program("debug", member.name()), "gfx1030"), count);

@@ -27,7 +27,8 @@ offload_tests::tests! {
     newer_gpus::tests(),
 }
 
-const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
+const HIP: Needs =
+    needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
 /// The vendor's runtime, by the same names.
 const RUNTIME: &str = "#pragma once
@@ -51,8 +52,10 @@ fn pass_headers_on(member: &Scenario) {
 
 /// Returns the kernels that a library or a program has for a target, as `cuobjdump` lists them, sorted.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
-    let listed = stdout(&succeed(cuda("cuobjdump").args(["-res-usage", "-arch", target]).arg(file)));
-    let names = listed.lines().filter_map(|line| line.trim().strip_prefix("Function ")?.strip_suffix(':'));
+    let listed =
+        stdout(&succeed(cuda("cuobjdump").args(["-res-usage", "-arch", target]).arg(file)));
+    let names =
+        listed.lines().filter_map(|line| line.trim().strip_prefix("Function ")?.strip_suffix(':'));
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort_unstable();
     names

@@ -76,8 +76,9 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
-    let mut library =
-        String::from("use std::ffi::c_int;\n\ntype Launch = unsafe extern \"C\" fn(*mut f32, c_int) -> c_int;\n\n");
+    let mut library = String::from(
+        "use std::ffi::c_int;\n\ntype Launch = unsafe extern \"C\" fn(*mut f32, c_int) -> c_int;\n\n",
+    );
     let mut lists = String::new();
     for (folder, count, minimum) in FOLDERS {
         let count = if minimum == 0 { common } else { count };
@@ -117,7 +118,8 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     build().passes();
     assert_eq!(started(), of_all + of_newer, "one nvcc for each file that is for a target");
 
-    let kernels_of = |names: Vec<String>| names.into_iter().map(|name| name + "_kernel").collect::<Vec<_>>();
+    let kernels_of =
+        |names: Vec<String>| names.into_iter().map(|name| name + "_kernel").collect::<Vec<_>>();
     let mut expected = kernels_of(names(common, of_all).collect());
     expected.sort_unstable();
     let library = scenario.output("debug", "libquant.a");
@@ -128,7 +130,10 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     let printed = scenario.start("debug").passes();
     for name in names(common, of_all).chain(names(marlin, of_newer)) {
         let result = printed.stdout.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
-        assert!(result.is_some_and(|it| results_of_a_launch().contains(&it)), "{name} in {printed}");
+        assert!(
+            result.is_some_and(|it| results_of_a_launch().contains(&it)),
+            "{name} in {printed}"
+        );
     }
     printed.lacks(fp8);
 

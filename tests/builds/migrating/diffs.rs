@@ -27,7 +27,9 @@ fn the_pack_is_built_and_loaded() {
     let scenario = Scenario::empty(NAME);
     // The program's lines: the imports and the pack, then what a function has.
     let (items, body) = program.split_once("// Once").expect("the program has a device");
-    let source = |name: &str| format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}");
+    let source = |name: &str| {
+        format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}")
+    };
     scenario
         .write("Cargo.toml", manifest)
         .write("build.rs", build_script)
@@ -54,7 +56,8 @@ fn the_pack_is_built_and_loaded() {
     scenario.build().passes();
     for module in ["affine", "reduce"] {
         for target in ["sm_80", "sm_90", "compute_90"] {
-            let image = scenario.output("debug", &format!("kernels/{module}.{}", image_file_name(target)));
+            let image =
+                scenario.output("debug", &format!("kernels/{module}.{}", image_file_name(target)));
             assert_is_for(module, target, &image);
         }
     }
@@ -102,7 +105,9 @@ fn main() {
     if !Path::new("/dev/nvidiactl").exists() {
         scenario.start("debug").passes().has("35 35");
     }
-    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(scenario.program("debug", scenario.name()))));
+    let listed = stdout(&succeed(
+        cuda("cuobjdump").arg("-lelf").arg(scenario.program("debug", scenario.name())),
+    ));
     assert_eq!(listed.matches("sm_80.cubin").count(), 2, "{listed}");
 
     let names_thread_streams = || {

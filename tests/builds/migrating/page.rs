@@ -19,7 +19,8 @@ fn text() -> String {
 pub fn rows() -> Vec<Row> {
     let text = text();
     let lines: Vec<&str> = text.lines().collect();
-    let is_header = |index: usize| lines.get(index + 1).is_some_and(|next| next.starts_with("|---"));
+    let is_header =
+        |index: usize| lines.get(index + 1).is_some_and(|next| next.starts_with("|---"));
     let mut rows = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if !line.starts_with("| ") || is_header(index) {
@@ -35,7 +36,8 @@ pub fn rows() -> Vec<Row> {
 /// Returns what each `diff` block leaves: its lines without those that are taken out.
 pub fn diffs() -> Vec<String> {
     let text = text();
-    let blocks = text.split("```diff\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let blocks =
+        text.split("```diff\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
     let left = |block: &str| {
         let kept = block.lines().filter(|line| !line.starts_with('-'));
         kept.map(|line| line.get(1..).unwrap_or_default().to_owned() + "\n").collect()

@@ -59,12 +59,15 @@ fn call(span: &str) -> Option<String> {
 fn variable(span: &str) -> Option<&str> {
     let name = span.split('=').next().unwrap_or_default();
     let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let is_name = name.len() > 2 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper);
+    let is_name = name.len() > 2
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(is_upper);
     is_name.then_some(name)
 }
 
 fn what_is_no_call_is_known() {
-    let front_page = fs::read_to_string(workspace().join("offload-build/src/lib.rs")).expect("it can be read");
+    let front_page =
+        fs::read_to_string(workspace().join("offload-build/src/lib.rs")).expect("it can be read");
     // Cargo's own.
     let others = ["OUT_DIR"];
     let mut wrong = String::new();
@@ -79,9 +82,13 @@ fn what_is_no_call_is_known() {
             }
         }
     }
-    assert!(wrong.is_empty(), "neither a call, nor a variable of offload-build/src/lib.rs, nor in OTHERS:\n{wrong}");
+    assert!(
+        wrong.is_empty(),
+        "neither a call, nor a variable of offload-build/src/lib.rs, nor in OTHERS:\n{wrong}"
+    );
     let all: Vec<String> = rows().into_iter().flat_map(|row| row.ours).collect();
-    let unused: Vec<&&str> = OTHERS.iter().filter(|other| !all.iter().any(|span| span == *other)).collect();
+    let unused: Vec<&&str> =
+        OTHERS.iter().filter(|other| !all.iter().any(|span| span == *other)).collect();
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
@@ -95,8 +102,10 @@ fn every_call_compiles() {
             continue;
         }
         calls += found.len();
-        let statements: String = found.iter().map(|call| format!("    let _ = {call};\n")).collect();
-        functions += &format!("fn migrating_md_line_{line}(build: &mut Build) {{\n{statements}}}\n");
+        let statements: String =
+            found.iter().map(|call| format!("    let _ = {call};\n")).collect();
+        functions +=
+            &format!("fn migrating_md_line_{line}(build: &mut Build) {{\n{statements}}}\n");
     }
     assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
     let mut scenario = Scenario::new("migrating_tables");

@@ -188,9 +188,14 @@ impl Model {
         ] {
             command.env(name, value);
         }
-        command.env("OUT_DIR", out_dir).env("CARGO_MANIFEST_DIR", &world.folder).envs(&world.variables);
+        command
+            .env("OUT_DIR", out_dir)
+            .env("CARGO_MANIFEST_DIR", &world.folder)
+            .envs(&world.variables);
         match self.kind {
-            Kind::StandIn | Kind::Wrapped => command.env("OFFLOAD_CLANG", self.stand_in().start_with()),
+            Kind::StandIn | Kind::Wrapped => {
+                command.env("OFFLOAD_CLANG", self.stand_in().start_with())
+            }
             Kind::Clang => command.env("OFFLOAD_CLANG", llvm_bin().join("clang")),
             Kind::Gcc => command.env("CXX", "g++"),
             Kind::Nvcc => command.env("NVCC", cuda("nvcc").get_program()).env("NVCC_CCBIN", "g++"),
@@ -210,7 +215,10 @@ fn stand_in() -> PathBuf {
         let source = scratch::workspace().join("tests/builds/model/compiler.rs");
         let program = folder.join("compiler");
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        rustc.args(["--edition=2024", "-O", "-Cstrip=symbols", "-Cpanic=abort", "-o"]).arg(&program).arg(source);
+        rustc
+            .args(["--edition=2024", "-O", "-Cstrip=symbols", "-Cpanic=abort", "-o"])
+            .arg(&program)
+            .arg(source);
         assert!(rustc.status().expect("rustc starts").success(), "the stand-in compiles");
         program
     };
@@ -242,7 +250,9 @@ fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, s
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
     let expected = model.run(world, clean);
-    let text = |image: &Option<Vec<u8>>| image.as_deref().map(|image| String::from_utf8_lossy(image).into_owned());
+    let text = |image: &Option<Vec<u8>>| {
+        image.as_deref().map(|image| String::from_utf8_lossy(image).into_owned())
+    };
     assert!(
         found == expected,
         "sequence {sequence}, in {}: after {:#?}\nthe image is\n{:?}\nand that of a clean build\n{:?}",

@@ -42,7 +42,8 @@ impl StandIn {
         let mut bytes = fs::read(&self.program).expect("the stand-in is there");
         bytes.extend(format!("{tag:08}").bytes());
         let path = self.folder.join(which).join("clang");
-        fs::create_dir_all(path.parent().expect("it has a folder")).expect("the target folder can be written");
+        fs::create_dir_all(path.parent().expect("it has a folder"))
+            .expect("the target folder can be written");
         // One that runs cannot be written to.
         let _ = fs::remove_file(&path);
         fs::write(&path, bytes).expect("the target folder can be written");
@@ -51,7 +52,10 @@ impl StandIn {
     }
 
     fn start(&self, which: &str) {
-        scratch::write(self.folder.join("which"), self.folder.join(which).join("clang").display().to_string());
+        scratch::write(
+            self.folder.join("which"),
+            self.folder.join(which).join("clang").display().to_string(),
+        );
     }
 
     /// What builds start: the script, or the first of the two.
@@ -80,7 +84,10 @@ impl World {
             compiler.write("two", 1);
             compiler.start("one");
             let which = compiler.folder.join("which").display().to_string();
-            scratch::write_script(compiler.folder.join("clang"), &format!("exec \"$(cat '{which}')\" \"$@\""));
+            scratch::write_script(
+                compiler.folder.join("clang"),
+                &format!("exec \"$(cat '{which}')\" \"$@\""),
+            );
         }
         let world = Self {
             folder: folder.to_owned(),
@@ -108,7 +115,9 @@ impl World {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let all = FOLDERS.iter().flat_map(|folder| NAMES.iter().map(move |name| self.folder.join(folder).join(name)));
+        let all = FOLDERS
+            .iter()
+            .flat_map(|folder| NAMES.iter().map(move |name| self.folder.join(folder).join(name)));
         all.filter(|path| path.is_file()).collect()
     }
 
@@ -116,7 +125,8 @@ impl World {
     fn text(&mut self, random: &mut Random) -> String {
         self.number += 1;
         let number = self.number;
-        let mut text = format!("#pragma once\nextern \"C\" __device__ int v_{number} = {number};\n");
+        let mut text =
+            format!("#pragma once\nextern \"C\" __device__ int v_{number} = {number};\n");
         let name = NAMES[random.below(NAMES.len())];
         match random.below(4) {
             0 => text += &format!("#if __has_include(\"{name}\")\n#include \"{name}\"\n#endif\n"),
@@ -140,7 +150,8 @@ impl World {
         };
         let files = self.files();
         let pick = |random: &mut Random| files.get(random.below(files.len())).cloned();
-        let short = |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        let short =
+            |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
         match random.below(13) {
             0..4 => {
                 let path = any(random);
@@ -148,7 +159,8 @@ impl World {
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
                 // Cargo is told of the folders of `.include(...)` alone.
-                let noticed = if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
+                let noticed =
+                    if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)
             }
             4 => match pick(random) {
@@ -187,7 +199,8 @@ impl World {
                     let text = self.text(random);
                     scratch::write(&path, text);
                     let file = File::options().write(true).open(&path).expect("it is there");
-                    let old = SystemTime::now() - Duration::from_secs(100_000 + random.below(1000) as u64);
+                    let old = SystemTime::now()
+                        - Duration::from_secs(100_000 + random.below(1000) as u64);
                     file.set_modified(old).expect("the time of a file can be set");
                     (edit, Noticed::Later)
                 }
@@ -207,7 +220,8 @@ impl World {
                 ("write options.txt".into(), Noticed::Yes)
             }
             10 => {
-                let (name, folder) = [("CPATH", "cpath"), ("CPLUS_INCLUDE_PATH", "system")][random.below(2)];
+                let (name, folder) =
+                    [("CPATH", "cpath"), ("CPLUS_INCLUDE_PATH", "system")][random.below(2)];
                 if self.variables.remove(name).is_none() {
                     self.variables.insert(name, self.folder.join(folder));
                 }
@@ -222,7 +236,9 @@ impl World {
                 ("swap inc1 and inc2".into(), Noticed::Later)
             }
             _ => {
-                let Some(compiler) = &self.compiler else { return ("nothing".into(), Noticed::Yes) };
+                let Some(compiler) = &self.compiler else {
+                    return ("nothing".into(), Noticed::Yes);
+                };
                 let which = ["one", "two"][random.below(2)];
                 if random.below(2) == 0 {
                     compiler.start(which);

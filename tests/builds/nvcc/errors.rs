@@ -14,7 +14,8 @@ offload_tests::tests! {
 }
 
 fn a_target_that_the_toolkit_lacks_is_named_with_those_that_it_has() {
-    let scenario = package("vendor_too_old", &ONE_IMAGE.replace("\"sm_80\"", "\"sm_80\", \"sm_199\""));
+    let scenario =
+        package("vendor_too_old", &ONE_IMAGE.replace("\"sm_80\"", "\"sm_80\", \"sm_199\""));
     let home = cuda_home().canonicalize().expect("it is there");
     scenario
         .build()

@@ -53,9 +53,19 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
     let object = || scenario.output("debug", "library/0_named.sm_80.compute_80.o");
     let mut times = Vec::new();
     for (variable, value, names, targets) in [
-        ("NVCC_APPEND_FLAGS", "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
+        (
+            "NVCC_APPEND_FLAGS",
+            "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag",
+            "of_flag",
+            "sm_90",
+        ),
         ("NVCC_APPEND_FLAGS", "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
-        ("NVCC_PREPEND_FLAGS", "-gencode=arch=compute_75,code=[sm_75,compute_75]", "unnamed", "sm_75;compute_75"),
+        (
+            "NVCC_PREPEND_FLAGS",
+            "-gencode=arch=compute_75,code=[sm_75,compute_75]",
+            "unnamed",
+            "sm_75;compute_75",
+        ),
         ("NVCC_PREPEND_FLAGS", "--gpu-architecture sm_100", "unnamed", "sm_100"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
@@ -65,11 +75,17 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
         assert_eq!(images(&cubin), ["sm_80.cubin"], "{value}");
-        assert!(scenario.output_text("debug", "pack/compute_80.ptx").contains("\n.target sm_80\n"), "{value}");
+        assert!(
+            scenario.output_text("debug", "pack/compute_80.ptx").contains("\n.target sm_80\n"),
+            "{value}"
+        );
         assert_eq!(images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
         // The other flags count.
         let bytes = read(&cubin);
-        assert!(bytes.windows(names.len()).any(|it| it == names.as_bytes()), "{value}: no kernel {names}");
+        assert!(
+            bytes.windows(names.len()).any(|it| it == names.as_bytes()),
+            "{value}: no kernel {names}"
+        );
         times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
     }
     assert!(times[0] == times[1], "compiled again for GPUs that do not count");

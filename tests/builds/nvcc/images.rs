@@ -50,11 +50,13 @@ fn nvcc_makes_every_kind_of_image() {
 
 /// In a release build: lines for debuggers name folders.
 fn nvcc_makes_the_same_bytes_in_any_folder() {
-    const CALLS: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+    const CALLS: &str =
+        r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
     let images = ["vendor_same_a", "vendor_same_another"].map(|name| {
         let scenario = package(name, CALLS);
         scenario.build().release().passes();
-        ["sm_80.cubin", "compute_80.ptx"].map(|image| read(scenario.output("release", &format!("pack/{image}"))))
+        ["sm_80.cubin", "compute_80.ptx"]
+            .map(|image| read(scenario.output("release", &format!("pack/{image}"))))
     });
     assert!(images[0][0] == images[1][0], "two packages, two cubins");
     assert!(images[0][1] == images[1][1], "two packages, two texts of PTX");
@@ -79,7 +81,8 @@ fn clang_compiles_with_cuda_headers() {
 }
 
 fn nvcc_is_for_nvidia_and_clang_for_all_others() {
-    let calls = r#".file("kernels/plain.cu").compiler(Compiler::Nvcc).archs(["sm_80", "gfx90a", "cpu"])"#;
+    let calls =
+        r#".file("kernels/plain.cu").compiler(Compiler::Nvcc).archs(["sm_80", "gfx90a", "cpu"])"#;
     let scenario = package("vendor_two", calls);
     scenario.build().passes();
     assert_are_for(&scenario, "", &["sm_80", "gfx90a", "cpu"]);

@@ -9,7 +9,10 @@ offload_tests::tests! {
 
 /// One warning of nvcc's, and three kernels.
 const SOURCES: [(&str, &str); 3] = [
-    ("kernels/one.cu", "extern \"C\" __global__ void one(float *x) {\n  int unused;\n  *x = 1.0f;\n}\n"),
+    (
+        "kernels/one.cu",
+        "extern \"C\" __global__ void one(float *x) {\n  int unused;\n  *x = 1.0f;\n}\n",
+    ),
     ("kernels/two.cu", "extern \"C\" __global__ void two(float *x) { *x = 2.0f; }\n"),
     ("kernels/three.cu", "extern \"C\" __global__ void three(float *x) { *x = 3.0f; }\n"),
 ];
@@ -29,14 +32,19 @@ fn only_warnings_are_warnings() {
     for (path, text) in SOURCES {
         scenario.write(path, text);
     }
-    let warning = "kernels/one.cu(2): warning #177-D: variable \"unused\" was declared but never referenced";
-    for (flags, detail) in [("-Xptxas -v", "| ptxas info    : Used "), ("--verbose", "| #$ \"$CICC_PATH/cicc\" ")] {
+    let warning =
+        "kernels/one.cu(2): warning #177-D: variable \"unused\" was declared but never referenced";
+    for (flags, detail) in
+        [("-Xptxas -v", "| ptxas info    : Used "), ("--verbose", "| #$ \"$CICC_PATH/cicc\" ")]
+    {
         let printed = scenario.build().env("FLAGS", flags).passes();
         // Once for the images and once for the library; with its source line, and advice.
         printed.times(2, warning).times(2, "int unused;").lacks("ptxas info").lacks("#$ ");
-        let lines = printed.text().lines().filter(|line| line.contains("warning: vendor_printed@")).count();
+        let lines =
+            printed.text().lines().filter(|line| line.contains("warning: vendor_printed@")).count();
         assert_eq!(lines, 12, "{flags}: {printed}");
-        let all = scenario.build().arg("-vv").env("FLAGS", flags).env("OFFLOAD_REBUILD", "1").passes();
+        let all =
+            scenario.build().arg("-vv").env("FLAGS", flags).env("OFFLOAD_REBUILD", "1").passes();
         all.has("offload-build: what the compiler printed for pack/one.sm_80.cubin\n").has(detail);
         assert!(all.count(detail) >= 6, "{flags}: {all}");
     }

@@ -29,7 +29,9 @@ fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
     let body: String = packs
         .iter()
         .map(|(name, calls)| {
-            format!(r#"Build::new().file("kernels/loop.cu").archs(["sm_80"]){calls}.compile("{name}");"#)
+            format!(
+                r#"Build::new().file("kernels/loop.cu").archs(["sm_80"]){calls}.compile("{name}");"#
+            )
         })
         .collect();
     scenario.build_script(&body).write("kernels/loop.cu", LOOP);
@@ -41,8 +43,12 @@ fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
     let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
     let (_, section) = text.split_once(" .text.run ").unwrap_or_else(|| panic!("no code: {text}"));
-    let numbers: Vec<usize> =
-        section.split_whitespace().skip(1).take(3).map(|it| usize::from_str_radix(it, 16).expect("a number")).collect();
+    let numbers: Vec<usize> = section
+        .split_whitespace()
+        .skip(1)
+        .take(3)
+        .map(|it| usize::from_str_radix(it, 16).expect("a number"))
+        .collect();
     read(image)[numbers[1]..][..numbers[2]].to_vec()
 }
 
@@ -67,26 +73,50 @@ fn dev_and_release_builds_have_the_same_instructions() {
     scenario.build().passes().lacks("warning: vendor_profile");
     scenario.build().release().passes().lacks("warning: vendor_profile");
     for compiler in ["nvcc", "clang"] {
-        let [dev, release] = ["debug", "release"].map(|profile| instructions(&scenario, profile, compiler));
-        assert!(dev == release, "{compiler}: other instructions in a dev build than in a release build");
-        assert!(has(&scenario, "debug", compiler, ".debug_line"), "{compiler}: no lines in a dev build");
-        assert!(!has(&scenario, "debug", compiler, ".debug_info"), "{compiler}: more than lines in a dev build");
-        assert!(!has(&scenario, "release", compiler, ".debug_line"), "{compiler}: lines in a release build");
+        let [dev, release] =
+            ["debug", "release"].map(|profile| instructions(&scenario, profile, compiler));
+        assert!(
+            dev == release,
+            "{compiler}: other instructions in a dev build than in a release build"
+        );
+        assert!(
+            has(&scenario, "debug", compiler, ".debug_line"),
+            "{compiler}: no lines in a dev build"
+        );
+        assert!(
+            !has(&scenario, "debug", compiler, ".debug_info"),
+            "{compiler}: more than lines in a dev build"
+        );
+        assert!(
+            !has(&scenario, "release", compiler, ".debug_line"),
+            "{compiler}: lines in a release build"
+        );
         for profile in ["debug", "release"] {
             let on_request = format!("{compiler}_debug");
-            let (debugged, optimized) = (instructions(&scenario, profile, &on_request).len(), dev.len());
+            let (debugged, optimized) =
+                (instructions(&scenario, profile, &on_request).len(), dev.len());
             assert!(
                 debugged > 2 * optimized,
                 "{compiler}, {profile}: {debugged} bytes for debuggers, else {optimized}"
             );
-            assert!(has(&scenario, profile, &on_request, ".debug_info"), "{compiler}: nothing for debuggers");
+            assert!(
+                has(&scenario, profile, &on_request, ".debug_info"),
+                "{compiler}: nothing for debuggers"
+            );
         }
     }
     for profile in ["debug", "release"] {
-        assert!(has(&scenario, profile, "ours_debug", ".debug_info"), "{profile}: nothing for debuggers");
-        assert!(!has(&scenario, profile, "ours_fast", ".debug_line"), "{profile}: lines that nobody wants");
+        assert!(
+            has(&scenario, profile, "ours_debug", ".debug_info"),
+            "{profile}: nothing for debuggers"
+        );
+        assert!(
+            !has(&scenario, profile, "ours_fast", ".debug_line"),
+            "{profile}: lines that nobody wants"
+        );
     }
-    let [dev, release] = ["debug", "release"].map(|profile| instructions(&scenario, profile, "ours_fast"));
+    let [dev, release] =
+        ["debug", "release"].map(|profile| instructions(&scenario, profile, "ours_fast"));
     assert!(dev == release, "other instructions with an explicit level");
 }
 
@@ -106,7 +136,8 @@ fn flags_of_build_rs_replace_ours() {
         "kernels/launch.cu",
         "__global__ void f(int *x) { *x = 1; }\nextern \"C\" void g(int *x) { f<<<1, 1>>>(x); }\n",
     );
-    let library = r#"Build::new().file("kernels/launch.cu").archs(["sm_80"]).compiler(Compiler::Nvcc)"#;
+    let library =
+        r#"Build::new().file("kernels/launch.cu").archs(["sm_80"]).compiler(Compiler::Nvcc)"#;
     let text = scenario.text("build.rs");
     let text = text.replacen(
         "fn main() {",
@@ -120,9 +151,13 @@ fn flags_of_build_rs_replace_ours() {
         0,
         "{printed}"
     );
-    for (pack, is_debugged) in
-        [("level", false), ("lines", false), ("device", true), ("lines_first", false), ("clang", true)]
-    {
+    for (pack, is_debugged) in [
+        ("level", false),
+        ("lines", false),
+        ("device", true),
+        ("lines_first", false),
+        ("clang", true),
+    ] {
         assert_eq!(has(&scenario, "debug", pack, ".debug_info"), is_debugged, "{pack}");
         assert!(has(&scenario, "debug", pack, ".debug_line"), "{pack}");
     }
@@ -142,13 +177,17 @@ fn a_flag_for_many_files_brings_no_warnings() {
     build.files(sources).compile_static("library");"#,
     );
     for number in 0..3 {
-        scenario.write(&format!("kernels/{number}.cu"), LOOP.replace("step", &format!("step{number}")));
+        scenario
+            .write(&format!("kernels/{number}.cu"), LOOP.replace("step", &format!("step{number}")));
     }
-    for (flags, is_debugged) in [("-O1", false), ("-lineinfo", false), ("-G", true), ("-G -O0 -g", true)] {
+    for (flags, is_debugged) in
+        [("-O1", false), ("-lineinfo", false), ("-G", true), ("-G -O0 -g", true)]
+    {
         scenario.build().env("FLAGS", flags).passes().lacks("warning: vendor_many_files");
         for number in 0..3 {
             let image = read(scenario.output("debug", &format!("pack/{number}.sm_80.cubin")));
-            let has = |section: &str| image.windows(section.len()).any(|it| it == section.as_bytes());
+            let has =
+                |section: &str| image.windows(section.len()).any(|it| it == section.as_bytes());
             assert!(has(".debug_line"), "{flags}, {number}.cu: no lines");
             assert_eq!(has(".debug_info"), is_debugged, "{flags}, {number}.cu");
         }

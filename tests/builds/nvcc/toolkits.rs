@@ -29,7 +29,12 @@ fn a_toolkit_among_pythons_packages_is_found() {
     fs::create_dir_all(&packages).expect("the folder can be made");
     symlink(cuda_home(), packages.join("cu13")).expect("a link can be made");
     let virtual_env = scenario.folder.join("venv");
-    scenario.build().without(&["CUDA_HOME"]).path_without("nvcc").env("VIRTUAL_ENV", virtual_env).passes();
+    scenario
+        .build()
+        .without(&["CUDA_HOME"])
+        .path_without("nvcc")
+        .env("VIRTUAL_ENV", virtual_env)
+        .passes();
     for pack in ["pack", "by_clang"] {
         assert_is_for(pack, "sm_80", &scenario.output("debug", &format!("{pack}/sm_80.cubin")));
     }
@@ -38,7 +43,8 @@ fn a_toolkit_among_pythons_packages_is_found() {
 fn a_toolkit_that_is_named_and_missing_is_an_error() {
     let scenario = package("vendor_named", ONE_IMAGE);
     let nvcc = scenario.folder.join("nowhere/nvcc");
-    let expected = format!("NVCC names {}, which cannot be used: there is no such file", nvcc.display());
+    let expected =
+        format!("NVCC names {}, which cannot be used: there is no such file", nvcc.display());
     scenario.build().env("NVCC", &nvcc).fails().has(&expected);
 }
 
@@ -49,10 +55,15 @@ fn without_a_toolkit_the_places_are_listed() {
     }
     let scenario = package("vendor_not_there", ONE_IMAGE);
     let nowhere = scenario.folder.join("nowhere");
-    let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter().filter_map(|(variable, folder)| {
-        let home = env::var_os(variable).map(PathBuf::from);
-        Some((variable, home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(folder)))?))
-    });
+    let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter().filter_map(
+        |(variable, folder)| {
+            let home = env::var_os(variable).map(PathBuf::from);
+            Some((
+                variable,
+                home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(folder)))?,
+            ))
+        },
+    );
     scenario
         .build()
         .path_without("nvcc")
@@ -81,13 +92,18 @@ fn two_toolkits_that_disagree_are_an_error() {
         ),
     );
     let home = cuda_home();
-    let (other_root, root) = (other.canonicalize().expect("it is there"), home.canonicalize().expect("it is there"));
+    let (other_root, root) =
+        (other.canonicalize().expect("it is there"), home.canonicalize().expect("it is there"));
     scenario
         .build()
         .env("NVCC", &nvcc)
         .fails()
         .has("two CUDA toolkits are named, and it is open which is meant:\n")
-        .has(&format!("NVCC={} is of {} (release 12.1, V12.1.105)\n", nvcc.display(), other_root.display()))
+        .has(&format!(
+            "NVCC={} is of {} (release 12.1, V12.1.105)\n",
+            nvcc.display(),
+            other_root.display()
+        ))
         .has(&format!("CUDA_HOME={} is of {} (release 13.", home.display(), root.display()))
         .has("unset one of the two variables, or let both name the same toolkit");
 }
@@ -116,20 +132,42 @@ fn targets_that_nvcc_knows_are_built() {
     }}"#
     ));
     let printed = scenario.build().arg("-vv").passes();
-    printed.has("version Some(13)").has("image for sm_80\n").has("image for sm_120a\n").lacks("target sm_999");
+    printed
+        .has("version Some(13)")
+        .has("image for sm_80\n")
+        .has("image for sm_120a\n")
+        .lacks("target sm_999");
     printed.has("without sm_999, which ");
-    scenario.build().env("OFFLOAD_SKIP", "1").passes().has("version None").has("target sm_80\n").lacks("sm_120a");
+    scenario
+        .build()
+        .env("OFFLOAD_SKIP", "1")
+        .passes()
+        .has("version None")
+        .has("target sm_80\n")
+        .lacks("sm_120a");
     // The list of the environment takes the place of all that.
-    scenario.build().env("OFFLOAD_ARCH", "sm_90").passes().has("image for sm_90\n").lacks("sm_120a");
+    scenario
+        .build()
+        .env("OFFLOAD_ARCH", "sm_90")
+        .passes()
+        .has("image for sm_90\n")
+        .lacks("sm_120a");
     for (name, targets, expected) in [
         (
             "none",
             "sm_999",
             "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
         ),
-        ("amd", "gfx90a", "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs"),
+        (
+            "amd",
+            "gfx90a",
+            "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs",
+        ),
     ] {
-        let refused = package(&format!("vendor_if_known_{name}"), &format!(r#"{calls}.archs_if_known(["{targets}"])"#));
+        let refused = package(
+            &format!("vendor_if_known_{name}"),
+            &format!(r#"{calls}.archs_if_known(["{targets}"])"#),
+        );
         refused.build().fails().once(expected);
     }
 }

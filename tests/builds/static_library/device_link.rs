@@ -43,7 +43,9 @@ extern "C" int linked_scale(float *x, int n) {{
         )
         .write(
             &format!("kernels/factor.{extension}"),
-            format!("#include <{header}>\n__device__ float factor(float x) {{ return x * 2.5f; }}\n"),
+            format!(
+                "#include <{header}>\n__device__ float factor(float x) {{ return x * 2.5f; }}\n"
+            ),
         )
         .write("src/main.rs", program("linked"));
 }
@@ -68,8 +70,10 @@ fn package(name: &str, calls: &str) -> Scenario {
 fn images(scenario: &Scenario) -> Vec<String> {
     let program = scenario.program("debug", scenario.name());
     let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(program)));
-    let mut found: Vec<String> =
-        listed.lines().filter_map(|line| line.rsplit_once(".sm_").map(|(_, end)| format!("sm_{end}"))).collect();
+    let mut found: Vec<String> = listed
+        .lines()
+        .filter_map(|line| line.rsplit_once(".sm_").map(|(_, end)| format!("sm_{end}")))
+        .collect();
     found.sort_unstable();
     found
 }
@@ -107,11 +111,15 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
     assert_eq!(images(&scenario), ["sm_80.cubin", "sm_90.cubin"]);
     for target in ["sm_80", "sm_90"] {
         let code = functions(&scenario, target);
-        assert!(code.contains(".text._Z13linked_kernelPfi") && code.contains("_Z6factorf"), "{target}: {code}");
+        assert!(
+            code.contains(".text._Z13linked_kernelPfi") && code.contains("_Z6factorf"),
+            "{target}: {code}"
+        );
     }
     assert_eq!(calls("2"), "", "nothing changed");
 
-    let factor = "#include <cuda_runtime.h>\n__device__ float factor(float x) { return x * 7.5f; }\n";
+    let factor =
+        "#include <cuda_runtime.h>\n__device__ float factor(float x) { return x * 7.5f; }\n";
     scenario.write("kernels/factor.cu", factor);
     assert_eq!(calls("2"), "start\nend\n".repeat(2), "one source and the link");
 
@@ -143,7 +151,10 @@ fn sources_may_support_fewer_targets() {
     scenario.build().passes().lacks("nvlink warning");
     assert!(!functions(&scenario, "sm_80").contains("new_kernel"));
     let code = functions(&scenario, "sm_90");
-    assert!(code.contains(".text._Z10new_kernelPf") && code.contains(".text._Z13linked_kernelPfi"), "{code}");
+    assert!(
+        code.contains(".text._Z10new_kernelPf") && code.contains(".text._Z13linked_kernelPfi"),
+        "{code}"
+    );
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 }
 
@@ -159,7 +170,12 @@ fn clang_links_sources_for_nvidia() {
     let code = functions(&scenario, "sm_80");
     assert!(code.contains(".text._Z13linked_kernelPfi") && code.contains("_Z6factorf"), "{code}");
     assert_registers_kernels(&scenario, 1);
-    relinks_what_changed(&scenario, "cu", "device_link.sm_80.sm_90.o", scenario.build().env("AGAIN", "2"));
+    relinks_what_changed(
+        &scenario,
+        "cu",
+        "device_link.sm_80.sm_90.o",
+        scenario.build().env("AGAIN", "2"),
+    );
     assert_advises(scenario.build(), "Unresolved extern function '_Z6factorf'");
 }
 
@@ -178,16 +194,21 @@ fn one_program_has_several_linked_libraries() {
         main += &format!("    {name}::main();\n");
         sources(&scenario, "cu", "cuda_runtime.h", "cuda");
         for file in ["launch", "factor"] {
-            let text = String::from_utf8(read(scenario.folder.join(format!("kernels/{file}.cu")))).expect("it is text");
+            let text = String::from_utf8(read(scenario.folder.join(format!("kernels/{file}.cu"))))
+                .expect("it is text");
             scenario.write(
                 &format!("{name}/{file}.cu"),
-                text.replace("linked_", &format!("{name}_")).replace("factor(", &format!("factor_{name}(")),
+                text.replace("linked_", &format!("{name}_"))
+                    .replace("factor(", &format!("factor_{name}(")),
             );
         }
-        scenario.write(&format!("src/{name}.rs"), program(name).replace("fn main()", "pub fn main()"));
+        scenario
+            .write(&format!("src/{name}.rs"), program(name).replace("fn main()", "pub fn main()"));
     }
     let modules: String = names.map(|name| format!("mod {name};\n")).concat();
-    scenario.build_script(&script).write("src/main.rs", format!("{modules}\nfn main() {{\n{main}}}\n"));
+    scenario
+        .build_script(&script)
+        .write("src/main.rs", format!("{modules}\nfn main() {{\n{main}}}\n"));
     scenario.build().passes();
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);
@@ -214,7 +235,12 @@ fn clang_links_sources_for_amd() {
     images.sort_unstable();
     assert_eq!(images, ["hip-amdgcn-amd-amdhsa--gfx1030", "hip-amdgcn-amd-amdhsa--gfx90a"]);
     assert_registers_kernels(&scenario, 1);
-    relinks_what_changed(&scenario, "hip", "device_link.gfx90a.gfx1030.o", build().env("AGAIN", "2"));
+    relinks_what_changed(
+        &scenario,
+        "hip",
+        "device_link.gfx90a.gfx1030.o",
+        build().env("AGAIN", "2"),
+    );
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
@@ -230,7 +256,8 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
 /// Runs a build script that finds nothing changed; then changes a source.
 fn relinks_what_changed(scenario: &Scenario, extension: &str, linked: &str, again: Run<'_>) {
     let file = |name: &str| scenario.output("debug", &format!("linked_{}/{name}", scenario.name()));
-    let time = |name: &str| fs::metadata(file(name)).and_then(|it| it.modified()).expect("it is there");
+    let time =
+        |name: &str| fs::metadata(file(name)).and_then(|it| it.modified()).expect("it is there");
     let (before, bytes) = (time(linked), read(file(linked)));
     again.passes();
     assert!(before == time(linked), "nothing changed");

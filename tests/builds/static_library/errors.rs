@@ -32,8 +32,14 @@ const CASES: [(&str, &str); 17] = [
         r#".file("kernels/scale.cu").archs(["sm_80", "gfx90a"])"#,
         "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source",
     ),
-    (r#".modules(["kernels/scale.cu"]).archs(["sm_80"])"#, "a static library has no modules, as \"scale\" would be"),
-    (r#".file("kernels/scale.cl").archs(["sm_80"])"#, "kernels/scale.cl is OpenCL C, which has no host code"),
+    (
+        r#".modules(["kernels/scale.cu"]).archs(["sm_80"])"#,
+        "a static library has no modules, as \"scale\" would be",
+    ),
+    (
+        r#".file("kernels/scale.cl").archs(["sm_80"])"#,
+        "kernels/scale.cl is OpenCL C, which has no host code",
+    ),
     (
         r#".file("kernels/scale.cu").flag_for("sm_80", "-DA").archs(["sm_80", "sm_90"]).nvcc("/nowhere/nvcc")"#,
         "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file",
@@ -42,7 +48,10 @@ const CASES: [(&str, &str); 17] = [
         r#".file("kernels/scale.cu").compress().archs(["sm_80"])"#,
         "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it",
     ),
-    (r#".file("kernels/scale.cu").large_pack_script().archs(["sm_80"])"#, "large_pack_script() is for packs: "),
+    (
+        r#".file("kernels/scale.cu").large_pack_script().archs(["sm_80"])"#,
+        "large_pack_script() is for packs: ",
+    ),
     (
         r#".file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])"#,
         "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static",
@@ -119,10 +128,13 @@ fn a_library_by_nvcc_is_for_nvidia() {
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
     // What is left out is named by its file.
-    let parts =
-        by_nvcc("static_parts", r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#);
+    let parts = by_nvcc(
+        "static_parts",
+        r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#,
+    );
     parts.write("kernels/new.cu", "");
-    let printed = parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc").fails();
+    let printed =
+        parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc").fails();
     printed
         .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
         .lacks("pack");
@@ -139,7 +151,11 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         let text = stdout(&succeed(cuda("nvcc").arg(option)));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let known = format!(") compiles for {} {}. Nothing is detected", list("--list-gpu-code"), list("--list-gpu-arch"));
+    let known = format!(
+        ") compiles for {} {}. Nothing is detected",
+        list("--list-gpu-code"),
+        list("--list-gpu-arch")
+    );
     assert!(known.contains(" sm_80 ") && known.contains(" compute_80 "), "{known}");
     printed.has(&known).lacks("gfx90a,").lacks("using targets from");
     printed.each_once([
@@ -156,11 +172,15 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
 
 /// The calls are refused before anything is looked for.
 fn what_only_a_static_library_can_be() {
-    for (name, call) in
-        [("link", "device_link()"), ("cudart", "cudart(\"static\")"), ("metadata", "cargo_metadata(false)")]
-    {
+    for (name, call) in [
+        ("link", "device_link()"),
+        ("cudart", "cudart(\"static\")"),
+        ("metadata", "cargo_metadata(false)"),
+    ] {
         let scenario = Scenario::new(&format!("static_only_{name}"));
-        scenario.kernel("add", "1.0f").pack("add", &format!(r#".file("kernels/add.cu").archs(["cpu"]).{call}"#));
+        scenario
+            .kernel("add", "1.0f")
+            .pack("add", &format!(r#".file("kernels/add.cu").archs(["cpu"]).{call}"#));
         let (call, _) = call.split_once('(').expect("a call has parentheses");
         scenario
             .build()

@@ -42,7 +42,9 @@ fn cudas_runtime_can_be_shared() {
     scenario.build().passes();
     let built = scenario.program("debug", scenario.name());
     assert!(shared_libraries(&built).contains("libcudart.so"), "{}", shared_libraries(&built));
-    assert_returns_an_error(&scenario.tool(&built).env("LD_LIBRARY_PATH", libraries()).passes().stdout);
+    assert_returns_an_error(
+        &scenario.tool(&built).env("LD_LIBRARY_PATH", libraries()).passes().stdout,
+    );
 }
 
 /// Without Cargo's lines and without the runtime nothing is linked; the script has the lines, and adds the runtime.

@@ -13,7 +13,8 @@ use std::path::Path;
 
 const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
+const HIP: Needs =
+    needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
     NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],
@@ -64,8 +65,11 @@ fn main() {{
 #[track_caller]
 pub fn assert_returns_an_error(text: &str) {
     let driver = Path::new("/dev/nvidiactl").exists();
-    let expected: &[&str] =
-        if driver { &["devices 0 launch 0", "devices 100 launch 100"] } else { &["devices 35 launch 35"] };
+    let expected: &[&str] = if driver {
+        &["devices 0 launch 0", "devices 100 launch 100"]
+    } else {
+        &["devices 35 launch 35"]
+    };
     assert!(expected.contains(&text.trim()), "{text}");
 }
 
@@ -112,7 +116,10 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
 
     // Nothing changed, then a header did.
     scenario.build().passes().lacks("Compiling");
-    let object = || scenario.output_time("debug", &format!("scale_{name}/0_scale.sm_80.sm_90a.sm_100.compute_90.o"));
+    let object = || {
+        scenario
+            .output_time("debug", &format!("scale_{name}/0_scale.sm_80.sm_90a.sm_100.compute_90.o"))
+    };
     let before = object();
     scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     scenario.build().passes();
@@ -141,8 +148,11 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
     listed.sort_unstable();
     assert_eq!(listed, ["hipv4-amdgcn-amd-amdhsa--gfx1030", "hipv4-amdgcn-amd-amdhsa--gfx90a"]);
-    let mut extracted: Vec<String> =
-        objdump_extracts(&built).into_iter().map(|(id, _)| id).filter(|id| !id.starts_with("host")).collect();
+    let mut extracted: Vec<String> = objdump_extracts(&built)
+        .into_iter()
+        .map(|(id, _)| id)
+        .filter(|id| !id.starts_with("host"))
+        .collect();
     extracted.sort_unstable();
     assert_eq!(extracted, listed);
     // hipErrorNoDevice, then what a launch without a runtime that has started returns.
@@ -152,7 +162,10 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
 
 /// A program with a library uses a crate that has another.
 fn two_crates_with_libraries_share_one_runtime() {
-    let members = [("static_inner", "", ""), ("static_outer", "", "static_inner = { path = \"../static_inner\" }\n")];
+    let members = [
+        ("static_inner", "", ""),
+        ("static_outer", "", "static_inner = { path = \"../static_inner\" }\n"),
+    ];
     let scenario = Scenario::workspace("static_two", &members);
     let [inner, outer] = ["inner", "outer"].map(|name| {
         let member = scenario.member(&format!("static_{name}"));
@@ -180,10 +193,14 @@ pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) 
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));
     outer.build().passes();
     let text = outer.start("debug").passes().stdout;
-    let (inner, rest) =
-        text.strip_prefix("inner ").and_then(|rest| rest.split_once('\n')).expect("both libraries are called");
+    let (inner, rest) = text
+        .strip_prefix("inner ")
+        .and_then(|rest| rest.split_once('\n'))
+        .expect("both libraries are called");
     assert_returns_an_error(rest);
     assert!(rest.contains(&format!("devices {inner} ")), "{text}");
-    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(outer.program("debug", "static_outer"))));
+    let listed = stdout(&succeed(
+        cuda("cuobjdump").arg("-lelf").arg(outer.program("debug", "static_outer")),
+    ));
     assert_eq!(listed.matches("sm_80.cubin").count(), 2, "{listed}");
 }

@@ -25,12 +25,24 @@ fn a_header_that_only_cuda_devices_include_counts() {
 
 fn a_header_that_only_an_amd_device_includes_counts() {
     let scenario = Scenario::new("static_amd_headers");
-    header_of_devices(&scenario, "scale.hip", "hip/hip_runtime.h", "__gfx1030__", ["gfx90a", "gfx1030"]);
+    header_of_devices(
+        &scenario,
+        "scale.hip",
+        "hip/hip_runtime.h",
+        "__gfx1030__",
+        ["gfx90a", "gfx1030"],
+    );
 }
 
 /// clang writes a dependency file for the host's part only, which does not include the header: `macro_of_device` is not
 /// defined there.
-fn header_of_devices(scenario: &Scenario, file: &str, runtime: &str, macro_of_device: &str, archs: [&str; 2]) {
+fn header_of_devices(
+    scenario: &Scenario,
+    file: &str,
+    runtime: &str,
+    macro_of_device: &str,
+    archs: [&str; 2],
+) {
     let object = archs.join(".");
     scenario
         .build_script(&format!(
@@ -85,7 +97,8 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
         scenario.build().release().env("ROCM_PATH", rocm()).passes();
         read(scenario.output("release", "scale_generated/0_scale.gfx90a.o"))
     };
-    let (one, other) = (build("static_generated_one"), build("static_generated_with_a_longer_name"));
+    let (one, other) =
+        (build("static_generated_one"), build("static_generated_with_a_longer_name"));
     assert!(one == other, "the object differs with the folder that Cargo builds into");
 }
 
@@ -100,7 +113,10 @@ fn nothing_is_compiled_when_skipped() {
     assert!(library.path().is_none());
     println!("cargo::warning=skipped {}", library.is_skipped());"#,
         )
-        .write("src/lib.rs", "unsafe extern \"C\" {\n    pub fn cuda_devices(count: *mut i32) -> i32;\n}\n");
+        .write(
+            "src/lib.rs",
+            "unsafe extern \"C\" {\n    pub fn cuda_devices(count: *mut i32) -> i32;\n}\n",
+        );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
     // No target left is another reason for there being no library.

@@ -44,7 +44,8 @@ fn another_rocm_is_noticed() {
     let write = |more: &str| {
         // It is a link to the real one.
         fs::remove_file(&version).expect("it is there");
-        fs::write(&version, [&*header, more.as_bytes()].concat()).expect("the scratch folder can be written");
+        fs::write(&version, [&*header, more.as_bytes()].concat())
+            .expect("the scratch folder can be written");
     };
     write("");
     let build = || {

@@ -27,8 +27,11 @@ fn write(scenario: &Scenario, name: &str) {
 
 /// The cubins in an object or library, as `sm_80`.
 fn cubins(scenario: &Scenario, file: &str) -> Vec<String> {
-    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(scenario.output("debug", file))));
-    let archs = listed.lines().filter_map(|line| line.strip_suffix(".cubin")?.rsplit('.').next().map(str::to_owned));
+    let listed =
+        stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(scenario.output("debug", file))));
+    let archs = listed
+        .lines()
+        .filter_map(|line| line.strip_suffix(".cubin")?.rsplit('.').next().map(str::to_owned));
     archs.collect()
 }
 
@@ -109,10 +112,17 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     let time = |file: &str| scenario.output_time("debug", &format!("both/{file}"));
     let before = ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time);
     let build = |archs: &str| {
-        scenario.build().env("CUDA_HOME", scenario.folder.join("toolkit")).env("OFFLOAD_ARCH", archs).passes();
+        scenario
+            .build()
+            .env("CUDA_HOME", scenario.folder.join("toolkit"))
+            .env("OFFLOAD_ARCH", archs)
+            .passes();
     };
     build("sm_75,sm_80,compute_80");
-    assert!(before == ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time), "compiled again");
+    assert!(
+        before == ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time),
+        "compiled again"
+    );
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.sm_80.compute_80.o"), ["sm_75", "sm_80"]);
     // With PTX for the latter there is no machine code beside it.
     build("sm_75,compute_80");
@@ -141,5 +151,7 @@ fn a_prebuilt_set_beside_a_static_library() {
     );
     build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");
-    build("OFFLOAD_PREBUILT", "always").fails().has("OFFLOAD_PREBUILT is 'always'; it can be update, only or never");
+    build("OFFLOAD_PREBUILT", "always")
+        .fails()
+        .has("OFFLOAD_PREBUILT is 'always'; it can be update, only or never");
 }

@@ -34,7 +34,8 @@ fn two_dependencies_may_have_packs_of_one_name() {
     let [left, right] = ["embed_left", "embed_right"].map(Scenario::new);
     let app = Scenario::without_sources("embed_app");
     for library in [&left, &right] {
-        with_pack(library).write("src/lib.rs", format!("{FORBID}{CHECK}{}", pack("KERNELS", "\"kernels\"")));
+        with_pack(library)
+            .write("src/lib.rs", format!("{FORBID}{CHECK}{}", pack("KERNELS", "\"kernels\"")));
         app.manifest("dependencies", &format!("{0} = {{ path = \"../{0}\" }}", library.name()));
     }
     app.write(
@@ -52,7 +53,8 @@ fn two_dependencies_may_have_packs_of_one_name() {
                 right.kernel("add", value);
                 let printed = targets.set(app.run().profile(profile)).passes();
                 let what = format!("{profile}, {}", targets.archs);
-                let expected = format!("checked {count} images\nchecked {count} images\nsame: {is_same}\n");
+                let expected =
+                    format!("checked {count} images\nchecked {count} images\nsame: {is_same}\n");
                 assert_eq!(printed.stdout, expected, "{what}");
                 let program = app.program(profile, "embed_app");
                 assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
@@ -60,7 +62,11 @@ fn two_dependencies_may_have_packs_of_one_name() {
                     // There are no gaps, so LLVM's tools see both packs.
                     let listing = objdump_offloading(&app, &program);
                     let images = if is_same { count } else { 2 * count };
-                    assert_eq!(listing.matches("OFFLOADING IMAGE").count(), images, "{what}:\n{listing}");
+                    assert_eq!(
+                        listing.matches("OFFLOADING IMAGE").count(),
+                        images,
+                        "{what}:\n{listing}"
+                    );
                 }
             }
         }

@@ -50,12 +50,15 @@ fn a_host_without_packs_gets_an_empty_one() {
             )
         };
         scenario.build_script(&host(".allow_empty()"));
-        let why = format!("the pack was not built: packs cannot be embedded in programs for {target}");
+        let why =
+            format!("the pack was not built: packs cannot be embedded in programs for {target}");
         assert_eq!(scenario.run().passes().stdout, format!("no image for the CPU: {why}, []\n"));
 
         scenario.build_script(&host(""));
         let printed = scenario.build().fails();
-        printed.has(&format!("this host is {target}: with .allow_empty() in build.rs the pack is empty on such hosts"));
+        printed.has(&format!(
+            "this host is {target}: with .allow_empty() in build.rs the pack is empty on such hosts"
+        ));
     }
 }
 
@@ -66,7 +69,10 @@ fn a_portable_library_needs_no_cfg() {
     scenario
         .pack("kernels", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"]).allow_empty()"#)
         .kernel("add", "1.0f")
-        .write("src/saxpy.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy() { ret; }\n")
+        .write(
+            "src/saxpy.ptx",
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy() { ret; }\n",
+        )
         .write("src/lib.rs", library);
     for host in hosts_without_packs() {
         scenario.check().args(["--target", &host]).passes();

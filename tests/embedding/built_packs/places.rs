@@ -50,7 +50,11 @@ fn every_place_embeds(scenario: &Scenario, profiles: &[&str], lists: &[Targets])
                 write_sources(scenario, name);
                 targets.set(scenario.cargo(args).profile(profile)).passes().has(proof);
                 if name == "main" {
-                    program_has_the_pack(scenario, &scenario.program(profile, scenario.name()), targets);
+                    program_has_the_pack(
+                        scenario,
+                        &scenario.program(profile, scenario.name()),
+                        targets,
+                    );
                 }
             }
         }
@@ -63,19 +67,35 @@ fn write_sources(scenario: &Scenario, place: &str) {
     let only = |here: &str, text: &str| if here == place { text.to_owned() } else { String::new() };
     let pack = pack("KERNELS", "\"kernels\"");
     let call = format!("{name}::check(&KERNELS);");
-    let call_in_main = if place == "lib" { format!("{name}::check(&{name}::KERNELS);") } else { only("main", &call) };
-    let example: String = format!("{FORBID}{pack}{call}").lines().map(|line| format!("//! {line}\n")).collect();
+    let call_in_main = if place == "lib" {
+        format!("{name}::check(&{name}::KERNELS);")
+    } else {
+        only("main", &call)
+    };
+    let example: String =
+        format!("{FORBID}{pack}{call}").lines().map(|line| format!("//! {line}\n")).collect();
     let documentation = format!("//! A library.\n//! ```\n{example}//! ```\n");
     scenario
         .write("src/lib.rs", only("doc", &documentation) + FORBID + &only("lib", &pack) + CHECK)
-        .write("src/main.rs", format!("{FORBID}{}fn main() {{ {call_in_main} }}\n", only("main", &pack)))
+        .write(
+            "src/main.rs",
+            format!("{FORBID}{}fn main() {{ {call_in_main} }}\n", only("main", &pack)),
+        )
         .write(
             "examples/e.rs",
-            format!("{FORBID}{}fn main() {{ {} }}\n", only("example", &pack), only("example", &call)),
+            format!(
+                "{FORBID}{}fn main() {{ {} }}\n",
+                only("example", &pack),
+                only("example", &call)
+            ),
         )
         .write(
             "tests/it.rs",
-            format!("{FORBID}{}#[test]\nfn the_pack() {{ {} }}\n", only("test", &pack), only("test", &call)),
+            format!(
+                "{FORBID}{}#[test]\nfn the_pack() {{ {} }}\n",
+                only("test", &pack),
+                only("test", &call)
+            ),
         );
 }
 
@@ -87,13 +107,25 @@ fn program_has_the_pack(scenario: &Scenario, program: &Path, targets: &Targets) 
     let listing = objdump_offloading(scenario, program);
     if is_amd {
         for arch in targets.archs.split(' ') {
-            assert!(listing.contains(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")), "no {arch} in\n{listing}");
+            assert!(
+                listing.contains(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")),
+                "no {arch} in\n{listing}"
+            );
         }
         return;
     }
     assert_eq!(listing.matches("OFFLOADING IMAGE").count(), targets.count(), "{listing}");
     let host = format!("{ARCH}-unknown-linux-gnu");
-    for word in ["gfx90a", "amdgcn-amd-amdhsa", "hip", "compute_80", "ptx", "nvptx64-nvidia-cuda", "cuda", &host] {
+    for word in [
+        "gfx90a",
+        "amdgcn-amd-amdhsa",
+        "hip",
+        "compute_80",
+        "ptx",
+        "nvptx64-nvidia-cuda",
+        "cuda",
+        &host,
+    ] {
         assert!(listing.split_whitespace().any(|it| it == word), "no {word} in\n{listing}");
     }
 }

@@ -29,13 +29,17 @@ fn a_changed_kernel_is_embedded_anew() {
                 let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
                 caches.filter(|path| path.to_string_lossy().contains("/embed_change-"))
             };
-            caches().for_each(|cache| fs::remove_dir_all(cache).expect("rustc's folders can be removed"));
+            caches().for_each(|cache| {
+                fs::remove_dir_all(cache).expect("rustc's folders can be removed")
+            });
             let name = if profile == "debug" { "dev" } else { profile };
             let option = format!("profile.{name}.package.embed_change.incremental={incremental}");
             for targets in LISTS {
                 let pack = |value: &str| {
                     scenario.kernel("add", value);
-                    targets.set(scenario.build().profile(profile).args(["--config", &option])).passes();
+                    targets
+                        .set(scenario.build().profile(profile).args(["--config", &option]))
+                        .passes();
                     // The program compares the pack in memory with this file.
                     targets.set(scenario.start(profile)).passes();
                     read(scenario.output(profile, "kernels.pack"))

@@ -22,16 +22,24 @@ fn main() {
     }
 }
 "#;
-    with_pack(&scenario).write("src/main.rs", format!("{FORBID}{}{main}", pack("KERNELS", "\"kernels\"")));
+    with_pack(&scenario)
+        .write("src/main.rs", format!("{FORBID}{}{main}", pack("KERNELS", "\"kernels\"")));
     let log = scenario.folder.join("calls");
-    let compiler = scenario.script("compiler", &format!("echo \"$0 $*\" >> '{}'\nexit 1", log.display()));
+    let compiler =
+        scenario.script("compiler", &format!("echo \"$0 $*\" >> '{}'\nexit 1", log.display()));
     let run = |variable: &str, value: &str| {
         let compilers = ["OFFLOAD_CLANG", "OFFLOAD_PTXAS", "CXX"].map(|name| (name, &compiler));
         MIXED.set(scenario.run()).envs(compilers).without(&["DOCS_RS"]).env(variable, value)
     };
-    for (variable, why) in [("OFFLOAD_SKIP", "OFFLOAD_SKIP was set"), ("DOCS_RS", "docs.rs has no GPU compilers")] {
+    for (variable, why) in
+        [("OFFLOAD_SKIP", "OFFLOAD_SKIP was set"), ("DOCS_RS", "docs.rs has no GPU compilers")]
+    {
         let printed = run(variable, "1").passes();
-        assert_eq!(fs::read_to_string(&log).unwrap_or_default(), "", "{variable}: a compiler was started");
+        assert_eq!(
+            fs::read_to_string(&log).unwrap_or_default(),
+            "",
+            "{variable}: a compiler was started"
+        );
         let mut expected = format!("0 images in 0 bytes, Some({why:?})\n");
         for device in ["gfx90a", "sm_80 (CUDA driver 12.8)", "the CPU"] {
             expected += &format!("no image for {device}: the pack was not built: {why}\n");

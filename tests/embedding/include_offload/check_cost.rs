@@ -34,5 +34,8 @@ fn checking_costs_no_more_for_a_larger_image() {
     };
     let (small, large) = (cost(0), cost(LARGE));
     assert!(small > 0, "nothing was counted");
-    assert!(large < small + (1 << 20), "{small} bytes for a small image, {large} for one of {LARGE} more");
+    assert!(
+        large < small + (1 << 20),
+        "{small} bytes for a small image, {large} for one of {LARGE} more"
+    );
 }

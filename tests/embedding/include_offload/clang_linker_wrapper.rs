@@ -28,11 +28,20 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     write_images_to_link(&scenario);
     let pack = pack("ADD", "path = \"files/add.ob\", retain");
     scenario
-        .write("src/main.rs", format!("{FORBID}{pack}fn main() {{ println!(\"{{}}\", ADD.images().len()); }}\n"))
+        .write(
+            "src/main.rs",
+            format!("{FORBID}{pack}fn main() {{ println!(\"{{}}\", ADD.images().len()); }}\n"),
+        )
         .write("hip.c", HIP);
     let clang = llvm_bin().join("clang");
     scenario.tool(&clang).args(["-shared", "-fPIC", "hip.c", "-o", "libhip.so"]).passes();
-    let cargo = scenario.cargo(&["rustc", "--quiet", "--", "-Clink-arg=--offload-link", "-Clink-arg=-lhip"]);
+    let cargo = scenario.cargo(&[
+        "rustc",
+        "--quiet",
+        "--",
+        "-Clink-arg=--offload-link",
+        "-Clink-arg=-lhip",
+    ]);
     cargo
         .arg(format!("-Clink-arg=-L{}", scenario.folder.display()))
         .arg(format!("-Clinker={}", clang.display()))
@@ -45,7 +54,9 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     let dump = format!("--dump-section=.hip_fatbin={}", bundle.display());
     let program = scenario.program("debug", scenario.name());
     succeed(llvm("llvm-objcopy").arg(dump).arg(program).arg(scenario.folder.join("rest")));
-    let list = stdout(&succeed(llvm("clang-offload-bundler").args(["-list", "-type=o", "-input"]).arg(&bundle)));
+    let list = stdout(&succeed(
+        llvm("clang-offload-bundler").args(["-list", "-type=o", "-input"]).arg(&bundle),
+    ));
     for gpu in GPUS {
         assert!(list.contains(gpu), "no {gpu} in\n{list}");
     }
@@ -53,14 +64,23 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
 
 /// Writes `src/files/add.ob`: an offload binary of objects that are still to be linked.
 fn write_images_to_link(scenario: &Scenario) {
-    scenario
-        .write("src/files/add.hip", "extern \"C\" __attribute__((amdgpu_kernel)) void add(float *y) { *y += 1; }\n");
+    scenario.write(
+        "src/files/add.hip",
+        "extern \"C\" __attribute__((amdgpu_kernel)) void add(float *y) { *y += 1; }\n",
+    );
     let folder = scenario.folder.join("src/files");
     let mut pack = llvm("llvm-offload-binary");
     pack.current_dir(&folder).args(["-o", "add.ob"]);
     for gpu in GPUS {
         let mut clang = llvm("clang");
-        clang.current_dir(&folder).args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2", "-c", "-x", "c++"]);
+        clang.current_dir(&folder).args([
+            "--target=amdgcn-amd-amdhsa",
+            "-nogpulib",
+            "-O2",
+            "-c",
+            "-x",
+            "c++",
+        ]);
         succeed(clang.arg(format!("-mcpu={gpu}")).args(["add.hip", "-o"]).arg(format!("{gpu}.o")));
         pack.arg(format!("--image=file={gpu}.o,triple=amdgcn-amd-amdhsa,arch={gpu},kind=hip"));
     }

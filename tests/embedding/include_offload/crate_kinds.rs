@@ -76,7 +76,8 @@ fn names_of_the_crate_mean_nothing_to_packs() {
 /// All options are used but those that work on Linux alone.
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
-    let packs = pack("A", "\"mixed\", retain") + &pack("B", "path = \"files/saxpy.hipfb\", retain, align = 8192");
+    let packs = pack("A", "\"mixed\", retain")
+        + &pack("B", "path = \"files/saxpy.hipfb\", retain, align = 8192");
     scenario
         .write(
             "src/lib.rs",
@@ -168,11 +169,18 @@ fn every_kind_of_crate_has_the_same_packs() {
                [[bench]]\nname = \"b\"\nharness = false\n\n\
                [profile.release]\npanic = \"abort\"\n\n"
             + &format!("[profile.release.package.{}]\nstrip = true\n", scenario.name());
-        let exported = format!("{no_mangle}\npub extern \"C\" fn sum_of_packs() -> u32 {{ sum() }}\n");
+        let exported =
+            format!("{no_mangle}\npub extern \"C\" fn sum_of_packs() -> u32 {{ sum() }}\n");
         scenario
             .write("Cargo.toml", manifest)
-            .write("src/lib.rs", format!("{packs}{exported}#[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"))
-            .write("benches/b.rs", format!("{FORBID}{packs}fn main() {{ println!(\"{{}}\", sum()); }}\n"))
+            .write(
+                "src/lib.rs",
+                format!("{packs}{exported}#[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"),
+            )
+            .write(
+                "benches/b.rs",
+                format!("{FORBID}{packs}fn main() {{ println!(\"{{}}\", sum()); }}\n"),
+            )
             .write("main.c", MAIN_IN_C)
             .edition(edition);
         scenario.cargo(&["test", "--lib"]).passes().has("1 passed");
@@ -182,7 +190,8 @@ fn every_kind_of_crate_has_the_same_packs() {
             let library = scenario.program(profile, &format!("lib{}", scenario.name()));
             for extension in ["so", "a"] {
                 let gcc = scenario.tool("gcc").arg("main.c").arg(library.with_extension(extension));
-                gcc.args(["-lm", "-lpthread", "-ldl", "-Wl,--gc-sections", "-o", "program"]).passes();
+                gcc.args(["-lm", "-lpthread", "-ldl", "-Wl,--gc-sections", "-o", "program"])
+                    .passes();
                 let printed = scenario.tool(scenario.folder.join("program")).passes();
                 assert_eq!(printed.stdout, sum, "edition {edition}, {profile}, {extension}");
             }

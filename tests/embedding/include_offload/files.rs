@@ -79,11 +79,13 @@ fn files_of_every_kind_are_embedded() {
 
 fn cases() -> Vec<Case> {
     let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
-    let (hsaco, cubin, ptx) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
+    let (hsaco, cubin, ptx) =
+        (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let saxpy = "Some([\"saxpy\"]) Some(true)";
     let compressed = "the file is compressed, and nothing of it is read when the program is compiled: PACK.bytes() has it \
                       whole";
-    let fatbin = "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
+    let fatbin =
+        "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
     let case = |file, bytes, report: String| Case { file, bytes, report, listed: None };
     vec![
         Case {
@@ -116,11 +118,27 @@ fn cases() -> Vec<Case> {
                 ),
             )
         },
-        case("bare.hsaco", hsaco, format!("bare .rodata None\nmodule bare\ngfx90a code object {saxpy} None\n")),
-        case("bare.cubin", cubin, format!("bare .rodata None\nmodule bare\nsm_90 cubin {saxpy} None\n")),
-        case("bare.ptx", ptx.clone(), format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n")),
+        case(
+            "bare.hsaco",
+            hsaco,
+            format!("bare .rodata None\nmodule bare\ngfx90a code object {saxpy} None\n"),
+        ),
+        case(
+            "bare.cubin",
+            cubin,
+            format!("bare .rodata None\nmodule bare\nsm_90 cubin {saxpy} None\n"),
+        ),
+        case(
+            "bare.ptx",
+            ptx.clone(),
+            format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n"),
+        ),
         // As `clang --cuda-device-only -S` names it.
-        case("clang.s", ptx, format!("clang .rodata None\nmodule clang\ncompute_80 PTX {saxpy} Some(0)\n")),
+        case(
+            "clang.s",
+            ptx,
+            format!("clang .rodata None\nmodule clang\ncompute_80 PTX {saxpy} Some(0)\n"),
+        ),
         case(
             "nul.offload",
             ptx_that_ends_with_nul(),
@@ -151,7 +169,9 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');
     text.push(0);
     let mut builder = OffloadBinaryBuilder::new();
-    builder.image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64).string("arch", "compute_80");
+    builder
+        .image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64)
+        .string("arch", "compute_80");
     let bytes = builder.layout(Version::V1).to_vec(&[&text]);
     assert!(bytes.ends_with(b"\n\0"));
     bytes
@@ -178,7 +198,8 @@ fn a_changed_file_is_embedded_anew() {
     scenario.write("src/main.rs", program_with("files/saxpy.hipfb", "saxpy.hipfb", ""));
     for (folder, profile) in [("debug", "dev"), ("release", "release")] {
         for incremental in [true, false] {
-            let option = format!("profile.{profile}.package.include_changed_file.incremental={incremental}");
+            let option =
+                format!("profile.{profile}.package.include_changed_file.incremental={incremental}");
             for (file, target) in [
                 ("saxpy.gfx90a.hsaco", "gfx90a"),
                 ("v3.hsaco", "gfx906:sramecc+:xnack+"),
@@ -187,7 +208,10 @@ fn a_changed_file_is_embedded_anew() {
                 scenario.write("src/files/saxpy.hipfb", bundle(&image(file)));
                 let printed = scenario.run().profile(folder).args(["--config", &option]).passes();
                 let expected = format!("\n{target} code object");
-                assert!(printed.stdout.contains(&expected), "{profile}, incremental={incremental}: {printed}");
+                assert!(
+                    printed.stdout.contains(&expected),
+                    "{profile}, incremental={incremental}: {printed}"
+                );
             }
         }
     }

@@ -33,7 +33,10 @@ fn program_with_pack(name: &str) -> Scenario {
     let scenario = with_packs(name);
     let pack = pack("PACK", "\"amd\", retain");
     scenario
-        .write("src/lib.rs", format!("{FORBID}{pack}pub const SAXPY: offload::Kernel = PACK.kernel(\"saxpy\");\n"))
+        .write(
+            "src/lib.rs",
+            format!("{FORBID}{pack}pub const SAXPY: offload::Kernel = PACK.kernel(\"saxpy\");\n"),
+        )
         .write("src/main.rs", format!("{FORBID}use {name}::{{PACK, SAXPY}};\n{MAIN}"));
     scenario
 }
@@ -78,10 +81,18 @@ fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
     for (profile, from_disk) in [("release", "1"), ("debug", "0")] {
         let expected = write_image(&scenario, 0);
         build(&scenario, "--bins", profile, from_disk);
-        assert_eq!(scenario.start(profile).passes().stdout, expected, "{profile}, OFFLOAD_FROM_DISK={from_disk}");
+        assert_eq!(
+            scenario.start(profile).passes().stdout,
+            expected,
+            "{profile}, OFFLOAD_FROM_DISK={from_disk}"
+        );
         write_image(&scenario, 40);
         build(&scenario, "--lib", profile, from_disk);
-        assert_eq!(scenario.start(profile).passes().stdout, expected, "{profile}, OFFLOAD_FROM_DISK={from_disk}");
+        assert_eq!(
+            scenario.start(profile).passes().stdout,
+            expected,
+            "{profile}, OFFLOAD_FROM_DISK={from_disk}"
+        );
         let found = sections(&scenario.program(profile, scenario.name()), &[".hip_fatbin"]);
         assert_eq!(found, [Section::hip_fatbin()], "{profile}, OFFLOAD_FROM_DISK={from_disk}");
     }

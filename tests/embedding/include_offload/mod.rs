@@ -27,20 +27,37 @@ fn image(name: &str) -> Vec<u8> {
 /// Returns a HIP bundle with one code object.
 fn bundle(code_object: &[u8]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
-    builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).expect("the name is right");
+    builder
+        .entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64)
+        .expect("the name is right");
     builder.layout().to_vec(&[b"", code_object])
 }
 
 /// Returns offload binaries of a code object, a cubin and PTX.
 fn offload_binaries() -> Vec<u8> {
     let parts = [
-        (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa", "gfx90a", image("saxpy.gfx90a.hsaco")),
-        (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "sm_90a", image("saxpy.sm_90.cubin")),
+        (
+            ImageKind::OBJECT,
+            OffloadKind::HIP,
+            "amdgcn-amd-amdhsa",
+            "gfx90a",
+            image("saxpy.gfx90a.hsaco"),
+        ),
+        (
+            ImageKind::CUBIN,
+            OffloadKind::CUDA,
+            "nvptx64-nvidia-cuda",
+            "sm_90a",
+            image("saxpy.sm_90.cubin"),
+        ),
         (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", ptx()),
     ];
     let mut builder = OffloadBinaryBuilder::new();
     for (kind, offload_kind, triple, arch, bytes) in &parts {
-        builder.image(*kind, *offload_kind, bytes.len() as u64).string("triple", triple).string("arch", arch);
+        builder
+            .image(*kind, *offload_kind, bytes.len() as u64)
+            .string("triple", triple)
+            .string("arch", arch);
     }
     builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
 }

@@ -21,13 +21,18 @@ fn what_is_retained_stays() {
         ("lib", "", &[]),
         ("main", "", &[]),
     ] {
-        let packs =
-            pack("A", &format!("\"mixed\"{retain}")) + &pack("B", &format!("path = \"files/saxpy.hipfb\"{retain}"));
+        let packs = pack("A", &format!("\"mixed\"{retain}"))
+            + &pack("B", &format!("path = \"files/saxpy.hipfb\"{retain}"));
         let only = |here: &str| if here == place { packs.as_str() } else { "" };
-        scenario.write("src/lib.rs", format!("{FORBID}{}pub fn used() -> u32 {{ 5 }}\n", only("lib"))).write(
-            "src/main.rs",
-            format!("{FORBID}{}fn main() {{ println!(\"{{}}\", include_retained::used()); }}\n", only("main")),
-        );
+        scenario
+            .write("src/lib.rs", format!("{FORBID}{}pub fn used() -> u32 {{ 5 }}\n", only("lib")))
+            .write(
+                "src/main.rs",
+                format!(
+                    "{FORBID}{}fn main() {{ println!(\"{{}}\", include_retained::used()); }}\n",
+                    only("main")
+                ),
+            );
         for profile in ["debug", "release"] {
             scenario.build().profile(profile).passes();
             let found = sections(&scenario.program(profile, "include_retained"), &PACK_SECTIONS);
@@ -58,10 +63,17 @@ const LIST: &str = "
 
 /// Packs of two libraries, and a file of the program. Two of the packs are the same, and one is not retained.
 fn retained_packs_of_all_crates_are_listed() {
-    let [left, right, app] = ["include_list_left", "include_list_right", "include_list_app"].map(with_packs);
+    let [left, right, app] =
+        ["include_list_left", "include_list_right", "include_list_app"].map(with_packs);
     // One pack is the same as in the other library, under another name.
-    let other = [("\"amd\"", "\"amd-too\""), ("\"mixed\"", "\"other\""), ("\"gfx90a\", \"sm_90a\"", "\"sm_90a\"")];
-    right.build_script(&other.iter().fold(PACKS.to_owned(), |text, (from, to)| text.replace(from, to)));
+    let other = [
+        ("\"amd\"", "\"amd-too\""),
+        ("\"mixed\"", "\"other\""),
+        ("\"gfx90a\", \"sm_90a\"", "\"sm_90a\""),
+    ];
+    right.build_script(
+        &other.iter().fold(PACKS.to_owned(), |text, (from, to)| text.replace(from, to)),
+    );
     left.write("src/lib.rs", library(["amd", "mixed"], ", retain"));
     right.write("src/lib.rs", library(["amd-too", "other"], ""));
     for library in [&left, &right] {
@@ -74,12 +86,15 @@ fn retained_packs_of_all_crates_are_listed() {
              println!(\"{{used}} {{}}\", FILE.images().len());\n{list}\n}}\n"
         )
     };
-    for (profile, linker, lto) in
-        [("debug", None, "false"), ("release", Some("-Clinker-features=-lld"), "false"), ("release", None, "fat")]
-    {
+    for (profile, linker, lto) in [
+        ("debug", None, "false"),
+        ("release", Some("-Clinker-features=-lld"), "false"),
+        ("release", None, "fat"),
+    ] {
         let run = |text: &str| {
             app.write("src/main.rs", text);
-            let cargo = app.cargo(&["rustc", "--quiet", "--bin", "include_list_app"]).profile(profile);
+            let cargo =
+                app.cargo(&["rustc", "--quiet", "--bin", "include_list_app"]).profile(profile);
             cargo.lto(lto).arg("--").args(linker).passes();
             app.start(profile).passes().stdout
         };
@@ -91,6 +106,7 @@ fn retained_packs_of_all_crates_are_listed() {
 
 fn a_program_without_packs_lists_none() {
     let scenario = Scenario::without_sources("include_list_none");
-    scenario.write("src/main.rs", "fn main() { println!(\"{}\", offload::linked_packs().count()); }\n");
+    scenario
+        .write("src/main.rs", "fn main() { println!(\"{}\", offload::linked_packs().count()); }\n");
     assert_eq!(scenario.run().passes().stdout, "0\n");
 }

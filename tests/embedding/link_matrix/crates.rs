@@ -26,7 +26,12 @@ pub const MEMBERS: &[Member] = &[
     Member { name: "matrix-bin", main: PROGRAM, ..WITH_PACKS },
     // A library, a program that depends on it, one that does so through another library, one that uses something else of it.
     Member { name: "matrix-rlib", lib: LIBRARY, ..WITH_PACKS },
-    Member { name: "matrix-user", manifest: USES_RLIB, main: "fn main() { matrix_rlib::check_packs() }\n", ..PLAIN },
+    Member {
+        name: "matrix-user",
+        manifest: USES_RLIB,
+        main: "fn main() { matrix_rlib::check_packs() }\n",
+        ..PLAIN
+    },
     Member {
         name: "matrix-middle",
         manifest: USES_RLIB,

@@ -17,7 +17,8 @@ use offload_tests::tools::{Tool, llvm, rust_lld, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TOOLS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
+const TOOLS: Needs =
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
 offload_tests::tests! {
     TOOLS.slow() => [every_linker_keeps_the_packs_that_a_crate_uses],
@@ -42,7 +43,8 @@ const PROFILES: [Profile; 4] = [
 ];
 
 /// The extension that `linker.sh` gives to what a linker has linked, and what the linker leaves in `.comment`.
-const LINKERS: [(&str, Option<&str>); 3] = [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
+const LINKERS: [(&str, Option<&str>); 3] =
+    [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
 /// What is linked.
 const PROGRAMS: [(&str, Packs); 8] = [
@@ -93,7 +95,8 @@ impl Matrix {
             let build = if member.makes_packs { "build = \"../build.rs\"" } else { "" };
             (member.name, build, member.manifest)
         };
-        let scenario = Scenario::workspace("link_matrix", &MEMBERS.iter().map(member).collect::<Vec<_>>());
+        let scenario =
+            Scenario::workspace("link_matrix", &MEMBERS.iter().map(member).collect::<Vec<_>>());
         scenario.build_script(BUILD);
         for member in MEMBERS {
             let package = scenario.member(member.name);
@@ -106,7 +109,10 @@ impl Matrix {
             }
         }
         for image in IMAGES {
-            scenario.write(&format!("images/{image}"), read(workspace().join("examples/saxpy/prebuilt").join(image)));
+            scenario.write(
+                &format!("images/{image}"),
+                read(workspace().join("examples/saxpy/prebuilt").join(image)),
+            );
         }
         let loader = scenario.folder.join("loader");
         scenario.tool("gcc").arg(here("loader.c")).arg("-o").arg(&loader).arg("-ldl").passes();
@@ -117,17 +123,28 @@ impl Matrix {
     fn link(&self, profile: &Profile) -> PathBuf {
         let linked = self.scenario.folder.join("linked").join(profile.name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
-        let variables = [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
+        let variables =
+            [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
         // Cargo starts it for the workspace's crates alone: what they depend on is compiled already. Another name of it makes Cargo
         // compile them again.
         let rustc = self.scenario.script(
             &format!("rustc-{}", profile.name),
-            &format!("MATRIX_LTO={} exec '{}' \"$@\"", profile.rustc_lto, here("rustc.sh").display()),
+            &format!(
+                "MATRIX_LTO={} exec '{}' \"$@\"",
+                profile.rustc_lto,
+                here("rustc.sh").display()
+            ),
         );
-        let cargo = self.scenario.build().arg("--workspace").profile(profile.folder).lto(profile.lto);
+        let cargo =
+            self.scenario.build().arg("--workspace").profile(profile.folder).lto(profile.lto);
         cargo.envs(variables).env("RUSTC_WORKSPACE_WRAPPER", rustc).passes();
         let lto = fs::read_to_string(linked.join("lto")).unwrap_or_default();
-        assert_eq!(lto.trim(), profile.rustc_lto, "{}: which LTO rustc was told to do", profile.name);
+        assert_eq!(
+            lto.trim(),
+            profile.rustc_lto,
+            "{}: which LTO rustc was told to do",
+            profile.name
+        );
         // A static library is linked by others.
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
         link.arg(self.scenario.program(profile.folder, "libmatrix_staticlib.a"))
@@ -139,9 +156,14 @@ impl Matrix {
     /// The program is the work of one linker, has the packs that it should have, and nothing is wrong with them.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
-        let listing = stdout(&succeed(llvm("llvm-readelf").args(["-SW", "-p", ".comment"]).arg(program)));
+        let listing =
+            stdout(&succeed(llvm("llvm-readelf").args(["-SW", "-p", ".comment"]).arg(program)));
         for word in LINKERS.iter().filter_map(|(_, word)| *word) {
-            assert_eq!(listing.contains(word), Some(word) == comment, "{what} is another linker's work:\n{listing}");
+            assert_eq!(
+                listing.contains(word),
+                Some(word) == comment,
+                "{what} is another linker's work:\n{listing}"
+            );
         }
         let found = sections_in(&listing, &PACK_SECTIONS);
         if packs == Packs::Gone {
@@ -162,9 +184,14 @@ impl Matrix {
         assert_eq!(listed, ids, "{what}, by roc-obj-ls");
         let listing = objdump_offloading(&self.scenario, program);
         for id in ids {
-            assert_eq!(listing.matches(&format!(".{id}\n")).count(), 1, "{what}, by llvm-objdump:\n{listing}");
+            assert_eq!(
+                listing.matches(&format!(".{id}\n")).count(),
+                1,
+                "{what}, by llvm-objdump:\n{listing}"
+            );
         }
-        let archs: Vec<&str> = listing.lines().filter_map(|line| line.trim().strip_prefix("arch")).collect();
+        let archs: Vec<&str> =
+            listing.lines().filter_map(|line| line.trim().strip_prefix("arch")).collect();
         assert_eq!(archs.len(), 3, "{what}, by llvm-objdump:\n{listing}");
     }
 }

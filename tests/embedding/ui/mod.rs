@@ -56,7 +56,8 @@ fn with_kernels(name: &str) -> Scenario {
 
 /// Returns the sources in a folder here, by name.
 fn cases(folder: &str) -> Vec<PathBuf> {
-    let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder)).expect("the folder is there");
+    let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder))
+        .expect("the folder is there");
     let mut files: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|it| it == "rs"));
     files.sort();
@@ -71,7 +72,8 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
         let file = case.file_name().unwrap_or_default().to_string_lossy();
         scenario.write(&format!("src/bin/{file}"), read(case));
     }
-    let printed = scenario.check().args(["--bins", "--keep-going", "--message-format=json"]).fails();
+    let printed =
+        scenario.check().args(["--bins", "--keep-going", "--message-format=json"]).fails();
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for line in printed.stdout.lines() {
         let line: Value = serde_json::from_str(line).expect("Cargo prints JSON");
@@ -91,7 +93,9 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
-    let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else { return String::new() };
+    let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else {
+        return String::new();
+    };
     // A panic while the program is compiled: some versions of rustc have it in the message, others next to the place.
     const PANICKED: &str = "evaluation panicked: ";
     let all = [text].into_iter().chain(spans.iter().filter_map(|span| span["label"].as_str()));
@@ -101,7 +105,12 @@ fn message(message: &Value, folder: &Path) -> String {
     let (from, to) = (line["highlight_start"].as_u64(), line["highlight_end"].as_u64());
     let (from, to) = (from.unwrap_or(1) as usize - 1, to.unwrap_or(1) as usize - 1);
     let here = line["text"].as_str().and_then(|text| text.get(from..to)).unwrap_or_default();
-    format!("{}\n --> {}:{} {here}\n", anywhere(text, folder), span["line_start"], span["column_start"])
+    format!(
+        "{}\n --> {}:{} {here}\n",
+        anywhere(text, folder),
+        span["line_start"],
+        span["column_start"]
+    )
 }
 
 /// Returns a message without what differs from machine to machine: folders and hashes.
@@ -114,7 +123,8 @@ fn anywhere(text: &str, folder: &Path) -> String {
             Some(at) => format!("$OUT_DIR{}", &word[at + "/out".len()..]),
             None => word.to_owned(),
         };
-        let is_hash = |part: &&str| part.len() == 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash =
+            |part: &&str| part.len() == 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let hash = word.split(['_', '.']).find(is_hash).map(str::to_owned);
         words.push(hash.map_or(word.clone(), |hash| word.replace(&hash, "<hash>")));
     }
@@ -172,8 +182,14 @@ fn with_build_script(scenario: &Scenario) {
         .write("src/bin/files/library.a", read(workspace().join("tests/corpus/archive/lib.a")))
         .write("src/bin/files/host.o", read(workspace().join("tests/corpus/fat_file/hip_nordc.o")))
         .write("src/bin/files/device.bc", b"BC\xC0\xDE\x35\x14\0\0")
-        .write("src/bin/files/compressed.hipfb", read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")))
+        .write(
+            "src/bin/files/compressed.hipfb",
+            read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")),
+        )
         .write("src/bin/files/two.hipfb", [&*whole, &*whole].concat())
-        .write("src/bin/files/saxpy.fatbin", read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")))
+        .write(
+            "src/bin/files/saxpy.fatbin",
+            read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")),
+        )
         .write("src/bin/files/cut.hipfb", &whole[..5000]);
 }

@@ -19,10 +19,15 @@ offload_tests::tests! {
 fn one_of_each() -> Vec<Vec<u8>> {
     let folder = scratch::folder(&format!("archives-each-{:?}", std::thread::current().id()));
     members(&folder);
-    let variants = [("gnu", false), ("bsd", false), ("coff", false), ("gnu", true), ("darwin", true)];
+    let variants =
+        [("gnu", false), ("bsd", false), ("coff", false), ("gnu", true), ("darwin", true)];
     let archives = variants.map(|(format, wide)| {
         let mut tool = llvm("llvm-ar");
-        tool.current_dir(&folder).args(["crD", &format!("--format={format}"), &format!("{format}{wide}.a")]);
+        tool.current_dir(&folder).args([
+            "crD",
+            &format!("--format={format}"),
+            &format!("{format}{wide}.a"),
+        ]);
         if wide {
             tool.env("SYM64_THRESHOLD", "1");
         }
@@ -46,21 +51,27 @@ fn use_up(archive: &Archive<'_>) {
 
 fn every_truncation() {
     for bytes in one_of_each() {
-        let ends: Vec<u64> = Archive::parse(&bytes).unwrap().members().map(|member| member.offset()).collect();
+        let ends: Vec<u64> =
+            Archive::parse(&bytes).unwrap().members().map(|member| member.offset()).collect();
         for length in 0..bytes.len() {
             match Archive::parse(&bytes[..length]) {
                 Ok(archive) => {
                     // Between two members, perhaps without the byte that pads the first; or behind a table.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let tables = ends[0] >= length as u64;
-                    assert!(tables || ends.iter().any(at_end) || length + 1 == bytes.len(), "{length}");
+                    assert!(
+                        tables || ends.iter().any(at_end) || length + 1 == bytes.len(),
+                        "{length}"
+                    );
                     use_up(&archive);
                 }
                 Err(error) => {
                     assert!(
                         matches!(
                             error.kind(),
-                            ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. } | ErrorKind::Malformed
+                            ErrorKind::Truncated { .. }
+                                | ErrorKind::OutOfBounds { .. }
+                                | ErrorKind::Malformed
                         ),
                         "{error}"
                     );
@@ -83,7 +94,11 @@ fn every_byte_changed() {
         let archive = Archive::parse(&bytes).unwrap();
         // Tables and headers: what members hold is not looked at.
         let mut at: Vec<usize> = (0..archive.members().next().unwrap().offset() as usize).collect();
-        at.extend(archive.members().flat_map(|member| member.offset() as usize..member.offset() as usize + 80));
+        at.extend(
+            archive
+                .members()
+                .flat_map(|member| member.offset() as usize..member.offset() as usize + 80),
+        );
         let mut changed = bytes.clone();
         for at in at {
             for value in [0, 1, b' ', b'/', b'#', b'9', b'\n', 0x7f, 0x80, 0xff] {
@@ -114,7 +129,9 @@ fn every_byte_changed() {
 }
 
 fn tables_that_ask_for_much_work() {
-    let header = |name: &str, size: usize| format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+    let header = |name: &str, size: usize| {
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
+    };
     // Thousands of members whose name is the same megabyte without an end.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {

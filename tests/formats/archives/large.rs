@@ -20,7 +20,9 @@ fn the_table_of_64_bit_offsets() {
     for (format, kind) in [("gnu", Kind::Gnu64), ("darwin", Kind::Darwin64)] {
         let mut tool = llvm("llvm-ar");
         tool.current_dir(&folder).env("SYM64_THRESHOLD", "1");
-        succeed(tool.args(["crD", &format!("--format={format}"), &format!("{format}.a")]).args(NAMES));
+        succeed(
+            tool.args(["crD", &format!("--format={format}"), &format!("{format}.a")]).args(NAMES),
+        );
         let bytes = read(folder.join(format!("{format}.a")));
         assert_eq!(Archive::parse(&bytes).unwrap().kind(), kind);
         assert_eq!(our_armap(&bytes), armap(&folder, &format!("{format}.a")));
@@ -49,7 +51,9 @@ fn members_behind_4_gib() {
             }
         }
         file.set_len(layout.size()).unwrap();
-        let Some(Piece::Bytes(head)) = layout.pieces().first() else { panic!("a header comes first") };
+        let Some(Piece::Bytes(head)) = layout.pieces().first() else {
+            panic!("a header comes first")
+        };
         assert_eq!(head[8..].starts_with(b"/SYM64/ "), wide, "{size}");
         assert_eq!(armap(&folder, "x.a"), ["a in first", "bb in first", "c in second"], "{size}");
         let listed = stdout(&succeed(llvm("llvm-ar").current_dir(&folder).args(["t", "x.a"])));

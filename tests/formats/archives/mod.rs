@@ -38,7 +38,8 @@ const NAMES: [&str; 9] = [
 
 /// A folder with the members, and what they hold. Some are objects.
 fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let objects = [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];
+    let objects =
+        [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];
     let members = NAMES.iter().enumerate().map(|(number, name)| {
         let bytes = match number % 3 {
             0 => objects[0].clone(),
@@ -60,9 +61,14 @@ fn read_members(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
 /// The symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
 fn armap(folder: &Path, archive: &str) -> Vec<String> {
     // It may not like the members, which is another matter.
-    let output = llvm("llvm-nm").current_dir(folder).args(["--print-armap", archive]).output().unwrap();
+    let output =
+        llvm("llvm-nm").current_dir(folder).args(["--print-armap", archive]).output().unwrap();
     let text = stdout(&output);
-    let lines = text.lines().skip_while(|line| *line != "Archive map").skip(1).take_while(|line| !line.is_empty());
+    let lines = text
+        .lines()
+        .skip_while(|line| *line != "Archive map")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
     lines.map(str::to_owned).collect()
 }
 
@@ -71,7 +77,11 @@ fn our_armap(archive: &[u8]) -> Vec<String> {
     let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let symbols = archive.symbols().unwrap().map(|symbol| {
-        format!("{} in {}", text(symbol.name()), text(archive.member_at(symbol.member_offset()).unwrap().name()))
+        format!(
+            "{} in {}",
+            text(symbol.name()),
+            text(archive.member_at(symbol.member_offset()).unwrap().name())
+        )
     });
     symbols.collect()
 }

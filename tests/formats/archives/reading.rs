@@ -15,7 +15,9 @@ offload_tests::tests! {
 }
 
 fn every_kind_is_read() {
-    for (format, kind) in [("gnu", Kind::Gnu), ("bsd", Kind::Bsd), ("darwin", Kind::Bsd), ("coff", Kind::Coff)] {
+    for (format, kind) in
+        [("gnu", Kind::Gnu), ("bsd", Kind::Bsd), ("darwin", Kind::Bsd), ("coff", Kind::Coff)]
+    {
         let folder = scratch::folder(&format!("archives-read-{format}"));
         let members = members(&folder);
         let mut tool = llvm("llvm-ar");
@@ -44,7 +46,11 @@ fn every_kind_is_read() {
         // Microsoft's has each symbol once.
         assert_eq!(symbols.len(), if kind == Kind::Coff { 2 } else { 6 }, "{format}");
         for member in archive.members() {
-            assert_eq!((member.modified(), member.owner(), member.mode()), (Some(0), Some(0), Some(0o644)), "{format}");
+            assert_eq!(
+                (member.modified(), member.owner(), member.mode()),
+                (Some(0), Some(0), Some(0o644)),
+                "{format}"
+            );
         }
     }
 }
@@ -53,14 +59,21 @@ fn libraries_for_windows_are_read() {
     let folder = scratch::folder("archives-read-lib");
     let mut tool = llvm("llvm-lib");
     tool.current_dir(&folder).arg("/out:x.lib");
-    for (number, name) in ["one.obj", "a_name_of_more_than_15_bytes.obj", "three.obj"].iter().enumerate() {
-        let source = format!("int z{number}(void){{return 1;}} int common_{number}; int a{number} = 3;");
+    for (number, name) in
+        ["one.obj", "a_name_of_more_than_15_bytes.obj", "three.obj"].iter().enumerate()
+    {
+        let source =
+            format!("int z{number}(void){{return 1;}} int common_{number}; int a{number} = 3;");
         scratch::write(folder.join(name), object(&folder, "x86_64-pc-windows-msvc", &source));
         tool.arg(name);
     }
     succeed(&mut tool);
     scratch::write(folder.join("x.def"), "LIBRARY x.dll\nEXPORTS\n  one\n  two\n");
-    succeed(llvm("llvm-lib").current_dir(&folder).args(["/def:x.def", "/machine:x64", "/out:import.lib"]));
+    succeed(llvm("llvm-lib").current_dir(&folder).args([
+        "/def:x.def",
+        "/machine:x64",
+        "/out:import.lib",
+    ]));
     for (name, symbols) in [("x.lib", 9), ("import.lib", 7)] {
         let bytes = read(folder.join(name));
         assert_eq!(Archive::parse(&bytes).unwrap().kind(), Kind::Coff);
@@ -77,7 +90,10 @@ fn thin_archives_are_read() {
     let folder = scratch::folder("archives-read-thin");
     let members = members(&folder);
     fs::create_dir(folder.join("sub")).unwrap();
-    scratch::write(folder.join("sub/b.o"), object(&folder, "x86_64-linux-gnu", "int g(void){return 1;}"));
+    scratch::write(
+        folder.join("sub/b.o"),
+        object(&folder, "x86_64-linux-gnu", "int g(void){return 1;}"),
+    );
     let mut tool = llvm("llvm-ar");
     succeed(tool.current_dir(&folder).args(["crD", "--thin", "x.a"]).args(NAMES).arg("sub/b.o"));
     let bytes = read(folder.join("x.a"));
@@ -101,7 +117,8 @@ fn archives_of_gnu_ar_are_read() {
     let archive = Archive::parse(&bytes).unwrap();
     let first = archive.members().next().unwrap();
     let file = fs::metadata(folder.join(NAMES[0])).unwrap();
-    let modified = file.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let modified =
+        file.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert_eq!(first.modified(), Some(modified));
     // It lists ours too.
     scratch::write(folder.join("ours.a"), archive_of(&members));

@@ -28,7 +28,8 @@ fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     scratch::write(folder.join("m"), bytes);
     let _ = fs::remove_file(folder.join("m.a"));
     succeed(llvm("llvm-ar").current_dir(folder).args(["--format=gnu", "crD", "m.a", "m"]));
-    let (ours, theirs) = (archive_of(&[("m".to_owned(), bytes.to_vec())]), read(folder.join("m.a")));
+    let (ours, theirs) =
+        (archive_of(&[("m".to_owned(), bytes.to_vec())]), read(folder.join("m.a")));
     let symbols = our_armap(&ours);
     assert_eq!(symbols, our_armap(&theirs), "{what}");
     assert_same_bytes(&ours, &theirs, what);
@@ -58,7 +59,9 @@ const TRIPLES: [(&str, bool); 7] = [
 ];
 
 fn sources() -> impl Iterator<Item = (&'static str, String)> {
-    TRIPLES.iter().map(|(triple, elf)| (*triple, [SORTS, if *elf { ELF_SORTS } else { "" }].concat()))
+    TRIPLES
+        .iter()
+        .map(|(triple, elf)| (*triple, [SORTS, if *elf { ELF_SORTS } else { "" }].concat()))
 }
 
 fn symbols_of_objects() {
@@ -71,7 +74,12 @@ fn symbols_of_objects() {
             // Mach-O objects cannot be stripped like that.
             if !triple.contains("apple") {
                 succeed(llvm("llvm-objcopy").current_dir(&folder).args([option, "in.o", "out.o"]));
-                compare_symbols(&folder, &read(folder.join("out.o")), 0, &format!("{triple} {option}"));
+                compare_symbols(
+                    &folder,
+                    &read(folder.join("out.o")),
+                    0,
+                    &format!("{triple} {option}"),
+                );
             }
         }
     }
@@ -88,9 +96,11 @@ fn symbols_of_objects() {
              ComplexType: IMAGE_SYM_DTYPE_NULL\n    StorageClass: IMAGE_SYM_CLASS_EXTERNAL\n"
         )
     };
-    let header =
-        "--- !COFF\nheader:\n  Machine: IMAGE_FILE_MACHINE_AMD64\n  Characteristics: []\nsections: []\nsymbols:\n";
-    scratch::write(folder.join("odd.yaml"), format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1)));
+    let header = "--- !COFF\nheader:\n  Machine: IMAGE_FILE_MACHINE_AMD64\n  Characteristics: []\nsections: []\nsymbols:\n";
+    scratch::write(
+        folder.join("odd.yaml"),
+        format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1)),
+    );
     succeed(llvm("yaml2obj").current_dir(&folder).args(["odd.yaml", "-o", "odd.obj"]));
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
@@ -98,7 +108,10 @@ fn symbols_of_objects() {
 /// Kinds of object files that no device compiler writes: LLVM knows their symbols, and we do not look.
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
-    scratch::write(folder.join("m"), object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }"));
+    scratch::write(
+        folder.join("m"),
+        object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }"),
+    );
     succeed(llvm("llvm-ar").current_dir(&folder).args(["--format=gnu", "crD", "m.a", "m"]));
     assert_eq!(armap(&folder, "m.a"), ["f in m"]);
     assert_eq!(member_symbols(&read(folder.join("m"))).unwrap(), None);
@@ -112,12 +125,24 @@ fn symbols_of_linked_code_objects() {
     );
     for strip in [false, true] {
         let mut tool = llvm("clang");
-        tool.current_dir(&folder).args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "k.c", "-o", "k"]);
+        tool.current_dir(&folder).args([
+            "--target=amdgcn-amd-amdhsa",
+            "-mcpu=gfx90a",
+            "-nogpulib",
+            "k.c",
+            "-o",
+            "k",
+        ]);
         if strip {
             tool.arg("-Wl,-s");
         }
         succeed(&mut tool);
-        compare_symbols(&folder, &read(folder.join("k")), if strip { 0 } else { 2 }, "a code object");
+        compare_symbols(
+            &folder,
+            &read(folder.join("k")),
+            if strip { 0 } else { 2 },
+            "a code object",
+        );
     }
 }
 
@@ -126,7 +151,12 @@ fn symbols_of_cubins() {
     let ptx = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 variable;\n\
                .visible .entry kernel() { ret; }\n.func local_function() { ret; }\n";
     scratch::write(folder.join("k.ptx"), ptx);
-    succeed(offload_tests::tools::cuda("ptxas").current_dir(&folder).args(["-arch=sm_90", "k.ptx", "-o", "k.cubin"]));
+    succeed(offload_tests::tools::cuda("ptxas").current_dir(&folder).args([
+        "-arch=sm_90",
+        "k.ptx",
+        "-o",
+        "k.cubin",
+    ]));
     compare_symbols(&folder, &read(folder.join("k.cubin")), 2, "a cubin");
     let mut tool = offload_tests::tools::cuda("ptxas");
     succeed(tool.current_dir(&folder).args(["-arch=sm_90", "-c", "k.ptx", "-o", "k.o"]));
@@ -142,7 +172,8 @@ fn symbols_of_bitcode() {
         // itself.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
-            let wrapped: Vec<u8> = fields.iter().flat_map(|it| it.to_le_bytes()).chain(bytes).collect();
+            let wrapped: Vec<u8> =
+                fields.iter().flat_map(|it| it.to_le_bytes()).chain(bytes).collect();
             compare_symbols(&folder, &wrapped, 7, &format!("{triple}, wrapped"));
         }
     }
@@ -150,7 +181,12 @@ fn symbols_of_bitcode() {
     compare_symbols(&folder, &thin, 7, "-flto=thin");
     let split = compile(&folder, "x86_64-linux-gnu", SORTS, &["-flto=thin", "-fsplit-lto-unit"]);
     compare_symbols(&folder, &split, 7, "-fsplit-lto-unit");
-    compare_symbols(&folder, &compile(&folder, "x86_64-linux-gnu", "", &["-emit-llvm"]), 0, "an empty source");
+    compare_symbols(
+        &folder,
+        &compile(&folder, "x86_64-linux-gnu", "", &["-emit-llvm"]),
+        0,
+        "an empty source",
+    );
 }
 
 fn symbols_of_bitcode_put_together() {

@@ -46,7 +46,8 @@ fn ours_are_llvms() {
     let twice: Vec<_> = members.iter().chain(&members).cloned().collect();
     compare(&folder, &twice);
     // Many symbols.
-    let source: String = (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
+    let source: String =
+        (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);
 }
 
@@ -64,7 +65,8 @@ fn libraries_for_macos_are_llvms() {
         let theirs = format!("{number}.a");
         let mut tool = llvm("llvm-ar");
         succeed(tool.current_dir(&folder).args(["crD", "--format=darwin", &theirs, &member]));
-        let ours = write_darwin_library(&member, &format!("_{symbol}"), bytes.len() as u64).to_vec(&[&bytes]);
+        let ours = write_darwin_library(&member, &format!("_{symbol}"), bytes.len() as u64)
+            .to_vec(&[&bytes]);
         assert_same_bytes(&ours, &read(folder.join(&theirs)), &theirs);
         let archive = Archive::parse(&ours).unwrap();
         assert_eq!(archive.kind(), Kind::Bsd);
@@ -78,7 +80,13 @@ fn a_member_named_like_a_symbol_table() {
     for (name, bytes) in &members {
         scratch::write(folder.join(name), bytes);
     }
-    succeed(llvm("llvm-ar").current_dir(&folder).args(["--format=gnu", "crD", "theirs.a", "__.SYMDEF", "other"]));
+    succeed(llvm("llvm-ar").current_dir(&folder).args([
+        "--format=gnu",
+        "crD",
+        "theirs.a",
+        "__.SYMDEF",
+        "other",
+    ]));
     scratch::write(folder.join("ours.a"), archive_of(&members));
     assert_eq!(read_members(&read(folder.join("ours.a"))), members);
     for tool in ["llvm-ar", "ar"] {
@@ -102,8 +110,9 @@ fn random_archives() {
     let mut random = Random::new(7);
     for _ in 0..40 {
         let members = (0..random.below(8)).map(|_| {
-            let mut name: String =
-                (0..1 + random.below(40)).map(|_| "abc. -_+:"[random.below(9)..][..1].to_owned()).collect();
+            let mut name: String = (0..1 + random.below(40))
+                .map(|_| "abc. -_+:"[random.below(9)..][..1].to_owned())
+                .collect();
             // A name that the file system has for itself, or that is an option.
             name.insert(0, 'x');
             let bytes = match random.below(6) {
@@ -122,7 +131,10 @@ fn what_the_format_cannot_hold() {
         assert_eq!(builder.member(name, 1).unwrap_err(), WriteError::Name(name.into()));
     }
     assert_eq!(builder.member("a", 10_000_000_000).unwrap_err(), WriteError::Size(10_000_000_000));
-    assert_eq!(builder.object("a", 1, ["fine", "a\0b"]).unwrap_err(), WriteError::SymbolName(b"a\0b".into()));
+    assert_eq!(
+        builder.object("a", 1, ["fine", "a\0b"]).unwrap_err(),
+        WriteError::SymbolName(b"a\0b".into())
+    );
     assert_eq!(builder.layout().to_vec(&[]), b"!<arch>\n");
     let max = 9_999_999_999;
     assert_eq!(builder.member("a", max).unwrap().layout().size(), 8 + 60 + max + 1);

@@ -49,13 +49,19 @@ fn llvm_compresses_and_we_read() {
     for code_objects in samples() {
         let plain = hip_bundle(&code_objects);
         assert_same_bytes(&plain, &llvm_bundle(&folder, &code_objects, &[], &[]), "plain");
-        for (version, level) in [(3, None), (2, None), (3, Some("1")), (3, Some("19")), (2, Some("9"))] {
+        for (version, level) in
+            [(3, None), (2, None), (3, Some("1")), (3, Some("19")), (2, Some("9"))]
+        {
             let mut options = vec!["-compress".to_owned()];
             options.extend(level.map(|level| format!("-compression-level={level}")));
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
             let number = version.to_string();
-            let theirs =
-                llvm_bundle(&folder, &code_objects, &options, &[("COMPRESSED_BUNDLE_FORMAT_VERSION", &number)]);
+            let theirs = llvm_bundle(
+                &folder,
+                &code_objects,
+                &options,
+                &[("COMPRESSED_BUNDLE_FORMAT_VERSION", &number)],
+            );
             let bundle = CompressedBundle::parse(&theirs).unwrap();
             assert_eq!((bundle.version(), bundle.method()), (version, Some(Method::Zstd)));
             assert_eq!(bundle.total_size(), Some(theirs.len() as u64));
@@ -80,7 +86,11 @@ fn we_compress_and_llvm_reads() {
         let plain = hip_bundle(&code_objects);
         for options in every_option() {
             let ours = compress(&plain, &options).unwrap();
-            assert_same_bytes(&CompressedBundle::parse(&ours).unwrap().decompress(LIMIT).unwrap(), &plain, "ours");
+            assert_same_bytes(
+                &CompressedBundle::parse(&ours).unwrap().decompress(LIMIT).unwrap(),
+                &plain,
+                "ours",
+            );
             scratch::write(folder.join("ours"), &ours);
             let mut tool = llvm("clang-offload-bundler");
             tool.current_dir(&folder).args(["-type=o", "-unbundle", "-verbose", "-input=ours"]);
@@ -117,8 +127,15 @@ fn compiled_code_gets_no_larger_than_llvms() {
         .iter()
         .map(|target| {
             let mut clang = llvm("clang");
-            clang.current_dir(&folder).args(["--target=amdgcn-amd-amdhsa", "-O2", "-ffreestanding", "-nogpulib"]);
-            succeed(clang.args(["-nostdlib", "k.c", "-o", "k.hsaco"]).arg(format!("-mcpu={target}")));
+            clang.current_dir(&folder).args([
+                "--target=amdgcn-amd-amdhsa",
+                "-O2",
+                "-ffreestanding",
+                "-nogpulib",
+            ]);
+            succeed(
+                clang.args(["-nostdlib", "k.c", "-o", "k.hsaco"]).arg(format!("-mcpu={target}")),
+            );
             read(folder.join("k.hsaco"))
         })
         .collect();
@@ -129,6 +146,11 @@ fn compiled_code_gets_no_larger_than_llvms() {
         let mut options = CompressOptions::default();
         options.level = level.parse().ok();
         let ours = compress(&plain, &options).unwrap();
-        assert!(ours.len() <= theirs.len(), "level {level}: {} bytes, LLVM's {}", ours.len(), theirs.len());
+        assert!(
+            ours.len() <= theirs.len(),
+            "level {level}: {} bytes, LLVM's {}",
+            ours.len(),
+            theirs.len()
+        );
     }
 }

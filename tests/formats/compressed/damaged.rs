@@ -4,7 +4,9 @@
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;
 use offload_format::bundle::{EntryTable, HIP_ENTRY_PREFIX};
-use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress};
+use offload_format::compressed::{
+    Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress,
+};
 use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
 use offload_tests::registry::{LLVM, NOTHING};
 use offload_tests::scratch;
@@ -37,11 +39,16 @@ fn headers_that_are_wrong() {
         let mut changed = good.clone();
         changed[at..at + 8].copy_from_slice(&value.to_le_bytes());
         let found = CompressedBundle::parse(&changed).and_then(|bundle| bundle.decompress(LIMIT));
-        assert_eq!(found.as_ref().is_ok_and(|found| *found == plain), for_us, "{value} at {at}: {found:?}");
+        assert_eq!(
+            found.as_ref().is_ok_and(|found| *found == plain),
+            for_us,
+            "{value} at {at}: {found:?}"
+        );
         scratch::write(folder.join("changed"), &changed);
         let mut tool = llvm("clang-offload-bundler");
         tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=changed", "-output=out"]);
-        let output = tool.arg(format!("-targets={HIP_ENTRY_PREFIX}{}", TARGETS[0])).output().unwrap();
+        let output =
+            tool.arg(format!("-targets={HIP_ENTRY_PREFIX}{}", TARGETS[0])).output().unwrap();
         assert_eq!(output.status.success(), for_llvm, "{value} at {at}: {output:?}");
         if for_llvm {
             assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
@@ -52,7 +59,10 @@ fn headers_that_are_wrong() {
     changed[6] = 2;
     let bundle = CompressedBundle::parse(&changed).unwrap();
     assert_eq!((bundle.method(), bundle.method_number()), (None, 2));
-    assert_eq!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::UnsupportedCompression { method: 2 });
+    assert_eq!(
+        bundle.decompress(LIMIT).unwrap_err().kind(),
+        ErrorKind::UnsupportedCompression { method: 2 }
+    );
     for version in [0, 4] {
         changed[4] = version;
         let kind = CompressedBundle::parse(&changed).unwrap_err().kind();
@@ -92,12 +102,19 @@ fn truncations() {
             match CompressedBundle::parse(cut) {
                 Err(error) => {
                     let kind = error.kind();
-                    assert!(matches!(kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }), "{error}");
+                    assert!(
+                        matches!(kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }),
+                        "{error}"
+                    );
                 }
                 // Without a size in the header the stream says it.
                 Ok(bundle) => {
                     assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
-                    assert!(bundle.decompress(LIMIT).is_err(), "{}: {length} bytes", file.display());
+                    assert!(
+                        bundle.decompress(LIMIT).is_err(),
+                        "{}: {length} bytes",
+                        file.display()
+                    );
                     assert!(bundle.find_size(LIMIT).is_err(), "{}: {length} bytes", file.display());
                 }
             }
@@ -114,12 +131,25 @@ fn header_fields_at_their_extremes() {
         let mut values = 0;
         for at in 0..bytes.len().min(40) {
             for width in [1, 2, 4, 8] {
-                for value in [0, 1, 2, 0x7f, 0xff, 0xffff, u64::from(u32::MAX), bytes.len() as u64, 1 << 62, u64::MAX] {
+                for value in [
+                    0,
+                    1,
+                    2,
+                    0x7f,
+                    0xff,
+                    0xffff,
+                    u64::from(u32::MAX),
+                    bytes.len() as u64,
+                    1 << 62,
+                    u64::MAX,
+                ] {
                     let mut changed = bytes.clone();
                     changed[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
                     let _ = Bundles::new(&changed, LIMIT).count();
                     if let Ok(bundle) = CompressedBundle::parse(&changed) {
-                        values += usize::from(bundle.decompress(1 << 16).is_ok_and(|plain| plain.len() <= 1 << 16));
+                        values += usize::from(
+                            bundle.decompress(1 << 16).is_ok_and(|plain| plain.len() <= 1 << 16),
+                        );
                         if let Ok(table) = bundle.entry_table(1 << 16) {
                             for entry in EntryTable::parse(&table).unwrap().entries() {
                                 let _ = bundle.code_object(&entry, 1 << 16);
@@ -129,7 +159,11 @@ fn header_fields_at_their_extremes() {
                 }
             }
         }
-        assert!(values > 0 || !bytes.starts_with(&MAGIC), "{}: nothing was still readable", file.display());
+        assert!(
+            values > 0 || !bytes.starts_with(&MAGIC),
+            "{}: nothing was still readable",
+            file.display()
+        );
     }
 }
 
@@ -148,7 +182,10 @@ fn limits() {
     let mut whole = compress(&plain, &CompressOptions::default()).unwrap();
     whole[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
     let bundle = CompressedBundle::parse(&whole).unwrap();
-    assert!(matches!(bundle.decompress(u64::MAX).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
+    assert!(matches!(
+        bundle.decompress(u64::MAX).unwrap_err().kind(),
+        ErrorKind::LimitExceeded { .. }
+    ));
     // And one that promises too little.
     whole[16..24].copy_from_slice(&10u64.to_le_bytes());
     let bundle = CompressedBundle::parse(&whole).unwrap();

@@ -3,7 +3,9 @@
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;
 use offload_format::bundle::{self, Bundle, EntryTable, HIP_ENTRY_PREFIX};
-use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, Found, MAGIC, compress, hash};
+use offload_format::compressed::{
+    Bundles, CompressOptions, CompressedBundle, Found, MAGIC, compress, hash,
+};
 use offload_format::compression::Method;
 use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
 use offload_tests::registry::{LLVM, NOTHING};
@@ -19,12 +21,17 @@ offload_tests::tests! {
 fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let read = |found| match found {
         Found::Plain(bundle) => {
-            let entries: Vec<_> = bundle.entries().flat_map(|entry| entry.code_object().to_vec()).collect();
+            let entries: Vec<_> =
+                bundle.entries().flat_map(|entry| entry.code_object().to_vec()).collect();
             entries
         }
         Found::Compressed(compressed) => {
             let plain = compressed.decompress(LIMIT).unwrap();
-            Bundle::parse(&plain).unwrap().entries().flat_map(|entry| entry.code_object().to_vec()).collect()
+            Bundle::parse(&plain)
+                .unwrap()
+                .entries()
+                .flat_map(|entry| entry.code_object().to_vec())
+                .collect()
         }
     };
     let found = Bundles::new(section, LIMIT).map(|item| item.unwrap());
@@ -95,14 +102,17 @@ fn several_in_a_row() {
         scratch::write(folder.join("fat.s"), source);
         let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];
         succeed(llvm("clang").current_dir(&folder).args(clang));
-        let dump = succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "fat.o"]));
-        let listed = stdout(&dump).lines().filter(|line| line.contains("Extracting offload bundle")).count();
+        let dump =
+            succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "fat.o"]));
+        let listed =
+            stdout(&dump).lines().filter(|line| line.contains("Extracting offload bundle")).count();
         let ours: usize = Bundles::new(&section, LIMIT)
             .map(|found| match found.unwrap().1 {
                 Found::Plain(bundle) => bundle.entries().count(),
-                Found::Compressed(bundle) => {
-                    EntryTable::parse(&bundle.entry_table(LIMIT).unwrap()).unwrap().entries().count()
-                }
+                Found::Compressed(bundle) => EntryTable::parse(&bundle.entry_table(LIMIT).unwrap())
+                    .unwrap()
+                    .entries()
+                    .count(),
             })
             .sum();
         assert_eq!(listed, ours, "{method:?}\n{}", stdout(&dump));

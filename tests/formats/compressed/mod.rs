@@ -36,9 +36,19 @@ fn hip_bundle(code_objects: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// What `clang-offload-bundler` makes of the same code objects with these options and variables.
-fn llvm_bundle(folder: &Path, code_objects: &[Vec<u8>], options: &[&str], variables: &[(&str, &str)]) -> Vec<u8> {
+fn llvm_bundle(
+    folder: &Path,
+    code_objects: &[Vec<u8>],
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> Vec<u8> {
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=o", "-bundle-align=4096", "-input=/dev/null", "-output=theirs"]);
+    tool.current_dir(folder).args([
+        "-type=o",
+        "-bundle-align=4096",
+        "-input=/dev/null",
+        "-output=theirs",
+    ]);
     tool.args(options).envs(variables.iter().copied());
     let mut targets = "-targets=host-x86_64-unknown-linux-gnu".to_owned();
     for (target, code_object) in TARGETS.iter().zip(code_objects) {

@@ -23,7 +23,8 @@ fn files_of_all_versions() {
         if !name.ends_with(".ccob") {
             continue;
         }
-        let bundle = CompressedBundle::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let bundle =
+            CompressedBundle::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         let inside = bundle.decompress(LIMIT).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(hash(&inside), bundle.hash(), "{name}");
         if name == "text.ii.ccob" {
@@ -65,12 +66,18 @@ fn over_4_gib() {
     assert_eq!((entries[1].size(), entries[2].offset()), (size, second));
     // The decoder keeps a window and the seven bytes.
     assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
-    assert!(matches!(bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
+    assert!(matches!(
+        bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind(),
+        ErrorKind::LimitExceeded { .. }
+    ));
     let limit = ErrorKind::LimitExceeded { need: size, limit: 1 << 28 };
     assert_eq!(bundle.code_object(&entries[1], 1 << 28).unwrap_err().kind(), limit);
     drop(plain);
 
     options.version = Version::V2;
     let error = compress(&vec![0; (1 << 32) + 1], &options).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::LimitExceeded { need: (1 << 32) + 1, limit: u32::MAX.into() });
+    assert_eq!(
+        error.kind(),
+        ErrorKind::LimitExceeded { need: (1 << 32) + 1, limit: u32::MAX.into() }
+    );
 }

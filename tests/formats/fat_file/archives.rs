@@ -26,12 +26,16 @@ fn archives_of_every_kind() {
         let path = archive(&[&format!("--format={format}"), "crD"], &format!("{format}.a"), &names);
         assert_images_are_listed(&path, 4);
         let file = read(&path);
-        let members: Vec<&str> = containers(&file).iter().map(|(place, _)| text(place.member)).collect();
+        let members: Vec<&str> =
+            containers(&file).iter().map(|(place, _)| text(place.member)).collect();
         assert_eq!(members, names, "{format}");
         // Only offsets say where in an archive: what is in the member is in the object.
-        let inside: Vec<Vec<u8>> = bundle_entries(&file).into_iter().map(|(.., bytes)| bytes).collect();
-        let outside: Vec<Vec<u8>> =
-            bundle_entries(&read(folder.join("a.o"))).into_iter().map(|(.., bytes)| bytes).collect();
+        let inside: Vec<Vec<u8>> =
+            bundle_entries(&file).into_iter().map(|(.., bytes)| bytes).collect();
+        let outside: Vec<Vec<u8>> = bundle_entries(&read(folder.join("a.o")))
+            .into_iter()
+            .map(|(.., bytes)| bytes)
+            .collect();
         assert_eq!(inside, outside, "{format}");
     }
 
@@ -40,7 +44,8 @@ fn archives_of_every_kind() {
     let outer = archive(&["qcD"], "outer.a", &["inner.a", "first.o"]);
     let file = read(&outer);
     assert_eq!(images(&file).len(), 6);
-    let members: Vec<&str> = containers(&file).iter().map(|(place, _)| text(place.member)).collect();
+    let members: Vec<&str> =
+        containers(&file).iter().map(|(place, _)| text(place.member)).collect();
     assert_eq!(members, [&names[..], &["first.o"]].concat());
 
     let thin = archive(&["--thin", "qcD"], "thin.a", &names);
@@ -56,6 +61,7 @@ fn archives_of_every_kind() {
         })
         .collect();
     assert_eq!(elsewhere, names);
-    let there: Vec<[String; 4]> = elsewhere.iter().flat_map(|name| images(&read(folder.join(name)))).collect();
+    let there: Vec<[String; 4]> =
+        elsewhere.iter().flat_map(|name| images(&read(folder.join(name)))).collect();
     assert_eq!(there, objdump_lists(&thin));
 }

@@ -33,7 +33,9 @@ fn files_by_themselves() {
             }
             Container::OffloadBinaries(bytes) => kind == FileKind::OffloadBinary && *bytes == file,
             Container::NvFatbins(bytes) => kind == FileKind::NvFatbin && *bytes == file,
-            Container::TextBundle(bundle) => kind == FileKind::TextBundle && bundle.entries().count() == 3,
+            Container::TextBundle(bundle) => {
+                kind == FileKind::TextBundle && bundle.entries().count() == 3
+            }
             Container::Image(bytes) => kind == FileKind::Image && *bytes == file,
             _ => false,
         };

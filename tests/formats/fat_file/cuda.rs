@@ -16,7 +16,8 @@ offload_tests::tests! {
 
 fn cuda_programs() {
     let folder = scratch::folder("fat-file-cuda");
-    let fatbins = corpus("nv_fatbin").into_iter().filter(|path| !path.ends_with("relocatable_ptx.fatbin"));
+    let fatbins =
+        corpus("nv_fatbin").into_iter().filter(|path| !path.ends_with("relocatable_ptx.fatbin"));
     let text: String = fatbins
         .map(|path| format!(".p2align 3\n.incbin \"{}\"\n", path.display()))
         .collect::<Vec<_>>()
@@ -29,26 +30,30 @@ fn cuda_programs() {
         let mut files = vec![folder.join("fatbins.o")];
         for (number, how) in LINKS.into_iter().enumerate() {
             files.push(folder.join(format!("program{number}")));
-            fs::rename(link(&folder, how, &["fatbins.o"]), &files[number + 1]).expect("the folder can be written");
+            fs::rename(link(&folder, how, &["fatbins.o"]), &files[number + 1])
+                .expect("the folder can be written");
         }
         for path in files {
             let file = read(&path);
             let mut ours = [0, 0];
             for (place, container) in containers(&file) {
-                let Container::NvFatbins(fatbins) = container else { panic!("{place:?}: {container:?}") };
+                let Container::NvFatbins(fatbins) = container else {
+                    panic!("{place:?}: {container:?}")
+                };
                 assert_is_there(&file, &place, fatbins);
                 assert_eq!(self::text(place.section), section);
                 for fatbin in NvFatbins::new(fatbins) {
                     let (_, fatbin) = fatbin.expect("a fatbin");
                     let images = fatbin.entries().flat_map(|entry| entry.images());
-                    for image in images.filter(|image| image.kind() != nv_fatbin::ImageKind::LTO_IR) {
+                    for image in images.filter(|image| image.kind() != nv_fatbin::ImageKind::LTO_IR)
+                    {
                         ours[usize::from(image.kind().is_ptx())] += 1;
                     }
                 }
             }
             let listing = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&path)));
-            let theirs =
-                ["ELF file", "PTX file"].map(|kind| listing.lines().filter(|line| line.starts_with(kind)).count());
+            let theirs = ["ELF file", "PTX file"]
+                .map(|kind| listing.lines().filter(|line| line.starts_with(kind)).count());
             assert!(theirs.iter().all(|count| *count > 1), "{theirs:?}: {listing}");
             assert_eq!(ours, theirs, "{}: {listing}", path.display());
         }

@@ -2,8 +2,8 @@
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, in_folder, link};
 use super::{
-    BundleEntry, ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, bundle_entries, containers, images,
-    objdump_lists, offset_in, text, uris,
+    BundleEntry, ROC_OBJ, assert_bundles_are_extracted, assert_bundles_are_listed, bundle_entries,
+    containers, images, objdump_lists, offset_in, text, uris,
 };
 use offload_format::fat_file::{Container, wrappers};
 use offload_tests::data::{corpus, read};
@@ -37,11 +37,15 @@ fn hip_objects() {
     // Without compression the same code objects come out.
     scratch::write(folder.join("plain/k.hip"), HIP);
     hip_object(&folder.join("plain"), "c", &["--no-offload-new-driver"]);
-    let [compressed, plain] = ["c.o", "plain/c.o"].map(|name| bundle_entries(&read(folder.join(name))));
-    let bytes =
-        |entries: &[BundleEntry]| entries.iter().map(|(id, _, bytes)| (id.clone(), bytes.clone())).collect::<Vec<_>>();
+    let [compressed, plain] =
+        ["c.o", "plain/c.o"].map(|name| bundle_entries(&read(folder.join(name))));
+    let bytes = |entries: &[BundleEntry]| {
+        entries.iter().map(|(id, _, bytes)| (id.clone(), bytes.clone())).collect::<Vec<_>>()
+    };
     assert!(bytes(&compressed) == bytes(&plain), "the code objects differ");
-    for path in corpus("fat_file").iter().filter(|path| path.display().to_string().contains("nordc")) {
+    for path in
+        corpus("fat_file").iter().filter(|path| path.display().to_string().contains("nordc"))
+    {
         let name = path.file_name().expect("a file has a name");
         fs::copy(path, folder.join(name)).expect("the scratch folder can be written");
         let count = if name.to_string_lossy().contains("compressed") { 2 } else { 1 };
@@ -76,7 +80,8 @@ fn a_bundle_behind_zeros() {
     let folder = scratch::folder("fat-file-zeros");
     scratch::write(folder.join("bundle"), a_bundle());
     for (zeros, for_llvm) in [(0, 2), (4096, 0)] {
-        let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.zero {zeros}\n.incbin \"bundle\"\n");
+        let source =
+            format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.zero {zeros}\n.incbin \"bundle\"\n");
         scratch::write(folder.join("fat.s"), source);
         let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];
         succeed(in_folder(llvm("clang"), &folder).args(clang));
@@ -95,7 +100,11 @@ fn hip_objects_with_relocatable_device_code() {
     let [(place, Container::ObjectBundle(bundle))] = &found[..] else { panic!("{found:?}") };
     assert_eq!((place.offset, place.section), (0, None));
     let ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
-    let listing = succeed(in_folder(llvm("clang-offload-bundler"), &folder).args(["-type=o", "-list", "-input=old.o"]));
+    let listing = succeed(in_folder(llvm("clang-offload-bundler"), &folder).args([
+        "-type=o",
+        "-list",
+        "-input=old.o",
+    ]));
     let mut listed: Vec<String> = stdout(&listing).lines().map(str::to_owned).collect();
     listed.sort();
     let mut sorted = ids.clone();

@@ -2,7 +2,9 @@
 
 use super::assert_is_there;
 use super::inputs::{offload_binaries, our_object};
-use super::made_by_hand::{BODY, EXECUTABLE, Header, PROGBITS, archive, elf_file, hip_wrappers, pe_image, universal};
+use super::made_by_hand::{
+    BODY, EXECUTABLE, Header, PROGBITS, archive, elf_file, hip_wrappers, pe_image, universal,
+};
 use offload_format::compressed::Bundles;
 use offload_format::fat_file::{Container, find, wrappers};
 use offload_format::host_object::CargoTarget;
@@ -18,21 +20,32 @@ offload_tests::tests! {
 
 /// Small files of every kind.
 fn seeds() -> Vec<(String, Vec<u8>)> {
-    let mut all: Vec<_> = corpus("fat_file").iter().map(|path| (path.display().to_string(), read(path))).collect();
+    let mut all: Vec<_> =
+        corpus("fat_file").iter().map(|path| (path.display().to_string(), read(path))).collect();
     let bundle = read(scratch::workspace().join("tests/corpus/bundle/basic.bc"));
     for (arch, os) in [("x86_64", "windows"), ("aarch64", "macos"), ("riscv64", "linux")] {
         let target = CargoTarget { arch, os, pointer_width: "64", endian: "little" };
         all.push((os.to_owned(), our_object(&target, DeviceSection::HipFatbin, "pack", &bundle)));
-        all.push((os.to_owned(), our_object(&target, DeviceSection::LlvmOffloading, "pack", &offload_binaries())));
+        all.push((
+            os.to_owned(),
+            our_object(&target, DeviceSection::LlvmOffloading, "pack", &offload_binaries()),
+        ));
     }
     let sizes = [bundle.len() as u32, offload_binaries().len() as u32];
     let both = [&bundle[..], &offload_binaries()].concat();
-    all.push(("universal".to_owned(), universal(&[(48, sizes[0]), (48 + sizes[0], sizes[1])], &both)));
+    all.push((
+        "universal".to_owned(),
+        universal(&[(48, sizes[0]), (48 + sizes[0], sizes[1])], &both),
+    ));
     all.push(("archive".to_owned(), archive([&bundle[..], &archive([&offload_binaries()[..]])])));
     all.push(("PE".to_owned(), pe_image(&bundle)));
-    let section = Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 48, link: 0 };
+    let section =
+        Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 48, link: 0 };
     let image = hip_wrappers(2, 0x1000);
-    all.push(("wrappers".to_owned(), elf_file(EXECUTABLE, &image, b"\0.hipFatBinSegment\0", &[section])));
+    all.push((
+        "wrappers".to_owned(),
+        elf_file(EXECUTABLE, &image, b"\0.hipFatBinSegment\0", &[section]),
+    ));
     all
 }
 
@@ -58,7 +71,9 @@ fn examine(file: &[u8]) -> usize {
                 bytes
             }
             Ok(Container::NvFatbins(bytes) | Container::Image(bytes)) => bytes,
-            Ok(Container::ObjectBundle(bundle)) => return assert!(bundle.entries().count() <= file.len()),
+            Ok(Container::ObjectBundle(bundle)) => {
+                return assert!(bundle.entries().count() <= file.len());
+            }
             Ok(_) => return,
         };
         assert_is_there(file, &place, bytes);

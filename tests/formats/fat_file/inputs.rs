@@ -95,7 +95,9 @@ pub(super) const LINKS: [&[&str]; 12] = [
 pub(super) fn link(folder: &Path, how: &[&str], inputs: &[&str]) -> PathBuf {
     let mut clang = in_folder(llvm("clang"), folder);
     // Where the folder has no such file, it is one of [`INPUTS`].
-    let inputs = inputs.iter().map(|name| [folder, &INPUTS].map(|it| it.join(name)).into_iter().find(|it| it.exists()));
+    let inputs = inputs
+        .iter()
+        .map(|name| [folder, &INPUTS].map(|it| it.join(name)).into_iter().find(|it| it.exists()));
     succeed(
         clang
             .args(how)
@@ -119,8 +121,13 @@ pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
     let image = |triple: &str, arch: &str, kind: &str| {
         format!("--image=file={name}.img,triple={triple},arch={arch},kind={kind}")
     };
-    let images = [image("amdgcn-amd-amdhsa", "gfx906", "hip"), image("nvptx64-nvidia-cuda", name, "cuda")];
-    succeed(in_folder(llvm("llvm-offload-binary"), folder).args(images).args(["-o", &format!("{name}.bin")]));
+    let images =
+        [image("amdgcn-amd-amdhsa", "gfx906", "hip"), image("nvptx64-nvidia-cuda", name, "cuda")];
+    succeed(
+        in_folder(llvm("llvm-offload-binary"), folder)
+            .args(images)
+            .args(["-o", &format!("{name}.bin")]),
+    );
     scratch::write(path(".s"), format!(".section {section}\n.p2align 3\n.incbin \"{name}.bin\"\n"));
     succeed(in_folder(llvm("clang"), folder).args(["-c", &format!("{name}.s")]));
 }
@@ -130,9 +137,16 @@ pub(super) const LINUX: CargoTarget<'_> =
     CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
 
 /// Our object for a target, around these bytes.
-pub(super) fn our_object(target: &CargoTarget<'_>, section: DeviceSection, symbol: &str, payload: &[u8]) -> Vec<u8> {
+pub(super) fn our_object(
+    target: &CargoTarget<'_>,
+    section: DeviceSection,
+    symbol: &str,
+    payload: &[u8],
+) -> Vec<u8> {
     let machine = Machine::of(target).expect("a machine of the table");
-    host_object::write(machine, section, symbol, payload.len() as u64).expect("small").to_vec(&[payload])
+    host_object::write(machine, section, symbol, payload.len() as u64)
+        .expect("small")
+        .to_vec(&[payload])
 }
 
 /// A bundle of clang's, as it stands in an object.

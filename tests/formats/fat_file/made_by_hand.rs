@@ -15,7 +15,10 @@ pub(super) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
 pub(super) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut file = b"!<arch>\n".to_vec();
     for member in members {
-        file.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "m/", 0, 0, 0, 644, member.len()).bytes());
+        file.extend(
+            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "m/", 0, 0, 0, 644, member.len())
+                .bytes(),
+        );
         file.extend(member);
         file.resize(file.len().next_multiple_of(2), b'\n');
     }
@@ -36,7 +39,10 @@ pub(super) fn pe_image(bytes: &[u8]) -> Vec<u8> {
     file.resize(optional + 108, 0);
     file.extend(bytes_of([16]));
     file.resize(optional + 240, 0);
-    let sections = [(b".hip_fat", bytes.len() as u32, 1024, 0x4000_0040), (b".bss\0\0\0\0", 1 << 20, 0, 0xc000_0080)];
+    let sections = [
+        (b".hip_fat", bytes.len() as u32, 1024, 0x4000_0040),
+        (b".bss\0\0\0\0", 1 << 20, 0, 0xc000_0080),
+    ];
     for (name, size, offset, characteristics) in sections {
         file.extend(name);
         file.extend(bytes_of([size, 0x1000, size, offset, 0, 0, 0, characteristics]));

@@ -56,7 +56,10 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
 /// What a file has, none of which is malformed.
 #[track_caller]
 fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
-    places(file).into_iter().map(|(place, container)| (place, container.expect("a container"))).collect()
+    places(file)
+        .into_iter()
+        .map(|(place, container)| (place, container.expect("a container")))
+        .collect()
 }
 
 fn text(bytes: Option<&[u8]>) -> &str {
@@ -78,16 +81,19 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
             let (at, bundle) = bundle.expect("a bundle");
             match bundle {
                 Found::Plain(bundle) => all.extend(bundle.entries().map(|entry| {
-                    (entry.id_str().to_owned(), place.offset + at + entry.offset(), entry.code_object().to_vec())
+                    (
+                        entry.id_str().to_owned(),
+                        place.offset + at + entry.offset(),
+                        entry.code_object().to_vec(),
+                    )
                 })),
                 Found::Compressed(bundle) => {
                     let inflated = bundle.decompress(LIMIT).expect("a stream");
-                    let bundle = offload_format::bundle::Bundle::parse(&inflated).expect("a bundle");
-                    all.extend(
-                        bundle
-                            .entries()
-                            .map(|entry| (entry.id_str().to_owned(), entry.offset(), entry.code_object().to_vec())),
-                    );
+                    let bundle =
+                        offload_format::bundle::Bundle::parse(&inflated).expect("a bundle");
+                    all.extend(bundle.entries().map(|entry| {
+                        (entry.id_str().to_owned(), entry.offset(), entry.code_object().to_vec())
+                    }));
                 }
             }
         }
@@ -135,7 +141,8 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
                     OffloadKind::HIP => "hip",
                     _ => "none",
                 };
-                [kind, image.arch().unwrap_or(""), image.triple().unwrap_or(""), producer].map(str::to_owned)
+                [kind, image.arch().unwrap_or(""), image.triple().unwrap_or(""), producer]
+                    .map(str::to_owned)
             }));
         }
     }
@@ -146,13 +153,19 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
 fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
     // It leaves files in the folder that it was started in.
     let folder = path.parent().expect("a file lies in a folder");
-    let output = stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
+    let output =
+        stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
     let value = |block: &str, key: &str| {
-        let line = block.lines().find_map(|line| line.strip_prefix(key)).expect("each image has all lines");
+        let line = block
+            .lines()
+            .find_map(|line| line.strip_prefix(key))
+            .expect("each image has all lines");
         line.trim().to_owned()
     };
     let blocks = output.split("OFFLOADING IMAGE").skip(1);
-    blocks.map(|block| ["kind", "arch", "triple", "producer"].map(|key| value(block, key))).collect()
+    blocks
+        .map(|block| ["kind", "arch", "triple", "producer"].map(|key| value(block, key)))
+        .collect()
 }
 
 fn assert_bundles_are_listed(path: &Path, count: usize) {
@@ -165,8 +178,10 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
 /// Of compressed bundles `llvm-objdump` extracts what stands in the file where the inflated bundle has its code objects.
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
-    let ours: Vec<_> = bundle_entries(&read(path)).into_iter().map(|(id, _, bytes)| (id, bytes)).collect();
-    let theirs: Vec<_> = objdump_extracts(path).into_iter().map(|(id, file)| (id, read(file))).collect();
+    let ours: Vec<_> =
+        bundle_entries(&read(path)).into_iter().map(|(id, _, bytes)| (id, bytes)).collect();
+    let theirs: Vec<_> =
+        objdump_extracts(path).into_iter().map(|(id, file)| (id, read(file))).collect();
     assert!(theirs == ours, "{}: llvm-objdump extracts other bytes", path.display());
 }
 

@@ -1,7 +1,9 @@
 //! Programs with the objects that we write, beside LLVM 22's `llvm-objdump` and `roc-obj-ls`.
 
 use super::inputs::{LINKS, LINUX, a_bundle, in_folder, link, offload_binaries, our_object};
-use super::{ROC_OBJ, assert_bundles_are_extracted, assert_images_are_listed, bundle_entries, uris};
+use super::{
+    ROC_OBJ, assert_bundles_are_extracted, assert_images_are_listed, bundle_entries, uris,
+};
 use offload_format::fat_file::FileKind;
 use offload_format::section::DeviceSection;
 use offload_tests::data::read;
@@ -15,7 +17,10 @@ offload_tests::tests! {
 
 fn a_program_with_our_object() {
     let folder = scratch::folder("fat-file-ours");
-    scratch::write(folder.join("hip.o"), our_object(&LINUX, DeviceSection::HipFatbin, "pack_hip", &a_bundle()));
+    scratch::write(
+        folder.join("hip.o"),
+        our_object(&LINUX, DeviceSection::HipFatbin, "pack_hip", &a_bundle()),
+    );
     scratch::write(
         folder.join("llvm.o"),
         our_object(&LINUX, DeviceSection::LlvmOffloading, "pack_llvm", &offload_binaries()),

@@ -23,10 +23,16 @@ fn assert_wrappers(file: &[u8], kind: WrapperKind, count: usize, what: &str) {
     for (place, container) in containers(file) {
         match container {
             Container::Bundles(section) => {
-                starts.extend(Bundles::new(section, LIMIT).map(|bundle| place.offset + bundle.expect("a bundle").0));
+                starts.extend(
+                    Bundles::new(section, LIMIT)
+                        .map(|bundle| place.offset + bundle.expect("a bundle").0),
+                );
             }
             Container::NvFatbins(section) => {
-                starts.extend(NvFatbins::new(section).map(|fatbin| place.offset + fatbin.expect("a fatbin").0));
+                starts.extend(
+                    NvFatbins::new(section)
+                        .map(|fatbin| place.offset + fatbin.expect("a fatbin").0),
+                );
             }
             _ => {}
         }
@@ -35,7 +41,10 @@ fn assert_wrappers(file: &[u8], kind: WrapperKind, count: usize, what: &str) {
     wrappers(file, |wrapper: Wrapper<'_>| {
         assert_eq!((wrapper.kind(), wrapper.version()), (kind, 1), "{what}");
         assert_eq!(wrapper.offset(), 24 * images.len() as u64, "{what}");
-        images.push(offset_in(file, wrapper.image().unwrap_or_else(|| panic!("{what}: a wrapper without an image"))));
+        images.push(offset_in(
+            file,
+            wrapper.image().unwrap_or_else(|| panic!("{what}: a wrapper without an image")),
+        ));
     });
     images.sort();
     assert_eq!((images.len(), &images), (count, &starts), "{what}");
@@ -46,7 +55,9 @@ fn wrappers_of_programs() {
     for name in ["a.o", "c.o"] {
         assert_wrappers(&read(INPUTS.join(name)), WrapperKind::Hip, 1, name);
     }
-    for path in corpus("fat_file").iter().filter(|path| path.display().to_string().contains("nordc")) {
+    for path in
+        corpus("fat_file").iter().filter(|path| path.display().to_string().contains("nordc"))
+    {
         assert_wrappers(&read(path), WrapperKind::Hip, 1, &path.display().to_string());
     }
     for how in LINKS {
@@ -69,8 +80,12 @@ fn wrappers_of_programs() {
         wrapper_without_image += 1;
     });
     assert_eq!(wrapper_without_image, 1);
-    let symbols = stdout(&succeed(in_folder(llvm("llvm-nm"), &folder).args(["--undefined-only", "rdc.o"])));
-    let symbol = symbols.split_whitespace().find(|word| word.starts_with("__hip_fatbin")).expect("the bundle's symbol");
+    let symbols =
+        stdout(&succeed(in_folder(llvm("llvm-nm"), &folder).args(["--undefined-only", "rdc.o"])));
+    let symbol = symbols
+        .split_whitespace()
+        .find(|word| word.starts_with("__hip_fatbin"))
+        .expect("the bundle's symbol");
     scratch::write(folder.join("bundle.bin"), a_bundle());
     let handle = symbol.replace("__hip_fatbin", "__hip_gpubin_handle");
     let text = format!(
@@ -80,7 +95,12 @@ fn wrappers_of_programs() {
     succeed(in_folder(llvm("clang"), &folder).args(["-c", "bundle.s"]));
     for how in LINKS {
         let program = link(&folder, how, &["rdc.o", "bundle.o"]);
-        assert_wrappers(&read(program), WrapperKind::Hip, 1, &format!("relocatable device code, {how:?}"));
+        assert_wrappers(
+            &read(program),
+            WrapperKind::Hip,
+            1,
+            &format!("relocatable device code, {how:?}"),
+        );
     }
 }
 
@@ -88,9 +108,17 @@ fn wrappers_of_the_linker_wrapper() {
     let folder = scratch::folder("fat-file-offload-wrapper");
     scratch::write(folder.join("hip.bin"), a_bundle());
     copied(&scratch::workspace().join("tests/corpus/nv_fatbin"), &folder, &["group.fatbin"]);
-    for (kind, image, expected) in [("hip", "hip.bin", WrapperKind::Hip), ("cuda", "group.fatbin", WrapperKind::Cuda)] {
+    for (kind, image, expected) in
+        [("hip", "hip.bin", WrapperKind::Hip), ("cuda", "group.fatbin", WrapperKind::Cuda)]
+    {
         let mut wrapper = in_folder(llvm("llvm-offload-wrapper"), &folder);
-        wrapper.args(["--triple=x86_64-unknown-linux-gnu", &format!("--kind={kind}"), "-o", "wrapper.bc", image]);
+        wrapper.args([
+            "--triple=x86_64-unknown-linux-gnu",
+            &format!("--kind={kind}"),
+            "-o",
+            "wrapper.bc",
+            image,
+        ]);
         succeed(&mut wrapper);
         succeed(in_folder(llvm("clang"), &folder).args(["-w", "-fPIC", "-c", "wrapper.bc"]));
         assert_wrappers(&read(folder.join("wrapper.o")), expected, 1, kind);
@@ -103,7 +131,16 @@ fn wrappers_of_the_linker_wrapper() {
 
 /// Options with which clang compiles for the host alone, and puts a file in the device code's place.
 fn with_image(command: &mut Command, language: &str, file: &str) {
-    command.args(["-x", language, "--cuda-host-only", "-O1", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", file]);
+    command.args([
+        "-x",
+        language,
+        "--cuda-host-only",
+        "-O1",
+        "-Xclang",
+        "-fcuda-include-gpubinary",
+        "-Xclang",
+        file,
+    ]);
 }
 
 fn wrappers_on_windows() {
@@ -124,7 +161,13 @@ fn wrappers_on_windows() {
     for kernel in ["a", "b"] {
         let mut clang = in_folder(llvm("clang"), &folder);
         with_image(clang.args([target, "-nogpuinc", "--hip-path=/nonexistent"]), "hip", "hip.bin");
-        succeed(clang.args(["-c", "k.hip", &format!("-DKERNEL={kernel}"), "-o", &format!("{kernel}.obj")]));
+        succeed(clang.args([
+            "-c",
+            "k.hip",
+            &format!("-DKERNEL={kernel}"),
+            "-o",
+            &format!("{kernel}.obj"),
+        ]));
         assert_wrappers(&read(folder.join(format!("{kernel}.obj"))), WrapperKind::Hip, 1, kernel);
     }
     for options in [&[][..], &["/dynamicbase:no"]] {
@@ -145,7 +188,9 @@ fn wrappers_on_macos() {
              .p2align 3\n.globl {name}\n{name}:\n.long 0x48495046, 1\n.quad L_image\n.quad 0\n"
         )
     };
-    for (arch, version) in [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")] {
+    for (arch, version) in
+        [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")]
+    {
         for name in ["_a", "_b"] {
             scratch::write(folder.join("w.s"), text(name));
             let mut clang = in_folder(llvm("clang"), &folder);
@@ -153,11 +198,26 @@ fn wrappers_on_macos() {
             succeed(clang.args(["-c", "w.s", "-o", &format!("{name}.o")]));
             assert_wrappers(&read(folder.join(format!("{name}.o"))), WrapperKind::Hip, 1, name);
         }
-        for (fixups, dylib) in [("-no_fixup_chains", true), ("-fixup_chains", true), ("-fixup_chains", false)] {
+        for (fixups, dylib) in
+            [("-no_fixup_chains", true), ("-fixup_chains", true), ("-fixup_chains", false)]
+        {
             let mut lld = in_folder(llvm("ld64.lld"), &folder);
-            lld.args(["-arch", arch, "-platform_version", "macos", version, version, fixups, "-o", "image"]);
+            lld.args([
+                "-arch",
+                arch,
+                "-platform_version",
+                "macos",
+                version,
+                version,
+                fixups,
+                "-o",
+                "image",
+            ]);
             // A program's entry is never run here.
-            succeed(lld.args(if dylib { &["-dylib"][..] } else { &["-e", "_a"] }).args(["_a.o", "_b.o"]));
+            succeed(
+                lld.args(if dylib { &["-dylib"][..] } else { &["-e", "_a"] })
+                    .args(["_a.o", "_b.o"]),
+            );
             let what = format!("{arch} {version} {fixups}, dylib: {dylib}");
             assert_wrappers(&read(folder.join("image")), WrapperKind::Hip, 2, &what);
         }
@@ -171,7 +231,13 @@ fn wrappers_of_cuda() {
     for kernel in ["a", "b"] {
         let mut clang = in_folder(llvm("clang"), &folder);
         with_image(clang.args(["-nocudainc", "-nocudalib", "-fPIC"]), "cuda", "group.fatbin");
-        succeed(clang.args(["-c", "k.cu", &format!("-DKERNEL={kernel}"), "-o", &format!("{kernel}.o")]));
+        succeed(clang.args([
+            "-c",
+            "k.cu",
+            &format!("-DKERNEL={kernel}"),
+            "-o",
+            &format!("{kernel}.o"),
+        ]));
         assert_wrappers(&read(folder.join(format!("{kernel}.o"))), WrapperKind::Cuda, 1, kernel);
     }
     for how in LINKS {

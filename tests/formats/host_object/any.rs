@@ -1,7 +1,9 @@
 //! All formats: what the `object` crate reads, over sizes and names that nobody thought of, and what cannot be written.
 
 use super::{named_object, some_bytes, target};
-use object::{BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope};
+use object::{
+    BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope,
+};
 use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_tests::registry::NOTHING;
@@ -35,21 +37,23 @@ fn another_reader_finds_what_was_written() {
     let section = prop::sample::select(DeviceSection::ALL.to_vec());
     let size = 0..10_000_usize;
     let symbol = "[A-Za-z_$.][A-Za-z0-9_$.]{0,60}";
-    let result = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }).run(
-        &(host, section, size, symbol),
-        |(host, section, size, symbol)| {
-            let payload = some_bytes(size);
-            let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
-            check(host, section, &payload, &symbol, &file);
-            Ok(())
-        },
-    );
+    let result =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })
+            .run(&(host, section, size, symbol), |(host, section, size, symbol)| {
+                let payload = some_bytes(size);
+                let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
+                check(host, section, &payload, &symbol, &file);
+                Ok(())
+            });
     result.unwrap();
 }
 
 fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]) {
     let object = object::File::parse(file).unwrap();
-    assert_eq!((object.kind(), object.format(), object.architecture()), (ObjectKind::Relocatable, host.2, host.3));
+    assert_eq!(
+        (object.kind(), object.format(), object.architecture()),
+        (ObjectKind::Relocatable, host.2, host.3)
+    );
     assert!(object.is_little_endian());
     // A COFF object says nothing of the kind.
     assert!(object.is_64() || host.2 == BinaryFormat::Coff);
@@ -60,7 +64,11 @@ fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]
     };
 
     let found = |section: &object::Section<'_, '_>| {
-        DeviceSection::from_names(format, section.segment_name().unwrap().unwrap_or(""), section.name().unwrap())
+        DeviceSection::from_names(
+            format,
+            section.segment_name().unwrap().unwrap_or(""),
+            section.name().unwrap(),
+        )
     };
     let sections: Vec<_> = object.sections().filter(|section| found(section).is_some()).collect();
     let [section] = &sections[..] else { panic!("{} sections with device code", sections.len()) };
@@ -91,7 +99,10 @@ fn what_is_too_large_is_an_error() {
         assert!(layout.size() < largest + 8192, "{}", layout.size());
         for size in [largest + 1, u64::MAX] {
             let message = write(size).unwrap_err().to_string();
-            let expected = format!("{} objects have room for {largest} bytes; there are {size}", machine.format());
+            let expected = format!(
+                "{} objects have room for {largest} bytes; there are {size}",
+                machine.format()
+            );
             assert_eq!(message, expected);
         }
     }

@@ -1,8 +1,8 @@
 //! COFF: LLVM's and GNU's readers, `lld-link` and GNU ld, and the images that they link. No program is run.
 
 use super::{
-    NO_USER, USER, assert_line, library, llvm_pack, named_library, object, plain, quietly, section_bytes, some_bytes,
-    symbol, target, three_packs,
+    NO_USER, USER, assert_line, library, llvm_pack, named_library, object, plain, quietly,
+    section_bytes, some_bytes, symbol, target, three_packs,
 };
 use object::{Object, ObjectSection};
 use offload_format::host_object::CargoTarget;
@@ -73,7 +73,9 @@ fn coff_readers_agree_on_the_object() {
                 let payload = some_bytes(size);
                 let file = folder.join("offload.o");
                 scratch::write(&file, object(&host.target(), section, &payload));
-                let text = quietly(llvm("llvm-readobj").args(["--all", "--sections", "--symbols"]).arg(&file));
+                let text = quietly(
+                    llvm("llvm-readobj").args(["--all", "--sections", "--symbols"]).arg(&file),
+                );
                 let lines = plain(&text);
 
                 assert_line(&lines, &format!("Format: {}", host.format));
@@ -82,7 +84,9 @@ fn coff_readers_agree_on_the_object() {
                 assert_line(&lines, "TimeDateStamp: 1970-01-01 00:00:00 (0x0)");
                 assert_line(&lines, "SymbolCount: 3");
                 let (name, characteristics, align) = match section {
-                    DeviceSection::HipFatbin => (".hip_fatbin", "0x40D01040", "IMAGE_SCN_ALIGN_4096BYTES (0xD00000)"),
+                    DeviceSection::HipFatbin => {
+                        (".hip_fatbin", "0x40D01040", "IMAGE_SCN_ALIGN_4096BYTES (0xD00000)")
+                    }
                     DeviceSection::LlvmOffloading => {
                         (".llvm.offloading", "0x40401040", "IMAGE_SCN_ALIGN_8BYTES (0x400000)")
                     }
@@ -127,9 +131,16 @@ fn coff_llvm_objdump_lists_the_images() {
     let folder = scratch::folder("coff-offloading");
     let (pack, listing) = llvm_pack();
     for host in &HOSTS {
-        scratch::write(folder.join("offload.o"), object(&host.target(), DeviceSection::LlvmOffloading, &pack));
+        scratch::write(
+            folder.join("offload.o"),
+            object(&host.target(), DeviceSection::LlvmOffloading, &pack),
+        );
         // What it then says of HIP's bundles, it says of every COFF file.
-        let output = llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "offload.o"]).output().unwrap();
+        let output = llvm("llvm-objdump")
+            .current_dir(&folder)
+            .args(["--offloading", "offload.o"])
+            .output()
+            .unwrap();
         let lines = plain(&String::from_utf8(output.stdout).unwrap());
         let lines: Vec<_> = lines.into_iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(lines[1..], plain(&listing), "{}", host.triple);
@@ -139,21 +150,30 @@ fn coff_llvm_objdump_lists_the_images() {
 /// Writes the libraries of [`three_packs`], and the two programs' objects.
 fn write_inputs(folder: &Path, host: &Host) {
     for (section, symbol, pack) in three_packs() {
-        scratch::write(folder.join(format!("{symbol}.lib")), named_library(&host.target(), section, symbol, &pack));
+        scratch::write(
+            folder.join(format!("{symbol}.lib")),
+            named_library(&host.target(), section, symbol, &pack),
+        );
     }
     for (name, source) in [("user", USER), ("no_user", NO_USER)] {
         scratch::write(folder.join(format!("{name}.c")), source);
         let mut clang = llvm("clang");
-        clang.current_dir(folder).arg(format!("--target={}", host.triple)).args(["-c", "-O1", "-ffunction-sections"]);
+        clang.current_dir(folder).arg(format!("--target={}", host.triple)).args([
+            "-c",
+            "-O1",
+            "-ffunction-sections",
+        ]);
         quietly(clang.args(["-ffreestanding", &format!("{name}.c"), "-o", &format!("{name}.obj")]));
     }
 }
 
-const LIBRARIES: [&str; 3] = ["offload_pack_hip.lib", "offload_pack_hip_2.lib", "offload_pack_llvm.lib"];
+const LIBRARIES: [&str; 3] =
+    ["offload_pack_hip.lib", "offload_pack_hip_2.lib", "offload_pack_llvm.lib"];
 
 /// The addresses of the packs in an image, by a listing that has the symbol in one column and its address in another.
 fn addresses(listing: &str, symbol: usize, address: usize) -> Vec<u64> {
-    let lines: Vec<Vec<&str>> = listing.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines: Vec<Vec<&str>> =
+        listing.lines().map(|line| line.split_whitespace().collect()).collect();
     let address_of = |name: &str| {
         let line = lines.iter().find(|line| line.get(symbol) == Some(&name));
         let line = line.unwrap_or_else(|| panic!("no {name} in\n{listing}"));
@@ -174,15 +194,25 @@ fn check_image(image: &[u8], addresses: &[u64], names: [&str; 2], what: &str) {
         let section = image.sections().find(of_pack).expect(&what);
         let name = section.name().unwrap();
         assert_eq!(name, names[usize::from(*device == DeviceSection::LlvmOffloading)], "{what}");
-        assert_eq!(DeviceSection::from_names(ObjectFormat::Coff, "", name), Some(*device), "{what}");
-        assert!(section.data_range(address, pack.len() as u64).unwrap() == Some(pack), "{what}: other bytes");
+        assert_eq!(
+            DeviceSection::from_names(ObjectFormat::Coff, "", name),
+            Some(*device),
+            "{what}"
+        );
+        assert!(
+            section.data_range(address, pack.len() as u64).unwrap() == Some(pack),
+            "{what}: other bytes"
+        );
     }
 }
 
 fn device_sections(image: &[u8]) -> Vec<DeviceSection> {
     let image = object::File::parse(image).unwrap();
     let name = |section: object::Section<'_, '_>| section.name().unwrap().to_owned();
-    image.sections().filter_map(|section| DeviceSection::from_names(ObjectFormat::Coff, "", &name(section))).collect()
+    image
+        .sections()
+        .filter_map(|section| DeviceSection::from_names(ObjectFormat::Coff, "", &name(section)))
+        .collect()
 }
 
 fn coff_images_that_refer_to_it_have_it() {
@@ -195,13 +225,19 @@ fn coff_images_that_refer_to_it_have_it() {
             for mode in [&["/opt:ref,icf"][..], &["/opt:noref"], &["/debug", "/opt:ref"]] {
                 let what = format!("{} {kind} {mode:?}", host.triple);
                 let mut lld = llvm("lld-link");
-                lld.current_dir(&folder).args(host.options).args(options).args(mode).args(LIBRARIES);
+                lld.current_dir(&folder)
+                    .args(host.options)
+                    .args(options)
+                    .args(mode)
+                    .args(LIBRARIES);
                 quietly(lld.args(["user.obj", "/nodefaultlib", "/wx", "/map:map", "/out:image"]));
                 let map = fs::read_to_string(folder.join("map")).unwrap();
                 let image = fs::read(folder.join("image")).unwrap();
                 // Section and offset, symbol, address, object.
                 check_image(&image, &addresses(&map, 1, 2), [".hip_fat", ".llvm"], &what);
-                let exported = quietly(llvm("llvm-readobj").current_dir(&folder).args(["--coff-exports", "image"]));
+                let exported = quietly(
+                    llvm("llvm-readobj").current_dir(&folder).args(["--coff-exports", "image"]),
+                );
                 assert!(!exported.contains("offload_pack"), "{what}: {exported}");
                 assert_eq!(exported.contains("Name: entry"), kind == "dll", "{what}: {exported}");
             }
@@ -215,8 +251,18 @@ fn coff_images_that_do_not_use_it_do_not() {
         write_inputs(&folder, host);
         for (mode, has_it) in [("/opt:ref", false), ("/opt:noref", true)] {
             let mut lld = llvm("lld-link");
-            lld.current_dir(&folder).args(host.options).args(["/dll", "/noentry", "/export:entry", mode]);
-            quietly(lld.args(LIBRARIES).args(["no_user.obj", "/nodefaultlib", "/wx", "/out:image"]));
+            lld.current_dir(&folder).args(host.options).args([
+                "/dll",
+                "/noentry",
+                "/export:entry",
+                mode,
+            ]);
+            quietly(lld.args(LIBRARIES).args([
+                "no_user.obj",
+                "/nodefaultlib",
+                "/wx",
+                "/out:image",
+            ]));
             let image = fs::read(folder.join("image")).unwrap();
             let expected = if has_it { &DeviceSection::ALL[..] } else { &[] };
             assert_eq!(device_sections(&image), expected, "{} {mode}", host.triple);
@@ -230,7 +276,14 @@ fn coff_gnu_ld_links_it() {
     write_inputs(&folder, host);
     for (program, has_it) in [("user.obj", true), ("no_user.obj", false)] {
         let mut ld = Command::new("ld.bfd");
-        ld.current_dir(&folder).args(["-m", "i386pep", "-e", "entry", "--gc-sections", "--fatal-warnings"]);
+        ld.current_dir(&folder).args([
+            "-m",
+            "i386pep",
+            "-e",
+            "entry",
+            "--gc-sections",
+            "--fatal-warnings",
+        ]);
         quietly(ld.arg(program).args(LIBRARIES).args(["-o", "image"]));
         let image = fs::read(folder.join("image")).unwrap();
         match has_it {

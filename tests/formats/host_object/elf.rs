@@ -1,7 +1,8 @@
 //! ELF: LLVM's and GNU's readers and linkers, and programs that run.
 
 use super::{
-    LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, section_bytes, some_bytes, symbol,
+    LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, section_bytes,
+    some_bytes, symbol,
 };
 use offload_format::archive;
 use offload_format::bundle::Bundle;
@@ -89,7 +90,8 @@ fn elf_readers_agree_on_the_object() {
                 scratch::write(&file, object(&host.target(), section, &payload));
                 quietly(llvm("llvm-readobj").arg("--all").arg(&file));
                 quietly(Command::new("readelf").args(["--all", "--wide"]).arg(&file));
-                let lines = plain(&quietly(llvm("llvm-readelf").args(["-h", "-S", "-s", "-W"]).arg(&file)));
+                let lines =
+                    plain(&quietly(llvm("llvm-readelf").args(["-h", "-S", "-s", "-W"]).arg(&file)));
 
                 assert_line(&lines, "Class: ELF64");
                 assert_line(&lines, "Data: 2's complement, little endian");
@@ -104,15 +106,25 @@ fn elf_readers_agree_on_the_object() {
                 let (offset, flags) = (align.max(64), host.section_flags);
                 assert_line(
                     &lines,
-                    &format!("[ 1] {name} {kind} 0000000000000000 {offset:06x} {size:06x} 00 {flags} 0 0 {align}"),
+                    &format!(
+                        "[ 1] {name} {kind} 0000000000000000 {offset:06x} {size:06x} 00 {flags} 0 0 {align}"
+                    ),
                 );
                 // No flag X: the stack need not be executable.
                 assert_line(
                     &lines,
-                    &format!("[ 2] .note.GNU-stack PROGBITS 0000000000000000 {offset:06x} 000000 00 0 0 1"),
+                    &format!(
+                        "[ 2] .note.GNU-stack PROGBITS 0000000000000000 {offset:06x} 000000 00 0 0 1"
+                    ),
                 );
                 assert_line(&lines, "Symbol table '.symtab' contains 2 entries:");
-                assert_line(&lines, &format!("1: 0000000000000000 {size} OBJECT GLOBAL HIDDEN 1 {}", symbol(section)));
+                assert_line(
+                    &lines,
+                    &format!(
+                        "1: 0000000000000000 {size} OBJECT GLOBAL HIDDEN 1 {}",
+                        symbol(section)
+                    ),
+                );
                 assert!(
                     section_bytes(&folder, "offload.o", section.elf_name()) == payload,
                     "{} {name} {size}",
@@ -144,8 +156,9 @@ fn elf_readers_agree_on_the_library() {
                 }
                 let symbol = symbol(section);
                 let map = quietly(llvm("llvm-nm").arg("--print-armap").arg(&file));
-                let expected =
-                    format!("Archive map\n{symbol} in offload.o\n\noffload.o:\n0000000000000000 R {symbol}\n");
+                let expected = format!(
+                    "Archive map\n{symbol} in offload.o\n\noffload.o:\n0000000000000000 R {symbol}\n"
+                );
                 assert_eq!(map.trim_start().replace("\n\n\n", "\n\n"), expected);
                 // GNU's nm reads objects for the machines that it was built for.
                 if host.arch == std::env::consts::ARCH {
@@ -162,21 +175,31 @@ fn elf_readers_agree_on_the_library() {
 fn elf_the_library_is_that_of_other_archivers() {
     let folder = scratch::folder("host-object-archivers");
     let native = HOSTS.iter().find(|host| host.arch == std::env::consts::ARCH);
-    let archivers = [("llvm-ar", HOSTS.iter().collect::<Vec<_>>()), ("ar", native.into_iter().collect())];
+    let archivers =
+        [("llvm-ar", HOSTS.iter().collect::<Vec<_>>()), ("ar", native.into_iter().collect())];
     for (archiver, hosts) in archivers {
         for host in hosts {
             for section in DeviceSection::ALL {
                 // A byte behind the object makes the member's size odd.
                 for behind in [&b""[..], b"x"] {
-                    let member = [&object(&host.target(), section, &some_bytes(100)), behind].concat();
-                    let ours = archive::write_library("offload.o", symbol(section), member.len() as u64);
+                    let member =
+                        [&object(&host.target(), section, &some_bytes(100)), behind].concat();
+                    let ours =
+                        archive::write_library("offload.o", symbol(section), member.len() as u64);
                     scratch::write(folder.join("offload.o"), &member);
                     let _ = fs::remove_file(folder.join("theirs.a"));
-                    let mut command = if archiver == "ar" { Command::new("ar") } else { llvm("llvm-ar") };
+                    let mut command =
+                        if archiver == "ar" { Command::new("ar") } else { llvm("llvm-ar") };
                     quietly(command.current_dir(&folder).args(["rcsD", "theirs.a", "offload.o"]));
                     let theirs = fs::read(folder.join("theirs.a")).unwrap();
                     let same = ours.to_vec(&[&member]) == theirs;
-                    assert!(same, "{archiver}, {}, {}, member of {} bytes", host.arch, symbol(section), member.len());
+                    assert!(
+                        same,
+                        "{archiver}, {}, {}, member of {} bytes",
+                        host.arch,
+                        symbol(section),
+                        member.len()
+                    );
                 }
             }
         }
@@ -198,7 +221,10 @@ fn elf_lld_links_for_every_machine() {
         clang.current_dir(&folder).arg(format!("--target={}", host.triple));
         quietly(clang.args(["-c", "-O1", "-ffreestanding", "-fPIE", "start.c", "-o", "start.o"]));
         for section in DeviceSection::ALL {
-            scratch::write(folder.join(format!("{}.o", symbol(section))), object(&host.target(), section, &payload));
+            scratch::write(
+                folder.join(format!("{}.o", symbol(section))),
+                object(&host.target(), section, &payload),
+            );
             scratch::write(
                 folder.join(format!("lib{}.a", symbol(section))),
                 library(&host.target(), section, &payload),
@@ -215,10 +241,20 @@ fn elf_lld_links_for_every_machine() {
             quietly(lld().args([mode, "start.o"]).args(libraries).args(["-o", "program"]));
             let symbols = quietly(llvm("llvm-nm").current_dir(&folder).arg("program"));
             for section in DeviceSection::ALL {
-                assert!(section_bytes(&folder, "both.o", section.elf_name()) == payload, "{} -r", host.arch);
-                assert!(section_bytes(&folder, "program", section.elf_name()) == payload, "{} {mode}", host.arch);
-                let line = symbols.lines().find(|line| line.ends_with(symbol(section))).expect("a symbol");
-                let address = u64::from_str_radix(line.split(' ').next().unwrap_or(""), 16).unwrap();
+                assert!(
+                    section_bytes(&folder, "both.o", section.elf_name()) == payload,
+                    "{} -r",
+                    host.arch
+                );
+                assert!(
+                    section_bytes(&folder, "program", section.elf_name()) == payload,
+                    "{} {mode}",
+                    host.arch
+                );
+                let line =
+                    symbols.lines().find(|line| line.ends_with(symbol(section))).expect("a symbol");
+                let address =
+                    u64::from_str_radix(line.split(' ').next().unwrap_or(""), 16).unwrap();
                 assert_ne!(address, 0, "{} {mode}: {line}", host.arch);
                 assert_eq!(address % section.align(), 0, "{} {mode}: {line}", host.arch);
             }
@@ -242,10 +278,17 @@ fn linkers() -> [(&'static str, Command); 3] {
 
 /// Writes both libraries for this machine and the sources that the tests compile.
 fn write_native(folder: &Path) -> [(DeviceSection, Vec<u8>); 2] {
-    let host = HOSTS.iter().find(|host| host.arch == std::env::consts::ARCH).expect("a machine of the table");
-    let packs = [(DeviceSection::HipFatbin, hip_pack()), (DeviceSection::LlvmOffloading, llvm_pack().0)];
+    let host = HOSTS
+        .iter()
+        .find(|host| host.arch == std::env::consts::ARCH)
+        .expect("a machine of the table");
+    let packs =
+        [(DeviceSection::HipFatbin, hip_pack()), (DeviceSection::LlvmOffloading, llvm_pack().0)];
     for (section, pack) in &packs {
-        scratch::write(folder.join(format!("lib{}.a", symbol(*section))), library(&host.target(), *section, pack));
+        scratch::write(
+            folder.join(format!("lib{}.a", symbol(*section))),
+            library(&host.target(), *section, pack),
+        );
     }
     let report = |(section, pack): &(DeviceSection, Vec<u8>)| {
         format!("  report({}, {}, {});\n", symbol(*section), pack.len(), section.align())
@@ -278,7 +321,8 @@ const LIBRARIES: [&str; 3] = ["-L.", "-loffload_pack_hip", "-loffload_pack_llvm"
 fn elf_programs_that_refer_to_it_have_it() {
     let folder = scratch::folder("host-object-program");
     let packs = write_native(&folder);
-    let expected: String = packs.iter().map(|(_, pack)| format!("0 {}\n", checksum(pack))).collect();
+    let expected: String =
+        packs.iter().map(|(_, pack)| format!("0 {}\n", checksum(pack))).collect();
     for options in [&[][..], &["-no-pie"], &["-static"], &["-O2", "-Wl,--gc-sections"]] {
         for (name, mut compiler) in linkers() {
             let _ = fs::remove_file(folder.join("program"));
@@ -293,7 +337,8 @@ fn elf_programs_that_refer_to_it_have_it() {
 
 /// What `llvm-objdump --offloading` lists, and takes out of, the program.
 fn check_listing(folder: &Path, hip_pack: &[u8]) {
-    let listing = quietly(llvm("llvm-objdump").current_dir(folder).args(["--offloading", "program"]));
+    let listing =
+        quietly(llvm("llvm-objdump").current_dir(folder).args(["--offloading", "program"]));
     let mut expected = llvm_pack().1;
     for entry in Bundle::parse(hip_pack).unwrap().entries() {
         let file = format!("program.0.{}", entry.id_str());
@@ -314,7 +359,11 @@ fn elf_programs_that_do_not_refer_to_it_do_not() {
         compiler.current_dir(&folder).arg("nothing.c").args(LIBRARIES);
         quietly(compiler.args(["-o", "program"]));
         for section in DeviceSection::ALL {
-            assert!(!has_section(&folder.join("program"), section), "{name}: {}", section.elf_name());
+            assert!(
+                !has_section(&folder.join("program"), section),
+                "{name}: {}",
+                section.elf_name()
+            );
         }
     }
 }
@@ -323,13 +372,21 @@ fn elf_shared_objects_do_not_export_it() {
     let folder = scratch::folder("host-object-shared");
     write_native(&folder);
     for (name, mut compiler) in linkers() {
-        compiler.current_dir(&folder).args(["-shared", "-fPIC", "-Dmain=entry", "main.c"]).args(LIBRARIES);
+        compiler
+            .current_dir(&folder)
+            .args(["-shared", "-fPIC", "-Dmain=entry", "main.c"])
+            .args(LIBRARIES);
         quietly(compiler.args(["-o", "program"]));
-        let exported = quietly(llvm("llvm-nm").current_dir(&folder).args(["-D", "--defined-only", "program"]));
+        let exported =
+            quietly(llvm("llvm-nm").current_dir(&folder).args(["-D", "--defined-only", "program"]));
         assert!(exported.lines().any(|line| line.ends_with(" entry")), "{name}: {exported}");
         assert!(!exported.contains("offload_pack"), "{name}: {exported}");
         for section in DeviceSection::ALL {
-            assert!(has_section(&folder.join("program"), section), "{name}: {}", section.elf_name());
+            assert!(
+                has_section(&folder.join("program"), section),
+                "{name}: {}",
+                section.elf_name()
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Mach-O: LLVM's readers, `ld64.lld`, and the libraries that it links. No program is run.
 
 use super::{
-    NO_USER, USER, assert_line, library, named_library, named_object, object, plain, quietly, section_bytes,
-    some_bytes, symbol, target, three_packs,
+    NO_USER, USER, assert_line, library, named_library, named_object, object, plain, quietly,
+    section_bytes, some_bytes, symbol, target, three_packs,
 };
 use object::{Object, ObjectSection, ObjectSymbol};
 use offload_format::host_object::CargoTarget;
@@ -61,7 +61,8 @@ fn macho_readers_agree_on_the_object() {
                 let payload = some_bytes(size);
                 let file = folder.join("offload.o");
                 scratch::write(&file, object(&host.target(), section, &payload));
-                let options = ["--all", "--sections", "--symbols", "--macho-version-min", "--macho-dysymtab"];
+                let options =
+                    ["--all", "--sections", "--symbols", "--macho-version-min", "--macho-dysymtab"];
                 let lines = plain(&quietly(llvm("llvm-readobj").args(options).arg(&file)));
 
                 for cpu in host.cpu {
@@ -75,7 +76,9 @@ fn macho_readers_agree_on_the_object() {
                     DeviceSection::HipFatbin => ("__HIP", "__hip_fatbin", 12),
                     DeviceSection::LlvmOffloading => ("__OFFLOAD", "__offloading", 3),
                 };
-                let starts = |text: &str| assert!(lines.iter().any(|line| line.starts_with(text)), "no {text:?}");
+                let starts = |text: &str| {
+                    assert!(lines.iter().any(|line| line.starts_with(text)), "no {text:?}")
+                };
                 starts(&format!("Segment: {segment} ("));
                 starts(&format!("Name: {name} ("));
                 assert_line(&lines, &format!("Size: 0x{size:X}"));
@@ -86,7 +89,8 @@ fn macho_readers_agree_on_the_object() {
                 assert_line(&lines, "Extern");
                 assert_line(&lines, &format!("Section: {name} (0x1)"));
                 assert_line(&lines, "nextdefsym: 1");
-                let commands = quietly(llvm("llvm-objdump").args(["--macho", "--private-headers"]).arg(&file));
+                let commands =
+                    quietly(llvm("llvm-objdump").args(["--macho", "--private-headers"]).arg(&file));
                 assert!(!commands.contains("past end"), "{commands}");
 
                 let bytes = section_bytes(&folder, "offload.o", &format!("{segment},{name}"));
@@ -113,24 +117,47 @@ fn macho_readers_agree_on_the_library() {
 /// Writes the objects and libraries of [`three_packs`], and the two programs' objects.
 fn write_inputs(folder: &Path, host: &Host) {
     for (section, symbol, pack) in three_packs() {
-        scratch::write(folder.join(format!("{symbol}.o")), named_object(&host.target(), section, symbol, &pack));
-        scratch::write(folder.join(format!("lib{symbol}.a")), named_library(&host.target(), section, symbol, &pack));
+        scratch::write(
+            folder.join(format!("{symbol}.o")),
+            named_object(&host.target(), section, symbol, &pack),
+        );
+        scratch::write(
+            folder.join(format!("lib{symbol}.a")),
+            named_library(&host.target(), section, symbol, &pack),
+        );
     }
     for (name, source) in [("user", USER), ("no_user", NO_USER)] {
         scratch::write(folder.join(format!("{name}.c")), source);
         let mut clang = llvm("clang");
-        clang.current_dir(folder).arg(format!("--target={}-apple-macosx{}", host.name, host.version));
-        quietly(clang.args(["-c", "-O1", "-ffreestanding", &format!("{name}.c"), "-o", &format!("{name}.o")]));
+        clang
+            .current_dir(folder)
+            .arg(format!("--target={}-apple-macosx{}", host.name, host.version));
+        quietly(clang.args([
+            "-c",
+            "-O1",
+            "-ffreestanding",
+            &format!("{name}.c"),
+            "-o",
+            &format!("{name}.o"),
+        ]));
     }
 }
 
-const LIBRARIES: [&str; 4] = ["-L.", "-loffload_pack_hip", "-loffload_pack_hip_2", "-loffload_pack_llvm"];
+const LIBRARIES: [&str; 4] =
+    ["-L.", "-loffload_pack_hip", "-loffload_pack_hip_2", "-loffload_pack_llvm"];
 const OBJECTS: [&str; 3] = ["offload_pack_hip.o", "offload_pack_hip_2.o", "offload_pack_llvm.o"];
 
 /// Links a file called `image`.
 fn link(folder: &Path, host: &Host, args: &[&[&str]]) -> Vec<u8> {
     let mut lld = llvm("ld64.lld");
-    lld.current_dir(folder).args(["-arch", host.name, "-platform_version", "macos", host.version, host.version]);
+    lld.current_dir(folder).args([
+        "-arch",
+        host.name,
+        "-platform_version",
+        "macos",
+        host.version,
+        host.version,
+    ]);
     quietly(lld.arg("-fatal_warnings").args(args.concat()).args(["-o", "image"]));
     fs::read(folder.join("image")).unwrap()
 }
@@ -151,7 +178,10 @@ fn macho_libraries_that_refer_to_it_have_it() {
                 let image = link(&folder, host, &[mode, &["user.o"], packs]);
                 let image = object::File::parse(&*image).unwrap();
                 for (section, name, pack) in three_packs() {
-                    let symbol = image.symbols().find(|symbol| symbol.name() == Ok(&format!("_{name}"))).expect(&what);
+                    let symbol = image
+                        .symbols()
+                        .find(|symbol| symbol.name() == Ok(&format!("_{name}")))
+                        .expect(&what);
                     let address = symbol.address();
                     assert_eq!(address % section.align(), 0, "{what}: {name}");
                     let lies_in = image.section_by_index(symbol.section_index().unwrap()).unwrap();
@@ -160,7 +190,11 @@ fn macho_libraries_that_refer_to_it_have_it() {
                     assert!(found == Some(&pack), "{what}: {name} has other bytes");
                 }
                 let mut objdump = llvm("llvm-objdump");
-                let exported = quietly(objdump.current_dir(&folder).args(["--macho", "--exports-trie", "image"]));
+                let exported = quietly(objdump.current_dir(&folder).args([
+                    "--macho",
+                    "--exports-trie",
+                    "image",
+                ]));
                 assert!(exported.contains("_entry"), "{what}: {exported}");
                 assert!(!exported.contains("offload_pack"), "{what}: {exported}");
             }
@@ -176,8 +210,14 @@ fn macho_libraries_that_do_not_use_it_do_not() {
             for packs in [&LIBRARIES[..], &OBJECTS] {
                 let image = link(&folder, host, &[mode, &["no_user.o"], packs]);
                 let image = object::File::parse(&*image).unwrap();
-                let found: Vec<_> = image.sections().filter_map(|section| device(&section)).collect();
-                assert_eq!(found.len(), if has_it { 2 } else { 0 }, "{} {mode:?} {packs:?}: {found:?}", host.arch);
+                let found: Vec<_> =
+                    image.sections().filter_map(|section| device(&section)).collect();
+                assert_eq!(
+                    found.len(),
+                    if has_it { 2 } else { 0 },
+                    "{} {mode:?} {packs:?}: {found:?}",
+                    host.arch
+                );
             }
         }
     }

@@ -32,12 +32,22 @@ pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     }
 }
 
-pub(crate) fn named_object(target: &CargoTarget<'_>, section: DeviceSection, symbol: &str, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn named_object(
+    target: &CargoTarget<'_>,
+    section: DeviceSection,
+    symbol: &str,
+    payload: &[u8],
+) -> Vec<u8> {
     let machine = Machine::of(target).expect("a machine of the table");
     host_object::write(machine, section, symbol, payload.len() as u64).unwrap().to_vec(&[payload])
 }
 
-pub(crate) fn named_library(target: &CargoTarget<'_>, section: DeviceSection, symbol: &str, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn named_library(
+    target: &CargoTarget<'_>,
+    section: DeviceSection,
+    symbol: &str,
+    payload: &[u8],
+) -> Vec<u8> {
     let object = named_object(target, section, symbol, payload);
     let machine = Machine::of(target).expect("a machine of the table");
     let write = match machine.format() {
@@ -112,7 +122,12 @@ pub(crate) fn quietly(command: &mut Command) -> String {
 /// The bytes of a section of an object or a program in this folder. Mach-O's sections are named with their segments.
 pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8> {
     let mut objcopy = llvm("llvm-objcopy");
-    quietly(objcopy.current_dir(folder).arg(format!("--dump-section={section}=dump")).args([file, "copy"]));
+    quietly(
+        objcopy
+            .current_dir(folder)
+            .arg(format!("--dump-section={section}=dump"))
+            .args([file, "copy"]),
+    );
     fs::read(folder.join("dump")).expect("llvm-objcopy has written it")
 }
 
@@ -138,13 +153,17 @@ pub(crate) fn llvm_pack() -> (Vec<u8>, String) {
         (ImageKind::OBJECT, OffloadKind::NONE, "x86_64-unknown-linux-gnu", "", "elf", "none"),
     ];
     let (mut builder, mut listing) = (OffloadBinaryBuilder::new(), String::new());
-    for (number, (image_kind, offload_kind, triple, arch, kind, producer)) in table.into_iter().enumerate() {
-        let strings = builder.image(image_kind, offload_kind, image.len() as u64).string("triple", triple);
+    for (number, (image_kind, offload_kind, triple, arch, kind, producer)) in
+        table.into_iter().enumerate()
+    {
+        let strings =
+            builder.image(image_kind, offload_kind, image.len() as u64).string("triple", triple);
         if !arch.is_empty() {
             strings.string("arch", arch);
         }
-        listing +=
-            &format!("OFFLOADING IMAGE [{number}]:\nkind {kind}\narch {arch}\ntriple {triple}\nproducer {producer}\n");
+        listing += &format!(
+            "OFFLOADING IMAGE [{number}]:\nkind {kind}\narch {arch}\ntriple {triple}\nproducer {producer}\n"
+        );
     }
     (builder.layout(Version::V1).to_vec(&[image.as_slice(); 4]), listing)
 }

@@ -36,7 +36,8 @@ fn noted(file: &Path) -> Vec<Noted> {
         }
         let kernel = kernels.last_mut().expect("a kernel starts with a dash");
         let (indent, item) = line.split_at(line.len() - line.trim_start_matches([' ', '-']).len());
-        let pair = item.split_once(':').map(|(key, value)| (key.to_owned(), value.trim().to_owned()));
+        let pair =
+            item.split_once(':').map(|(key, value)| (key.to_owned(), value.trim().to_owned()));
         match (indent.len(), pair) {
             (4, Some((key, value))) => {
                 list.clone_from(&key);
@@ -46,7 +47,11 @@ fn noted(file: &Path) -> Vec<Noted> {
                 if indent.contains('-') {
                     kernel.arguments.push(BTreeMap::new());
                 }
-                kernel.arguments.last_mut().expect("an argument starts with a dash").insert(key, value);
+                kernel
+                    .arguments
+                    .last_mut()
+                    .expect("an argument starts with a dash")
+                    .insert(key, value);
             }
             (8, None) => {
                 let values = kernel.values.get_mut(&list).expect("a list has a key");
@@ -67,8 +72,10 @@ pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     assert_ne!(theirs.len(), 0, "{}", file.display());
     for (ours, theirs) in ours.iter().zip(&theirs) {
         let value = |key: &str| theirs.values.get(key).map(|value| number(value));
-        let list =
-            theirs.values.get(".reqd_workgroup_size").map(|list| list.split(' ').map(number).collect::<Vec<_>>());
+        let list = theirs
+            .values
+            .get(".reqd_workgroup_size")
+            .map(|list| list.split(' ').map(number).collect::<Vec<_>>());
         assert_eq!(ours.name, theirs.values[".name"]);
         for (ours, key) in [
             (ours.arguments_size, ".kernarg_segment_size"),
@@ -90,22 +97,37 @@ pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
         assert_eq!(ours.len(), theirs.arguments.len(), "{}", file.display());
         for (at, (ours, theirs)) in (0..).zip(ours.iter().zip(&theirs.arguments)) {
             assert_eq!(ours.ordinal, at);
-            assert_eq!((ours.offset, ours.size), (number(&theirs[".offset"]), number(&theirs[".size"])));
+            assert_eq!(
+                (ours.offset, ours.size),
+                (number(&theirs[".offset"]), number(&theirs[".size"]))
+            );
             assert_eq!(ours.value_kind, Some(theirs[".value_kind"].as_str()));
             assert_eq!(ours.is_hidden(), theirs[".value_kind"].starts_with("hidden_"));
         }
     }
     let is_linked = data[16] == 3;
     for kernel in &ours {
-        assert_eq!(kernel.code_size, sizes.get(kernel.name).copied().filter(|_| is_linked), "{}", kernel.name);
+        assert_eq!(
+            kernel.code_size,
+            sizes.get(kernel.name).copied().filter(|_| is_linked),
+            "{}",
+            kernel.name
+        );
     }
     ours.iter().map(|kernel| kernel.name.to_owned()).collect()
 }
 
 fn kernels_of_code_objects() {
     let folder = scratch::folder("kernels-code-objects");
-    let targets =
-        ["gfx90a", "gfx90a:sramecc+:xnack-", "gfx90a:xnack+", "gfx1100", "gfx942", "gfx9-4-generic", "gfx803"];
+    let targets = [
+        "gfx90a",
+        "gfx90a:sramecc+:xnack-",
+        "gfx90a:xnack+",
+        "gfx1100",
+        "gfx942",
+        "gfx9-4-generic",
+        "gfx803",
+    ];
     let (mut spilled, mut hidden, mut agprs) = (false, false, false);
     for target in targets {
         for version in [4, 5, 6] {
@@ -118,8 +140,14 @@ fn kernels_of_code_objects() {
                 let options = ["-x", "hip", "--no-gpu-bundle-output", &arch, &version, optimize];
                 let file = compile(&folder, "image.hsaco", &options);
                 let names = compare_code_object(&file);
-                let expect =
-                    ["scalars", "_Z7structs3Odd5Inner5Outer5Threec7AlignedPf", "nothing", "shares", "stacks", "spills"];
+                let expect = [
+                    "scalars",
+                    "_Z7structs3Odd5Inner5Outer5Threec7AlignedPf",
+                    "nothing",
+                    "shares",
+                    "stacks",
+                    "spills",
+                ];
                 assert_eq!(names, expect, "{target}");
                 let data = read(&file);
                 let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("{target}") };
@@ -142,12 +170,22 @@ fn kernels_of_code_objects() {
 
 fn code_objects_that_are_not_linked() {
     let folder = scratch::folder("kernels-code-objects-relocatable");
-    let options =
-        ["-x", "hip", "--no-gpu-bundle-output", "--offload-arch=gfx90a", "-fgpu-rdc", "-O2", "-emit-llvm", "-c"];
+    let options = [
+        "-x",
+        "hip",
+        "--no-gpu-bundle-output",
+        "--offload-arch=gfx90a",
+        "-fgpu-rdc",
+        "-O2",
+        "-emit-llvm",
+        "-c",
+    ];
     let bitcode = compile(&folder, "image.bc", &options);
     let object = folder.join("image.o");
     let mut clang = llvm("clang");
-    clang.args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-x", "ir", "-c"]).arg(bitcode);
+    clang
+        .args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-x", "ir", "-c"])
+        .arg(bitcode);
     succeed(clang.arg("-o").arg(&object));
     compare_code_object(&object);
 
@@ -159,7 +197,10 @@ fn code_objects_that_are_not_linked() {
     let after = read(&linked);
     assert!(after.len() < before.len());
     for (before, after) in kernels(&before).into_iter().zip(kernels(&after)) {
-        assert_eq!((before.name, before.vgprs, places(&before)), (after.name, after.vgprs, places(&after)));
+        assert_eq!(
+            (before.name, before.vgprs, places(&before)),
+            (after.name, after.vgprs, places(&after))
+        );
         assert!(before.code_size.is_some(), "{before:?}");
         assert_eq!(after.code_size, None);
     }
@@ -169,7 +210,10 @@ fn code_objects_of_old_compilers() {
     assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
     let data = read(corpus("v3.hsaco"));
     let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("version 3") };
-    assert_eq!((header.version(), header.target_id().as_deref()), (3, Some("gfx906:sramecc+:xnack+")));
+    assert_eq!(
+        (header.version(), header.target_id().as_deref()),
+        (3, Some("gfx906:sramecc+:xnack+"))
+    );
 
     let data = read(corpus("v2.hsaco"));
     let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("version 2") };

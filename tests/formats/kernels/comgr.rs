@@ -22,7 +22,9 @@ fn target_ids_as_comgr_reads_them() {
     type Release = unsafe extern "C" fn(Data) -> u32;
     shared_library("libamd_comgr.so.2").unwrap();
     // SAFETY: loading AMD's library runs its initialisers, which have no requirements. No other test of this program uses it.
-    let library = std::mem::ManuallyDrop::new(unsafe { libloading::Library::new("libamd_comgr.so.2") }.unwrap());
+    let library = std::mem::ManuallyDrop::new(
+        unsafe { libloading::Library::new("libamd_comgr.so.2") }.unwrap(),
+    );
     let isa_name = |image: &[u8]| {
         // SAFETY: the types are those of amd_comgr.h, version 2, which the library's file name stands for. The image is
         // copied by the library; the name is asked for with room for as many bytes as were said to be needed.
@@ -40,7 +42,9 @@ fn target_ids_as_comgr_reads_them() {
             let release = library.get::<Release>("amd_comgr_release_data").unwrap();
             assert_eq!(release(data), 0);
             let name = String::from_utf8(name).unwrap();
-            known.then(|| name.trim_end_matches('\0').trim_start_matches("amdgcn-amd-amdhsa--").to_owned())
+            known.then(|| {
+                name.trim_end_matches('\0').trim_start_matches("amdgcn-amd-amdhsa--").to_owned()
+            })
         }
     };
     let mut data = read(corpus("v3.hsaco"));
@@ -59,9 +63,15 @@ fn target_ids_as_comgr_reads_them() {
                     let flags: u32 = u32::from(processor.mach) | xnack | sramecc;
                     data[8] = version - 2;
                     data[48..52].copy_from_slice(&flags.to_le_bytes());
-                    let Ok(Image::CodeObject(header)) = Image::parse(&data) else { panic!("{flags:#x}") };
+                    let Ok(Image::CodeObject(header)) = Image::parse(&data) else {
+                        panic!("{flags:#x}")
+                    };
                     let Some(theirs) = isa_name(&data) else { continue };
-                    assert_eq!(header.target_id(), Some(theirs), "version {version}, flags {flags:#x}");
+                    assert_eq!(
+                        header.target_id(),
+                        Some(theirs),
+                        "version {version}, flags {flags:#x}"
+                    );
                     compared += 1;
                 }
             }

@@ -78,8 +78,14 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
     let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
     // Device functions have no constants; the others are kernels.
-    let with_constants = theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]")).map(|(name, _)| name);
-    assert_eq!(names.iter().collect::<BTreeSet<_>>(), with_constants.collect(), "{}", file.display());
+    let with_constants =
+        theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]")).map(|(name, _)| name);
+    assert_eq!(
+        names.iter().collect::<BTreeSet<_>>(),
+        with_constants.collect(),
+        "{}",
+        file.display()
+    );
     let is_linked = data[16] == 2;
     for ours in &ours {
         let theirs = &theirs[ours.name];
@@ -89,10 +95,16 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
         assert_eq!(ours.shared_memory, Some(theirs.usage["SHARED"]), "{what}");
         assert_eq!(ours.private_memory, is_linked.then(|| theirs.usage["STACK"]), "{what}");
         assert_eq!(ours.arguments_size, Some(theirs.arguments_size.unwrap_or(0)), "{what}");
-        let passed = theirs.arguments.iter().map(|(ordinal, (offset, size))| (*ordinal, *offset, *size));
-        let passed: Vec<_> = passed.filter(|(_, offset, size)| (*offset, *size) != (0xffff, 0)).collect();
+        let passed =
+            theirs.arguments.iter().map(|(ordinal, (offset, size))| (*ordinal, *offset, *size));
+        let passed: Vec<_> =
+            passed.filter(|(_, offset, size)| (*offset, *size) != (0xffff, 0)).collect();
         assert_eq!(places(ours), passed, "{what}");
-        assert_eq!(ours.max_threads, theirs.max_threads.as_ref().map(|it| it.iter().product()), "{what}");
+        assert_eq!(
+            ours.max_threads,
+            theirs.max_threads.as_ref().map(|it| it.iter().product()),
+            "{what}"
+        );
         assert_eq!(ours.required_block.map(Vec::from), theirs.required_block, "{what}");
         assert_eq!((ours.vgprs, ours.wavefront_size), (None, None));
     }
@@ -104,30 +116,54 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
 pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
     let (text, cubin) = (read(text), read(cubin));
     let (text, cubin) = (kernels(&text), kernels(&cubin));
-    let names = |kernels: &[Kernel<'_>]| kernels.iter().map(|kernel| kernel.name.to_owned()).collect::<Vec<_>>();
+    let names = |kernels: &[Kernel<'_>]| {
+        kernels.iter().map(|kernel| kernel.name.to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(names(&text), names(&cubin), "both are in the order of the source");
     for (text, cubin) in text.iter().zip(&cubin) {
         assert_eq!(places(text), places(cubin), "{}", text.name);
         assert_eq!(text.arguments_size, cubin.arguments_size, "{}", text.name);
-        assert_eq!((text.max_threads, text.required_block), (cubin.max_threads, cubin.required_block), "{}", text.name);
-        assert_eq!((text.code_size, text.registers, text.shared_memory, text.private_memory), (None, None, None, None));
+        assert_eq!(
+            (text.max_threads, text.required_block),
+            (cubin.max_threads, cubin.required_block),
+            "{}",
+            text.name
+        );
+        assert_eq!(
+            (text.code_size, text.registers, text.shared_memory, text.private_memory),
+            (None, None, None, None)
+        );
     }
 }
 
 pub(super) fn ptxas(arch: &str, text: &Path, cubin: &Path, options: &[&str]) {
-    succeed(cuda("ptxas").arg(format!("-arch={arch}")).args(options).arg(text).arg("-o").arg(cubin));
+    succeed(
+        cuda("ptxas").arg(format!("-arch={arch}")).args(options).arg(text).arg("-o").arg(cubin),
+    );
 }
 
 fn kernels_of_cubins_and_their_ptx() {
     let folder = scratch::folder("kernels-cubins");
     let mut memory = BTreeSet::new();
-    for (arch, feature) in
-        [("sm_80", "+ptx70"), ("sm_90", "+ptx80"), ("sm_90a", "+ptx80"), ("sm_100", "+ptx86"), ("sm_120", "+ptx87")]
-    {
+    for (arch, feature) in [
+        ("sm_80", "+ptx70"),
+        ("sm_90", "+ptx80"),
+        ("sm_90a", "+ptx80"),
+        ("sm_100", "+ptx86"),
+        ("sm_120", "+ptx87"),
+    ] {
         for optimize in ["-O0", "-O3"] {
             let offload_arch = format!("--offload-arch={arch}");
             let feature = format!("--cuda-feature={feature}");
-            let options = ["-x", "cuda", "-Wno-unknown-cuda-version", &offload_arch, &feature, optimize, "-S"];
+            let options = [
+                "-x",
+                "cuda",
+                "-Wno-unknown-cuda-version",
+                &offload_arch,
+                &feature,
+                optimize,
+                "-S",
+            ];
             let text = compile(&folder, "kernels.ptx", &options);
             let cubin = folder.join("kernels.cubin");
             for options in [&["-O3"][..], &["-O0"], &["-O3", "-maxrregcount=24"]] {
@@ -137,7 +173,8 @@ fn kernels_of_cubins_and_their_ptx() {
                 compare_ptx(&text, &cubin);
                 let data = read(&cubin);
                 for kernel in kernels(&data) {
-                    memory.insert((kernel.private_memory > Some(0), kernel.shared_memory > Some(0)));
+                    memory
+                        .insert((kernel.private_memory > Some(0), kernel.shared_memory > Some(0)));
                 }
             }
         }
@@ -154,7 +191,10 @@ fn cubins_of_cuda_12() {
         // From sm_100 on, CUDA 12.9 writes what CUDA 13 writes for all.
         assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
         let kernels = kernels(&data);
-        assert_eq!((kernels[0].max_threads, kernels[1].required_block), (Some(256), Some([64, 1, 1])));
+        assert_eq!(
+            (kernels[0].max_threads, kernels[1].required_block),
+            (Some(256), Some([64, 1, 1]))
+        );
     }
 }
 
@@ -165,7 +205,8 @@ fn kernels_of_published_cubins() {
         let file = read(published::path(name));
         let mut seen = BTreeSet::new();
         for (image, bytes) in published::fatbin_images(&file).0 {
-            if image.ends_with("cubin") && !kernels(&bytes).is_empty() && seen.insert(image.clone()) {
+            if image.ends_with("cubin") && !kernels(&bytes).is_empty() && seen.insert(image.clone())
+            {
                 let cubin = folder.join(&image);
                 scratch::write(&cubin, bytes);
                 compare_cubin(&cubin);
@@ -187,7 +228,8 @@ fn registers_are_in_two_places() {
         }
     }
     assert_eq!(attributes, 2);
-    let registers = |data: &[u8]| kernels(data).iter().map(|kernel| kernel.registers).collect::<Vec<_>>();
+    let registers =
+        |data: &[u8]| kernels(data).iter().map(|kernel| kernel.registers).collect::<Vec<_>>();
     assert!(registers(&data).iter().all(Option::is_some));
     assert_eq!(registers(&without), registers(&data));
 }
@@ -217,7 +259,8 @@ fn cubins_before_and_behind_a_linker() {
     ];
     let mut nvlink = cuda("nvlink");
     for (number, text) in texts.iter().enumerate() {
-        let (ptx, object) = (folder.join(format!("{number}.ptx")), folder.join(format!("{number}.o")));
+        let (ptx, object) =
+            (folder.join(format!("{number}.ptx")), folder.join(format!("{number}.o")));
         scratch::write(&ptx, text);
         ptxas("sm_80", &ptx, &object, &["-c"]);
         compare_cubin(&object);

@@ -10,8 +10,14 @@ offload_tests::tests! {
     NOTHING => [truncations, bytes_changed_at_random, header_fields_at_extremes, tables_made_to_be_searched_for_long],
 }
 
-const CORPUS: [&str; 6] =
-    ["v2.hsaco", "v3.hsaco", "cuda12.sm_80.cubin", "cuda12.sm_90.cubin", "cuda12.sm_120.cubin", "kinds.ptx"];
+const CORPUS: [&str; 6] = [
+    "v2.hsaco",
+    "v3.hsaco",
+    "cuda12.sm_80.cubin",
+    "cuda12.sm_90.cubin",
+    "cuda12.sm_120.cubin",
+    "kinds.ptx",
+];
 
 /// Reads all that there is in an image, and that no kernel comes that was not read when it was parsed.
 fn visit(data: &[u8]) {
@@ -135,5 +141,7 @@ fn tables_made_to_be_searched_for_long() {
     let found = cubin(20_000, &registers, |n, _| n);
     let found = kernels(&found);
     assert_eq!(found.len(), 20_000);
-    assert!(found.iter().all(|kernel| (kernel.registers, kernel.private_memory) == (Some(7), None)));
+    assert!(
+        found.iter().all(|kernel| (kernel.registers, kernel.private_memory) == (Some(7), None))
+    );
 }

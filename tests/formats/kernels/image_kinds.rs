@@ -32,15 +32,26 @@ fn images_of_every_kind() {
     assert_eq!(compile(&["--target=i386-linux-gnu"]), Image::Elf { machine: 3 });
     assert_eq!(compile(&["--target=powerpc64-linux-gnu"]), Image::Elf { machine: 21 });
     assert_eq!(compile(&["--target=x86_64-linux-gnu", "-emit-llvm"]), Image::Bitcode);
-    assert_eq!(compile(&["--target=x86_64-apple-macos", "-emit-llvm", "-fembed-bitcode=off"]), Image::Bitcode);
+    assert_eq!(
+        compile(&["--target=x86_64-apple-macos", "-emit-llvm", "-fembed-bitcode=off"]),
+        Image::Bitcode
+    );
     assert_eq!(compile(&["--target=spirv64-unknown-unknown"]), Image::SpirV { major: 1, minor: 4 });
-    assert!(matches!(compile(&["--target=amdgcn-amd-amdhsa", "-mcpu=gfx1030"]), Image::CodeObject(_)));
-    assert!(matches!(Image::parse(&read(corpus("cuda12.sm_90.cubin"))), Ok(Image::Cubin(it)) if it.number() == 90));
+    assert!(matches!(
+        compile(&["--target=amdgcn-amd-amdhsa", "-mcpu=gfx1030"]),
+        Image::CodeObject(_)
+    ));
+    assert!(
+        matches!(Image::parse(&read(corpus("cuda12.sm_90.cubin"))), Ok(Image::Cubin(it)) if it.number() == 90)
+    );
     assert!(matches!(Image::parse(&read(corpus("kinds.ptx"))), Ok(Image::Ptx(_))));
     let kind = |data: &[u8]| Image::parse(data).unwrap_err().kind();
     assert_eq!(kind(b"some text"), ErrorKind::BadMagic);
     assert_eq!(kind(b".version x"), ErrorKind::Malformed);
     assert!(matches!(kind(b"\x7fELF"), ErrorKind::Truncated { .. }));
-    assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels has none");
+    assert!(
+        kernels(&read(folder.join("out"))).is_empty(),
+        "a code object without kernels has none"
+    );
     assert_eq!(Kernels::parse(b"BC\xc0\xde").unwrap_err().kind(), ErrorKind::BadMagic);
 }

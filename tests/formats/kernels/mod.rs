@@ -78,7 +78,14 @@ fn compile(folder: &Path, out: &str, options: &[&str]) -> PathBuf {
     let out = folder.join(out);
     scratch::write(folder.join("kernels.cu"), SOURCE);
     let mut clang = llvm("clang");
-    clang.args(["--cuda-device-only", "-nogpuinc", "-nogpulib", "-fms-extensions", "-std=c++17", "-include"]);
+    clang.args([
+        "--cuda-device-only",
+        "-nogpuinc",
+        "-nogpulib",
+        "-fms-extensions",
+        "-std=c++17",
+        "-include",
+    ]);
     clang.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
     succeed(clang.args(options).arg(folder.join("kernels.cu")).arg("-o").arg(&out));
     out

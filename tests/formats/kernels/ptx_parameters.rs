@@ -13,8 +13,8 @@ offload_tests::tests! {
 fn parameters_of_all_kinds() {
     let folder = scratch::folder("kernels-parameters");
     let types = [
-        ".u8", ".s8", ".b8", ".u16", ".s16", ".b16", ".f16", ".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64",
-        ".f64",
+        ".u8", ".s8", ".b8", ".u16", ".s16", ".b16", ".f16", ".u32", ".s32", ".b32", ".f32",
+        ".u64", ".s64", ".b64", ".f64",
     ];
     let mut random = Random::new(1);
     let mut text = String::new();
@@ -33,13 +33,20 @@ fn parameters_of_all_kinds() {
             });
         }
         let list = list.join(", ");
-        let directive =
-            ["", ".maxntid 33", ".maxntid 4, 5", ".maxntid 2, 3, 4", ".reqntid 8, 0x8", ".pragma \"nounroll\";"]
-                [random.below(6)];
+        let directive = [
+            "",
+            ".maxntid 33",
+            ".maxntid 4, 5",
+            ".maxntid 2, 3, 4",
+            ".reqntid 8, 0x8",
+            ".pragma \"nounroll\";",
+        ][random.below(6)];
         let list = if list.is_empty() && number % 2 == 0 { list } else { format!("({list})") };
         let entry = format!(".visible .entry k{number}{list} {directive}");
         // Behind another directive, and behind most of the rest, a directive needs no space in front.
-        let close = |entry: String, before: &str| entry.replace(&format!("{before} ."), &format!("{before}."));
+        let close = |entry: String, before: &str| {
+            entry.replace(&format!("{before} ."), &format!("{before}."))
+        };
         let entry = if number % 5 == 0 {
             ["visible", "param", "u64", "ptr", ")"].into_iter().fold(entry, close)
         } else {
@@ -57,8 +64,9 @@ fn parameters_of_all_kinds() {
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {
         for (body, count) in [(text.as_str(), 304), (refers, 1)] {
-            let head =
-                format!("// .entry no(\n.version 8.7 /* .entry no() {{}} */\n.target {arch}, texmode_independent\n");
+            let head = format!(
+                "// .entry no(\n.version 8.7 /* .entry no() {{}} */\n.target {arch}, texmode_independent\n"
+            );
             let text = format!("{head}.address_size 64\n{body}");
             let (ptx, cubin) = (folder.join("all.ptx"), folder.join("all.cubin"));
             scratch::write(&ptx, &text);

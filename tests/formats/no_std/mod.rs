@@ -53,7 +53,8 @@ fn a_library_without_std() {
         // Nothing of std was linked in.
         let symbols = stdout(&succeed(Command::new("nm").arg("-C").arg(&library)));
         assert!(symbols.contains("code_object_size"), "nm lists symbols");
-        let of_std = symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
+        let of_std =
+            symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
 
         // A pack inside of it is selected from.
@@ -69,10 +70,17 @@ fn a_library_without_std() {
             ("archive/lib.a", "-2 0", 2),
         ] {
             let folder = file.split('/').next().expect("a path has a first part");
-            let path = corpus(folder).into_iter().find(|path| path.ends_with(file)).expect("a file of the corpus");
+            let path = corpus(folder)
+                .into_iter()
+                .find(|path| path.ends_with(file))
+                .expect("a file of the corpus");
             let found = stdout(&succeed(Command::new(&program).arg(path)));
             let places = if features == "object" { places } else { 0 };
-            assert_eq!(found.trim(), format!("{expected} {places}"), "{file}, features: {features}");
+            assert_eq!(
+                found.trim(),
+                format!("{expected} {places}"),
+                "{file}, features: {features}"
+            );
         }
     }
 }

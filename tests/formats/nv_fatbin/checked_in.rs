@@ -19,8 +19,10 @@ fn nvfatbin_of_cuda_12() {
     let text = String::from_utf8(unpacked["ptx:80"].clone()).unwrap();
     assert!(text.contains(".target sm_80"), "{text}");
     assert!(text.ends_with("}\n"), "{text}");
-    let images: Vec<Image> = NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images()).collect();
-    let names: Vec<(&[u8], &[u8])> = images.iter().map(|image| (image.name(), image.options())).collect();
+    let images: Vec<Image> =
+        NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images()).collect();
+    let names: Vec<(&[u8], &[u8])> =
+        images.iter().map(|image| (image.name(), image.options())).collect();
     assert_eq!(names, [(&b""[..], &b""[..]), (b"saxpy", b""), (b"saxpy", b"-O3")]);
 }
 

@@ -31,7 +31,8 @@ fn read_all(bytes: &[u8]) -> Result<(), Error> {
 }
 
 fn samples() -> Vec<Vec<u8>> {
-    let plain = ours(&[("90", &prebuilt("saxpy.sm_90.cubin")), ("80", &prebuilt("saxpy.compute_80.ptx"))]);
+    let plain =
+        ours(&[("90", &prebuilt("saxpy.sm_90.cubin")), ("80", &prebuilt("saxpy.compute_80.ptx"))]);
     vec![
         plain,
         corpus("lz4_12.4.fatbin"),
@@ -88,7 +89,14 @@ fn every_field_at_its_extremes() {
             let mut old = [0; 8];
             old[..size].copy_from_slice(&sample[at..at + size]);
             let old = u64::from_le_bytes(old);
-            values.extend([old.wrapping_sub(1), old + 1, old + 8, old.wrapping_sub(8), old | 0xf000, old ^ 0x100]);
+            values.extend([
+                old.wrapping_sub(1),
+                old + 1,
+                old + 8,
+                old.wrapping_sub(8),
+                old | 0xf000,
+                old ^ 0x100,
+            ]);
             for value in values {
                 let mut changed = sample.clone();
                 changed[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
@@ -114,7 +122,8 @@ fn every_field_at_its_extremes() {
 fn groups_with_damaged_tables() {
     let folder = scratch::folder("nv-fatbin-groups");
     let images = all_images();
-    let theirs = fatbinary(&folder, &["-64", "--concat", "--compress-all", "-ident", "name"], &images);
+    let theirs =
+        fatbinary(&folder, &["-64", "--concat", "--compress-all", "-ident", "name"], &images);
     assert_eq!(read_all(&theirs), Ok(()));
     let headers = 16..700.min(theirs.len());
     for at in headers {
@@ -170,10 +179,15 @@ fn no_more_than_the_limit_is_decompressed() {
     // A literal and a match of it that is 255 bytes longer with every byte: a million bytes ask for 255 million.
     let bomb = [&b"\x1fa\x01\0"[..], &vec![0xff; 1_000_000], b"\0\0"].concat();
     let out = 1 + 4 + 15 + 255 * 1_000_000;
-    let frame = [b"\x04\x22\x4d\x18\x60\x70\0", &(bomb.len() as u32).to_le_bytes()[..], &bomb, &[0; 4]].concat();
+    let frame =
+        [b"\x04\x22\x4d\x18\x60\x70\0", &(bomb.len() as u32).to_le_bytes()[..], &bomb, &[0; 4]]
+            .concat();
     let kind = |file: &[u8], limit| {
         let entry = NvFatbin::parse(file).unwrap().entries().next().unwrap();
-        entry.decompress(limit).map(|payload| payload.bytes().len() as u64).map_err(|error| error.kind())
+        entry
+            .decompress(limit)
+            .map(|payload| payload.bytes().len() as u64)
+            .map_err(|error| error.kind())
     };
     for (flag, payload) in [(0x2000, &bomb), (0x4000, &frame)] {
         assert_eq!(kind(&compressed_entry(flag, payload, out), out), Ok(out));
@@ -187,7 +201,10 @@ fn no_more_than_the_limit_is_decompressed() {
     for flag in [0x1000, 0x2000, 0x4000, 0x8000] {
         let found = kind(&compressed_entry(flag, b"", u64::MAX), 1 << 20);
         assert_eq!(found, Err(ErrorKind::LimitExceeded { need: u64::MAX, limit: 1 << 20 }));
-        assert!(matches!(kind(&compressed_entry(flag, b"what", 100), 1 << 20), Err(ErrorKind::Compression { .. })));
+        assert!(matches!(
+            kind(&compressed_entry(flag, b"what", 100), 1 << 20),
+            Err(ErrorKind::Compression { .. })
+        ));
     }
     let found = kind(&compressed_entry(0x3000, b"what", 100), 1 << 20);
     assert_eq!(found, Err(ErrorKind::UnsupportedCompression { method: 0x3000 }));

@@ -51,11 +51,24 @@ static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     scratch::write(folder.join("add.c"), source);
     for (arch, clang_arch, feature) in ARCHES {
         let mut clang = llvm("clang");
-        clang.current_dir(&folder).args(["--target=nvptx64-nvidia-cuda", "-O2", "-ffreestanding", "-nogpulib", "-S"]);
-        clang.args([&format!("-march={clang_arch}"), "-Xclang", "-target-feature", "-Xclang", feature]);
+        clang.current_dir(&folder).args([
+            "--target=nvptx64-nvidia-cuda",
+            "-O2",
+            "-ffreestanding",
+            "-nogpulib",
+            "-S",
+        ]);
+        clang.args([
+            &format!("-march={clang_arch}"),
+            "-Xclang",
+            "-target-feature",
+            "-Xclang",
+            feature,
+        ]);
         let output = succeed(clang.args(["add.c", "-o", "-"]));
         // clang 22 does not know families.
-        let text = stdout(&output).replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
+        let text = stdout(&output)
+            .replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
         scratch::write(folder.join(format!("{arch}.ptx")), &text);
         for (flag, name) in [("-v", "cubin"), ("-c", "o.cubin")] {
             let name = format!("{arch}.{name}");
@@ -78,7 +91,9 @@ fn sm(arch: &str) -> NvidiaArch {
 /// Runs `fatbinary` on images `kind:arch:file`; the files are of [`INPUTS`].
 fn fatbinary(folder: &Path, options: &[&str], images: &[String]) -> Vec<u8> {
     let mut tool = cuda("fatbinary");
-    tool.current_dir(&*INPUTS).arg(format!("--create={}", folder.join("theirs.fatbin").display())).args(options);
+    tool.current_dir(&*INPUTS)
+        .arg(format!("--create={}", folder.join("theirs.fatbin").display()))
+        .args(options);
     for image in images {
         let [kind, arch, file] = parts(image);
         tool.arg(format!("--image3=kind={kind},sm={arch},file={file}"));
@@ -94,8 +109,12 @@ fn parts(image: &str) -> [&str; 3] {
 
 /// All cubins and all PTX, as [`fatbinary`] takes them.
 fn all_images() -> Vec<String> {
-    let image = |kind: &str, arch: &str, extension: &str| format!("{kind}:{arch}:{arch}.{extension}");
-    ARCHES.iter().flat_map(|(arch, ..)| [image("elf", arch, "cubin"), image("ptx", arch, "ptx")]).collect()
+    let image =
+        |kind: &str, arch: &str, extension: &str| format!("{kind}:{arch}:{arch}.{extension}");
+    ARCHES
+        .iter()
+        .flat_map(|(arch, ..)| [image("elf", arch, "cubin"), image("ptx", arch, "ptx")])
+        .collect()
 }
 
 /// The images of a fatbin with their bytes, under `kind:arch`.
@@ -119,7 +138,12 @@ fn name_of(image: &Image) -> String {
 }
 
 /// Compares with the inputs: cubins with zeros behind them, PTX with what `fatbinary` made of it (no comments).
-fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &BTreeMap<String, Vec<u8>>, what: &str) {
+fn assert_are_inputs(
+    fatbin: &[u8],
+    images: &[String],
+    ptx: &BTreeMap<String, Vec<u8>>,
+    what: &str,
+) {
     let unpacked = unpacked(fatbin);
     assert_eq!(unpacked.len(), images.len(), "{what}: {:?}", unpacked.keys());
     for image in images {
@@ -140,7 +164,10 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &BTreeMap<String, Ve
 
 /// The text of each PTX image that `cuobjdump` extracts from a fatbin, under the keys of [`unpacked`].
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    extracted(folder, fatbin, "-xptx").into_iter().map(|(arch, text)| (format!("ptx:{arch}"), text)).collect()
+    extracted(folder, fatbin, "-xptx")
+        .into_iter()
+        .map(|(arch, text)| (format!("ptx:{arch}"), text))
+        .collect()
 }
 
 /// What `cuobjdump -xptx all` or `-xelf all` extracts, under `90a`. Its files are called `x.1.sm_90a.ptx`.
@@ -163,7 +190,11 @@ fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>
 }
 
 fn compressions(fatbin: &[u8]) -> Vec<(ImageKind, Compression)> {
-    NvFatbin::parse(fatbin).unwrap().entries().map(|entry| (entry.kind(), entry.compression())).collect()
+    NvFatbin::parse(fatbin)
+        .unwrap()
+        .entries()
+        .map(|entry| (entry.kind(), entry.compression()))
+        .collect()
 }
 
 fn corpus(name: &str) -> Vec<u8> {
@@ -179,7 +210,9 @@ fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {
         match bytes.starts_with(b"\x7fELF") {
-            true => builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}")),
+            true => {
+                builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
+            }
             false => builder.ptx(bytes).unwrap_or_else(|error| panic!("{arch}: {error}")),
         };
     }

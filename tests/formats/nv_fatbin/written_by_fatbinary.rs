@@ -1,6 +1,9 @@
 //! Fatbins of `fatbinary` are read: every mode of compression, names and options.
 
-use super::{ARCHES, CUDA, INPUTS, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, name_of};
+use super::{
+    ARCHES, CUDA, INPUTS, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary,
+    name_of,
+};
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind, NvFatbin};
 use offload_tests::data::read;
 use offload_tests::scratch;
@@ -36,17 +39,27 @@ fn fatbinary_in_every_mode_of_compression() {
 
         let theirs = fatbinary(&folder, &["-64", "--compress-all", "--concat", &mode], &images);
         assert_are_inputs(&theirs, &images, &ptx, &format!("{mode} --concat"));
-        let groups = compressions(&theirs).iter().filter(|entry| **entry == (ImageKind::GROUP, compression)).count();
+        let groups = compressions(&theirs)
+            .iter()
+            .filter(|entry| **entry == (ImageKind::GROUP, compression))
+            .count();
         assert!(groups >= 2, "{mode} --concat: {:?}", compressions(&theirs));
     }
-    let relocatable: Vec<String> = ARCHES.iter().map(|(arch, ..)| format!("elf:{arch}:{arch}.o.cubin")).collect();
-    assert_are_inputs(&fatbinary(&folder, &["-64", "-c"], &relocatable), &relocatable, &ptx, "--device-c");
+    let relocatable: Vec<String> =
+        ARCHES.iter().map(|(arch, ..)| format!("elf:{arch}:{arch}.o.cubin")).collect();
+    assert_are_inputs(
+        &fatbinary(&folder, &["-64", "-c"], &relocatable),
+        &relocatable,
+        &ptx,
+        "--device-c",
+    );
 }
 
 fn fatbinary_with_names_and_options() {
     let folder = scratch::folder("nv-fatbin-names");
     let images = all_images();
-    let ptx = extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
+    let ptx =
+        extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
     // Names and options of every length from 1 to 9: they are padded.
     for length in 1..10 {
         let (name, options) = (&"a/b.cu.cu"[..length], &"-O3 -v -w"[..length]);
@@ -58,12 +71,17 @@ fn fatbinary_with_names_and_options() {
             let theirs = fatbinary(&folder, &arguments, &images);
             assert_are_inputs(&theirs, &images, &ptx, name);
             let mut seen = 0;
-            for image in NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images()) {
+            for image in
+                NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images())
+            {
                 assert_eq!(image.name(), name.as_bytes(), "{image:?}");
                 let found = (image.has_debug_info(), image.is_64_bit(), image.host());
                 assert_eq!(found, (true, true, Some(HostOs::Linux)), "{image:?}");
-                let expected =
-                    if image.kind().is_ptx() { options.as_bytes().to_vec() } else { compat(&name_of(&image)) };
+                let expected = if image.kind().is_ptx() {
+                    options.as_bytes().to_vec()
+                } else {
+                    compat(&name_of(&image))
+                };
                 assert_eq!(image.options(), expected, "{image:?}");
                 seen += 1;
             }
@@ -71,8 +89,12 @@ fn fatbinary_with_names_and_options() {
         }
     }
     let theirs = fatbinary(&folder, &["-32"], &["ptx:80:80.ptx".to_owned()]);
-    let image = NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
-    assert_eq!((image.is_64_bit(), image.version(), image.compute_capability()), (false, (7, 0), 80));
+    let image =
+        NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
+    assert_eq!(
+        (image.is_64_bit(), image.version(), image.compute_capability()),
+        (false, (7, 0), 80)
+    );
     assert_eq!((image.name(), image.options()), (&b""[..], &b""[..]));
 }
 

@@ -1,6 +1,9 @@
 //! Fatbins of the library nvFatbin are read: every compression, every host.
 
-use super::{NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, input, parts, unpacked};
+use super::{
+    NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, input, parts,
+    unpacked,
+};
 use libloading::Library;
 use offload_format::nv_fatbin::{Compression, HostOs, ImageKind, NvFatbin};
 use offload_format::target::NvidiaSuffix;
@@ -19,7 +22,8 @@ fn nvfatbin_with_every_compression() {
     let library = NvFatbinLibrary::load();
     let images = all_images();
     let folder = scratch::folder("nv-fatbin-library");
-    let ptx = extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
+    let ptx =
+        extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
     for (options, compression) in [
         (&["-compress=false"][..], Compression::None),
         (&["-compress-all"], Compression::Zstd),
@@ -30,11 +34,17 @@ fn nvfatbin_with_every_compression() {
         (&["-compress-all", "-compress-algo=5"], Compression::Zstd),
     ] {
         let theirs = library.fatbin(options, &images);
-        assert!(compressions(&theirs).iter().all(|(_, found)| *found == compression), "{options:?}");
+        assert!(
+            compressions(&theirs).iter().all(|(_, found)| *found == compression),
+            "{options:?}"
+        );
         assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}"));
         if compression != Compression::None {
             let theirs = library.fatbin(&[options, &["-concat"]].concat(), &images);
-            assert!(compressions(&theirs).iter().any(|(kind, _)| *kind == ImageKind::GROUP), "{options:?}");
+            assert!(
+                compressions(&theirs).iter().any(|(kind, _)| *kind == ImageKind::GROUP),
+                "{options:?}"
+            );
             assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}, -concat"));
         }
     }
@@ -42,13 +52,17 @@ fn nvfatbin_with_every_compression() {
 
 fn nvfatbin_with_every_host() {
     let library = NvFatbinLibrary::load();
-    for (option, host) in [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)] {
+    for (option, host) in
+        [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)]
+    {
         let theirs = library.fatbin(&[&format!("-host={option}")], &all_images());
-        let mut images = NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images());
+        let mut images =
+            NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images());
         assert!(images.all(|image| image.host() == Some(host)), "{option}");
     }
     let theirs = library.fatbin(&["-opencl", "-g"], &["ptx:90a:90a.ptx".to_owned()]);
-    let image = NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
+    let image =
+        NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
     assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
     assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
@@ -62,20 +76,29 @@ fn a_large_cubin_with_every_compression() {
     data.extend(random.bytes(20_000));
     data.extend_from_within(140_000..);
     data.extend(random.bytes(300));
-    let mut text =
-        format!(".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 d[{}] = {{", data.len());
+    let mut text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 d[{}] = {{",
+        data.len()
+    );
     for (index, byte) in data.iter().enumerate() {
         let _ = write!(text, "{}{byte}", if index == 0 { "" } else { "," });
     }
     text.push_str("};\n");
     scratch::write(folder.join("large.ptx"), &text);
-    succeed(cuda("ptxas").current_dir(&folder).args(["-arch", "sm_90", "large.ptx", "-o", "large.cubin"]));
+    succeed(cuda("ptxas").current_dir(&folder).args([
+        "-arch",
+        "sm_90",
+        "large.ptx",
+        "-o",
+        "large.cubin",
+    ]));
     let cubin = read(folder.join("large.cubin"));
     assert!(cubin.windows(1000).any(|window| window == &data[69_500..70_500]));
     let library = NvFatbinLibrary::load();
     for algorithm in 1..=5 {
         let image = format!("elf:90:{}", folder.join("large.cubin").display());
-        let theirs = library.fatbin(&["-compress-all", &format!("-compress-algo={algorithm}")], &[image]);
+        let theirs =
+            library.fatbin(&["-compress-all", &format!("-compress-algo={algorithm}")], &[image]);
         assert!(theirs.len() < 120_000, "{algorithm}");
         assert_same_bytes(&unpacked(&theirs)["elf:90"], &cubin, &format!("algorithm {algorithm}"));
     }
@@ -95,7 +118,8 @@ impl NvFatbinLibrary {
 
     /// A fatbin of images as [`fatbinary`] takes them; each is called like its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
-        let options: Vec<CString> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
+        let options: Vec<CString> =
+            options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long as the call, and that is as
@@ -119,22 +143,43 @@ impl NvFatbinLibrary {
                         *const c_char,
                     ) -> c_int;
                     let add = self.0.get::<Add>(b"nvFatbinAddPTX").unwrap();
-                    add(handle, bytes.as_ptr().cast(), bytes.len(), arch.as_ptr(), name.as_ptr(), c"".as_ptr())
+                    add(
+                        handle,
+                        bytes.as_ptr().cast(),
+                        bytes.len(),
+                        arch.as_ptr(),
+                        name.as_ptr(),
+                        c"".as_ptr(),
+                    )
                 } else {
-                    type Add =
-                        unsafe extern "C" fn(Handle, *const c_void, usize, *const c_char, *const c_char) -> c_int;
+                    type Add = unsafe extern "C" fn(
+                        Handle,
+                        *const c_void,
+                        usize,
+                        *const c_char,
+                        *const c_char,
+                    ) -> c_int;
                     let add = self.0.get::<Add>(b"nvFatbinAddCubin").unwrap();
                     add(handle, bytes.as_ptr().cast(), bytes.len(), arch.as_ptr(), name.as_ptr())
                 };
                 assert_eq!(result, 0, "{image}");
             }
             let mut size = 0;
-            let size_of = self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvFatbinSize").unwrap();
+            let size_of = self
+                .0
+                .get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvFatbinSize")
+                .unwrap();
             assert_eq!(size_of(handle, &mut size), 0);
             let mut fatbin = vec![0; size];
-            let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvFatbinGet").unwrap();
+            let get = self
+                .0
+                .get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvFatbinGet")
+                .unwrap();
             assert_eq!(get(handle, fatbin.as_mut_ptr().cast()), 0);
-            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvFatbinDestroy").unwrap();
+            let destroy = self
+                .0
+                .get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvFatbinDestroy")
+                .unwrap();
             destroy(&mut handle);
             fatbin
         }

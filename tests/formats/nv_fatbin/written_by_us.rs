@@ -1,7 +1,8 @@
 //! What we write has the bytes that `fatbinary` writes; `cuobjdump` and nvJitLink read it.
 
 use super::{
-    ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt, sm, unpacked,
+    ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt,
+    sm, unpacked,
 };
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
@@ -29,22 +30,32 @@ fn ours_is_what_fatbinary_writes() {
             (arch, if kind == "ptx" { ptx[&format!("ptx:{arch}")].clone() } else { input(file) })
         })
         .collect();
-    let inputs: Vec<(&str, &[u8])> = inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let inputs: Vec<(&str, &[u8])> =
+        inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
     assert_same_bytes(&ours(&inputs), &theirs, "all images");
     for (image, input) in images.iter().zip(&inputs) {
-        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], std::slice::from_ref(image));
+        let theirs =
+            fatbinary(&folder, &["-64", "--compress-mode=none"], std::slice::from_ref(image));
         assert_same_bytes(&ours(&[*input]), &theirs, image);
     }
     for (arch, ..) in ARCHES {
         let file = format!("{arch}.o.cubin");
-        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none", "-c"], &[format!("elf:{arch}:{file}")]);
+        let theirs = fatbinary(
+            &folder,
+            &["-64", "--compress-mode=none", "-c"],
+            &[format!("elf:{arch}:{file}")],
+        );
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
     // PTX of every length: what stands behind it.
     for comma in 0..9 {
-        let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n", "b".repeat(comma));
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n",
+            "b".repeat(comma)
+        );
         scratch::write(INPUTS.join("length.ptx"), &text);
-        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], &["ptx:90:length.ptx".to_owned()]);
+        let theirs =
+            fatbinary(&folder, &["-64", "--compress-mode=none"], &["ptx:90:length.ptx".to_owned()]);
         assert_same_bytes(&ours(&[("90", text.as_bytes())]), &theirs, &text);
     }
 }
@@ -53,9 +64,12 @@ fn cuobjdump_lists_and_extracts_ours() {
     let folder = scratch::folder("nv-fatbin-cuobjdump");
     let inputs: Vec<(&str, Vec<u8>)> = ARCHES
         .iter()
-        .flat_map(|(arch, ..)| [(*arch, input(&format!("{arch}.cubin"))), (*arch, input(&format!("{arch}.ptx")))])
+        .flat_map(|(arch, ..)| {
+            [(*arch, input(&format!("{arch}.cubin"))), (*arch, input(&format!("{arch}.ptx")))]
+        })
         .collect();
-    let inputs: Vec<(&str, &[u8])> = inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let inputs: Vec<(&str, &[u8])> =
+        inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
     let ours = ours(&inputs);
     let is_ptx = |bytes: &[u8]| !bytes.starts_with(b"\x7fELF");
     let texts: Vec<_> = inputs.iter().filter(|(_, bytes)| is_ptx(bytes)).collect();
@@ -71,7 +85,8 @@ fn cuobjdump_lists_and_extracts_ours() {
     }
     scratch::write(folder.join("ours.fatbin"), &ours);
     let dump = stdout(&succeed(cuda("cuobjdump").current_dir(&folder).arg("ours.fatbin")));
-    let arches: Vec<&str> = dump.lines().filter_map(|line| line.strip_prefix("arch = sm_")).collect();
+    let arches: Vec<&str> =
+        dump.lines().filter_map(|line| line.strip_prefix("arch = sm_")).collect();
     assert_eq!(arches, inputs.iter().map(|(arch, _)| *arch).collect::<Vec<_>>());
     assert_eq!(dump.matches("host = linux").count(), inputs.len());
     assert_eq!(dump.matches("compile_size = 64bit").count(), inputs.len());
@@ -80,9 +95,12 @@ fn cuobjdump_lists_and_extracts_ours() {
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
     // Of cubins that ptxas made without `-c`, nvJitLink takes no code.
-    let cubins: Vec<(&str, Vec<u8>)> =
-        ["80", "90a", "100f"].into_iter().map(|arch| (arch, input(&format!("{arch}.o.cubin")))).collect();
-    let cubins: Vec<(&str, &[u8])> = cubins.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let cubins: Vec<(&str, Vec<u8>)> = ["80", "90a", "100f"]
+        .into_iter()
+        .map(|arch| (arch, input(&format!("{arch}.o.cubin"))))
+        .collect();
+    let cubins: Vec<(&str, &[u8])> =
+        cubins.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
     let without_ptx = ours(&cubins);
     let ptx = input("90.ptx");
     let with_ptx = ours(&[&cubins[..], &[("90", ptx.as_slice())]].concat());
@@ -114,7 +132,10 @@ fn nvjitlink_chooses_from_ours() {
 
 fn several_in_a_row() {
     let folder = scratch::folder("nv-fatbin-row");
-    let (a, b) = (ours(&[("80", &input("80.cubin"))]), ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]));
+    let (a, b) = (
+        ours(&[("80", &input("80.cubin"))]),
+        ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]),
+    );
     for zeros in [0, 8, 24] {
         let row = [&a[..], &vec![0; zeros], &b, &vec![0; zeros]].concat();
         let found: Vec<(u64, usize)> = NvFatbins::new(&row)
@@ -123,10 +144,12 @@ fn several_in_a_row() {
         assert_eq!(found, [(0, 1), ((a.len() + zeros) as u64, 2)]);
         // cuobjdump 13.5 takes zeros between them, and no zeros at the end of a file.
         scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
-        let list = succeed(cuda("cuobjdump").current_dir(&folder).args(["-lelf", "-lptx", "row.fatbin"]));
+        let list =
+            succeed(cuda("cuobjdump").current_dir(&folder).args(["-lelf", "-lptx", "row.fatbin"]));
         assert_eq!(stdout(&list).lines().count(), 3, "{zeros}");
     }
-    let found: Vec<_> = NvFatbins::new(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
+    let found: Vec<_> =
+        NvFatbins::new(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
     assert_eq!((found.len(), found[0]), (2, Ok(0)));
     let error = found[1].unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, a.len() as u64));
@@ -135,7 +158,8 @@ fn several_in_a_row() {
 
 fn what_is_no_cubin_or_ptx_is_refused() {
     let cubin = prebuilt("saxpy.sm_90.cubin");
-    let refused = |arch, cubin: &[u8]| NvFatbinBuilder::new(HostOs::Linux).cubin(sm(arch), cubin).err();
+    let refused =
+        |arch, cubin: &[u8]| NvFatbinBuilder::new(HostOs::Linux).cubin(sm(arch), cubin).err();
     assert_eq!(refused("90", &cubin), None);
     assert_eq!(refused("90a", &cubin), None);
     assert!(refused("80", &cubin).is_some());
@@ -146,7 +170,9 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     portable[48] |= 2;
     assert_eq!(refused("90", &portable), None);
     let table = u64::from_le_bytes(portable[40..48].try_into().unwrap()) as usize;
-    for (at, size) in [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)] {
+    for (at, size) in
+        [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)]
+    {
         for byte in [0, 1, 0xff] {
             let mut damaged = portable.clone();
             damaged[at..at + size].fill(byte);

@@ -33,18 +33,27 @@ fn groups_with_a_local_signature_stay_comdat() {
         let mut ours = our_bundle(&bytes, 0);
         scratch::write(folder.join("ours"), &ours);
         assert_eq!(groups(&folder.join("ours")), groups(&host));
-        let lost = groups(&folder.join("theirs")).iter().filter(|line| line.starts_with("(unknown) group")).count();
+        let lost = groups(&folder.join("theirs"))
+            .iter()
+            .filter(|line| line.starts_with("(unknown) group"))
+            .count();
         assert!(lost > 0, "{options}");
 
         // Nothing else differs, and what was lost is not made up when the bundle is taken out.
         let mut found = 0;
-        for (ours, theirs) in ours.iter_mut().zip(&theirs).filter(|(ours, theirs)| (**ours, **theirs) == (1, 0)) {
+        for (ours, theirs) in
+            ours.iter_mut().zip(&theirs).filter(|(ours, theirs)| (**ours, **theirs) == (1, 0))
+        {
             *ours = *theirs;
             found += 1;
         }
         assert_eq!(found, lost, "{options}");
         assert_same_bytes(&ours, &theirs, options);
-        assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &unbundled(&folder, "theirs"), options);
+        assert_same_bytes(
+            &object_bundle::strip(&theirs).unwrap(),
+            &unbundled(&folder, "theirs"),
+            options,
+        );
         let stripped = object_bundle::strip(&our_bundle(&bytes, 0)).unwrap();
         scratch::write(folder.join("stripped"), &stripped);
         assert_eq!(contents(&folder.join("stripped")), contents(&host));
@@ -54,7 +63,11 @@ fn groups_with_a_local_signature_stay_comdat() {
 /// The first line of each group.
 fn groups(object: &Path) -> Vec<String> {
     let output = succeed(llvm("llvm-readelf").arg("-g").arg(object));
-    stdout(&output).lines().filter(|line| line.contains("group section")).map(str::to_owned).collect()
+    stdout(&output)
+        .lines()
+        .filter(|line| line.contains("group section"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// llvm-objcopy 22 empties string tables that it knows no use of.
@@ -77,7 +90,10 @@ fn string_tables_of_others_are_kept() {
     };
     their_bundle(&folder, &host, 0);
     scratch::write(folder.join("ours"), our_bundle(&read(&host), 0));
-    assert_eq!((dump("host.o").as_slice(), dump("theirs").as_slice()), (&b"\0abc\0d\0"[..], &b"\0"[..]));
+    assert_eq!(
+        (dump("host.o").as_slice(), dump("theirs").as_slice()),
+        (&b"\0abc\0d\0"[..], &b"\0"[..])
+    );
     assert_eq!(dump("ours"), dump("host.o"));
 }
 
@@ -85,7 +101,8 @@ fn string_tables_of_others_are_kept() {
 fn line_numbers_of_coff_are_kept() {
     let folder = scratch::folder("object-bundle-lines");
     let options = "--target=x86_64-pc-windows-msvc";
-    let host = compile(&folder, llvm("clang"), "int f(void) { return 1; }", "a.c", options, "host.obj");
+    let host =
+        compile(&folder, llvm("clang"), "int f(void) { return 1; }", "a.c", options, "host.obj");
     let mut bytes = read(&host);
     let lines = *b"\x01\0\0\0\0\0\x02\0\0\0\x05\0";
     let end = bytes.len() as u32;
@@ -109,7 +126,8 @@ fn one_zero_byte_of_device_code() {
     entries.entry(HOST, 0).unwrap().entry("hip-amdgcn-amd-amdhsa--gfx906", 1).unwrap();
     let fat = object_bundle::bundle(&corpus("host.o"), &entries).unwrap().to_vec(&[b"", b"\0"]);
     let bundle = ObjectBundle::parse(&fat).unwrap();
-    let found: Vec<_> = bundle.entries().map(|it| (it.code_object(), it.is_host_placeholder())).collect();
+    let found: Vec<_> =
+        bundle.entries().map(|it| (it.code_object(), it.is_host_placeholder())).collect();
     assert_eq!(found, [(&b"\0"[..], true), (&b"\0"[..], false)]);
 
     scratch::write(folder.join("fat.o"), &fat);
@@ -125,7 +143,9 @@ fn a_bundle_without_a_host_entry() {
     let id = "hip-amdgcn-amd-amdhsa--gfx906";
     scratch::write(folder.join("host.o"), corpus("host.o"));
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=o", "-input=host.o", "-output=theirs"]).arg(format!("-targets={id}"));
+    tool.current_dir(&folder)
+        .args(["-type=o", "-input=host.o", "-output=theirs"])
+        .arg(format!("-targets={id}"));
     let output = tool.output().unwrap();
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 
@@ -133,7 +153,11 @@ fn a_bundle_without_a_host_entry() {
     entries.entry(id, 4).unwrap();
     let fat = object_bundle::bundle(&corpus("host.o"), &entries).unwrap().to_vec(&[b"code"]);
     scratch::write(folder.join("ours"), &fat);
-    let list = succeed(llvm("clang-offload-bundler").current_dir(&folder).args(["-type=o", "-list", "-input=ours"]));
+    let list = succeed(llvm("clang-offload-bundler").current_dir(&folder).args([
+        "-type=o",
+        "-list",
+        "-input=ours",
+    ]));
     assert_eq!(stdout(&list).trim(), id);
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=ours", "-output=out"]);
@@ -147,7 +171,10 @@ fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();
     let refused = |bytes: &[u8], what: &str| {
-        for error in [object_bundle::bundle(bytes, &entries).map(drop), object_bundle::strip(bytes).map(drop)] {
+        for error in [
+            object_bundle::bundle(bytes, &entries).map(drop),
+            object_bundle::strip(bytes).map(drop),
+        ] {
             // Without a bundle there is nothing to take out.
             assert!(error.is_err() || ObjectBundle::parse(bytes).is_ok(), "{what}");
         }
@@ -166,12 +193,23 @@ fn what_is_no_host() {
         );
         refused(&read(&host), target);
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=o", "-input=host.o", "-input=host.o", "-output=theirs"]);
+        tool.current_dir(&folder).args([
+            "-type=o",
+            "-input=host.o",
+            "-input=host.o",
+            "-output=theirs",
+        ]);
         tool.arg(format!("-targets={HOST},hip-amdgcn-amd-amdhsa--gfx906"));
         assert!(!tool.output().unwrap().status.success(), "{target}");
     }
-    let host =
-        compile(&folder, llvm("clang"), "int f(void) { return 1; }", "a.c", "--target=x86_64-linux-gnu", "host.o");
+    let host = compile(
+        &folder,
+        llvm("clang"),
+        "int f(void) { return 1; }",
+        "a.c",
+        "--target=x86_64-linux-gnu",
+        "host.o",
+    );
     succeed(llvm("ld.lld").current_dir(&folder).args(["-shared", "host.o", "-o", "shared.so"]));
     let message = refused(&read(folder.join("shared.so")), "a shared object");
     assert_eq!(message, "no relocatable ELF file or COFF object at offset 16");

@@ -15,7 +15,9 @@ offload_tests::tests! {
 /// Does all that there is to do with a file.
 fn visit(bytes: &[u8]) -> bool {
     let range = bytes.as_ptr_range();
-    let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
+    let inside = |part: &[u8]| {
+        part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end
+    };
     if let Ok(bundle) = ObjectBundle::parse(bytes) {
         for entry in bundle.entries() {
             assert!(inside(entry.code_object()), "a code object lies outside of the file");
@@ -29,7 +31,12 @@ fn visit(bytes: &[u8]) -> bool {
     entries.entry(HOST, 0).unwrap().entry("hip-amdgcn-amd-amdhsa--gfx906", 3).unwrap();
     let fat = object_bundle::bundle(bytes, &entries);
     if let Ok(stripped) = object_bundle::strip(bytes) {
-        assert!(stripped.len() <= 5 * bytes.len() + (2 << 20), "{} bytes of {}", stripped.len(), bytes.len());
+        assert!(
+            stripped.len() <= 5 * bytes.len() + (2 << 20),
+            "{} bytes of {}",
+            stripped.len(),
+            bytes.len()
+        );
     }
     fat.is_ok()
 }

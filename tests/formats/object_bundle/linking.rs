@@ -31,27 +31,42 @@ fn linked_programs_run_and_lack_the_bundle() {
             catch (const std::exception &e) { return b.get() + counter + tls + std::string(e.what()).size(); }
         }
     "#;
-    for (c, cxx, options) in
-        [("clang", "clang++", "-O2 -g"), ("gcc", "g++", ""), ("gcc", "g++", "-O2 -ffunction-sections")]
-    {
-        let command = |name: &str| if name.starts_with("clang") { llvm(name) } else { Command::new(name) };
-        for (number, (compiler, source, file)) in [(c, main, "main.c"), (cxx, part, "part.cpp")].into_iter().enumerate()
+    for (c, cxx, options) in [
+        ("clang", "clang++", "-O2 -g"),
+        ("gcc", "g++", ""),
+        ("gcc", "g++", "-O2 -ffunction-sections"),
+    ] {
+        let command =
+            |name: &str| if name.starts_with("clang") { llvm(name) } else { Command::new(name) };
+        for (number, (compiler, source, file)) in
+            [(c, main, "main.c"), (cxx, part, "part.cpp")].into_iter().enumerate()
         {
             let host = compile(&folder, command(compiler), source, file, options, "host.o");
             let fat = our_bundle(&read(&host), 0);
-            scratch::write(folder.join(format!("stripped{number}.o")), object_bundle::strip(&fat).unwrap());
+            scratch::write(
+                folder.join(format!("stripped{number}.o")),
+                object_bundle::strip(&fat).unwrap(),
+            );
             scratch::write(folder.join(format!("fat{number}.o")), fat);
         }
         for objects in ["fat", "stripped"] {
             for linker in ["-fuse-ld=bfd", "-fuse-ld=lld"] {
                 let program = folder.join("program");
                 // clang finds its own lld, gcc does not.
-                let mut driver = if linker.ends_with("lld") { llvm("clang++") } else { Command::new("g++") };
+                let mut driver =
+                    if linker.ends_with("lld") { llvm("clang++") } else { Command::new("g++") };
                 driver.current_dir(&folder).args([linker, "-o", "program"]);
                 succeed(driver.args([format!("{objects}0.o"), format!("{objects}1.o")]));
-                assert_eq!(stdout(&succeed(&mut Command::new(&program))), "236\n", "{objects} {linker}");
+                assert_eq!(
+                    stdout(&succeed(&mut Command::new(&program))),
+                    "236\n",
+                    "{objects} {linker}"
+                );
                 let program = read(program);
-                assert!(!program.windows(24).any(|bytes| bytes == b"__CLANG_OFFLOAD_BUNDLE__"), "{objects} {linker}");
+                assert!(
+                    !program.windows(24).any(|bytes| bytes == b"__CLANG_OFFLOAD_BUNDLE__"),
+                    "{objects} {linker}"
+                );
             }
         }
     }

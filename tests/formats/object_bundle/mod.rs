@@ -65,7 +65,9 @@ fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
         entries.entry(id, code_object.len() as u64).unwrap();
     }
     let payloads: Vec<&[u8]> = all.iter().map(|(_, code_object)| *code_object).collect();
-    object_bundle::bundle(host, &entries).unwrap_or_else(|error| panic!("{error}")).to_vec(&payloads)
+    object_bundle::bundle(host, &entries)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .to_vec(&payloads)
 }
 
 /// Unbundles all of [`DEVICES`] and the host with clang-offload-bundler; returns the host.
@@ -94,8 +96,11 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);
         let bundle = ObjectBundle::parse(&ours).unwrap();
-        let found: Vec<_> =
-            bundle.entries().filter(|it| !it.is_host_placeholder()).map(|it| it.code_object()).collect();
+        let found: Vec<_> = bundle
+            .entries()
+            .filter(|it| !it.is_host_placeholder())
+            .map(|it| it.code_object())
+            .collect();
         assert_eq!(found, DEVICES.map(|(_, code_object)| code_object));
         assert_eq!(bundle.entries().position(|it| it.is_host_placeholder()), Some(host_at));
     }
@@ -108,7 +113,11 @@ fn contents(object: &Path) -> String {
     let output = succeed(llvm("llvm-readelf").args(["-s", "-r", "-g", "-W"]).arg(object));
     let listing = stdout(&output);
     // "Relocation section '.rela.text' at offset 0x4a0 contains 12 entries:"
-    listing.lines().map(|line| line.split(" at offset").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+    listing
+        .lines()
+        .map(|line| line.split(" at offset").next().unwrap_or(""))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 const C: &str = r#"
@@ -122,7 +131,8 @@ int (*table[])(int) = {helper, weak_one, other};
 int main(int argc, char **argv) { return helper(argc) + table[argc & 1](4) + names[0][0] + big[argc]; }
 "#;
 
-const THREAD_LOCAL: &str = "__thread int tls; static __thread int tls2 = 5; int sum(void) { return tls + tls2; }";
+const THREAD_LOCAL: &str =
+    "__thread int tls; static __thread int tls2 = 5; int sum(void) { return tls + tls2; }";
 
 /// COMDAT groups, exceptions, virtual tables, a guarded static; nothing from a library.
 const CXX: &str = r#"
@@ -138,9 +148,21 @@ int f(int x) {
 "#;
 
 /// Compiles a source into `folder/name`.
-fn compile(folder: &Path, mut compiler: Command, source: &str, file: &str, options: &str, name: &str) -> PathBuf {
+fn compile(
+    folder: &Path,
+    mut compiler: Command,
+    source: &str,
+    file: &str,
+    options: &str,
+    name: &str,
+) -> PathBuf {
     scratch::write(folder.join(file), source);
-    succeed(compiler.current_dir(folder).args(options.split_whitespace()).args(["-w", "-c", file, "-o", name]));
+    succeed(
+        compiler
+            .current_dir(folder)
+            .args(options.split_whitespace())
+            .args(["-w", "-c", file, "-o", name]),
+    );
     folder.join(name)
 }
 

@@ -27,8 +27,11 @@ fn objects_of_clangs_hip_driver() {
     let object = compile(&folder, llvm("clang"), source, "k.hip", options, "fat.o");
     let bytes = read(&object);
     let bundle = ObjectBundle::parse(&bytes).unwrap();
-    let listing =
-        succeed(llvm("clang-offload-bundler").args(["-type=o", "-list"]).arg(format!("-input={}", object.display())));
+    let listing = succeed(
+        llvm("clang-offload-bundler")
+            .args(["-type=o", "-list"])
+            .arg(format!("-input={}", object.display())),
+    );
     let mut ids: Vec<&str> = bundle.entries().map(|entry| entry.id_str()).collect();
     let listing = stdout(&listing);
     let mut listed: Vec<&str> = listing.lines().collect();
@@ -45,7 +48,9 @@ fn objects_of_clangs_hip_driver() {
         );
         let theirs = read(folder.join("entry"));
         match entry.is_host_placeholder() {
-            true => assert_same_bytes(&object_bundle::strip(&bytes).unwrap(), &theirs, entry.id_str()),
+            true => {
+                assert_same_bytes(&object_bundle::strip(&bytes).unwrap(), &theirs, entry.id_str())
+            }
             false => assert_same_bytes(entry.code_object(), &theirs, entry.id_str()),
         }
     }
@@ -67,11 +72,17 @@ fn bundles_of_llvm_are_read() {
         ),
         (
             "fat.obj",
-            &[("host-x86_64-pc-windows-msvc-", 554, 1, true), ("hip-amdgcn-amd-amdhsa--gfx906", 555, 9, false)],
+            &[
+                ("host-x86_64-pc-windows-msvc-", 554, 1, true),
+                ("hip-amdgcn-amd-amdhsa--gfx906", 555, 9, false),
+            ],
         ),
         (
             "hip_rdc.o",
-            &[("hip-amdgcn-amd-amdhsa--gfx906", 2406, 4040, false), ("host-x86_64-pc-linux-gnu-", 6446, 1, true)],
+            &[
+                ("hip-amdgcn-amd-amdhsa--gfx906", 2406, 4040, false),
+                ("host-x86_64-pc-linux-gnu-", 6446, 1, true),
+            ],
         ),
     ];
     for (file, expected) in table {
@@ -89,7 +100,10 @@ fn bundles_of_llvm_are_read() {
         }
     }
     let fat = corpus("fat.o");
-    assert_eq!(ObjectBundle::parse(&fat).unwrap().entries().nth(1).unwrap().code_object(), b"DEV1DATA1");
+    assert_eq!(
+        ObjectBundle::parse(&fat).unwrap().entries().nth(1).unwrap().code_object(),
+        b"DEV1DATA1"
+    );
     // And out of it again.
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }

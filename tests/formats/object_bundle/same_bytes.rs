@@ -15,23 +15,41 @@ offload_tests::tests! {
 
 fn objects_of_clang() {
     let folder = scratch::folder("object-bundle-clang");
-    for options in
-        ["", "-O2", "-O2 -g", "-g -gz", "-ffunction-sections -fdata-sections", "-fno-addrsig -fPIC", "-mcmodel=large"]
-    {
+    for options in [
+        "",
+        "-O2",
+        "-O2 -g",
+        "-g -gz",
+        "-ffunction-sections -fdata-sections",
+        "-fno-addrsig -fPIC",
+        "-mcmodel=large",
+    ] {
         let options = format!("--target=x86_64-unknown-linux-gnu {options}");
         for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")] {
-            same_as_llvm(&folder, &compile(&folder, llvm("clang"), source, file, &options, "host.o"));
+            same_as_llvm(
+                &folder,
+                &compile(&folder, llvm("clang"), source, file, &options, "host.o"),
+            );
         }
     }
 }
 
 fn objects_of_gcc() {
     let folder = scratch::folder("object-bundle-gcc");
-    for options in
-        ["", "-O2", "-O2 -g", "-g -gz", "-ffunction-sections -fdata-sections", "-flto", "-flto -ffat-lto-objects"]
-    {
+    for options in [
+        "",
+        "-O2",
+        "-O2 -g",
+        "-g -gz",
+        "-ffunction-sections -fdata-sections",
+        "-flto",
+        "-flto -ffat-lto-objects",
+    ] {
         for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("empty.c", "")] {
-            same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), source, file, options, "host.o"));
+            same_as_llvm(
+                &folder,
+                &compile(&folder, Command::new("gcc"), source, file, options, "host.o"),
+            );
         }
     }
     // Optimized, this needs no group with a local signature, of which the next test is.
@@ -41,9 +59,18 @@ fn objects_of_gcc() {
 /// 32 and 64 bits, both byte orders.
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");
-    for machine in
-        ["aarch64", "riscv64", "i386", "armv7", "powerpc64", "powerpc64le", "mips64", "mips64el", "mips", "s390x"]
-    {
+    for machine in [
+        "aarch64",
+        "riscv64",
+        "i386",
+        "armv7",
+        "powerpc64",
+        "powerpc64le",
+        "mips64",
+        "mips64el",
+        "mips",
+        "s390x",
+    ] {
         for options in ["", "-O2 -g -ffunction-sections"] {
             let options = format!("--target={machine}-unknown-linux-gnu {options}");
             same_as_llvm(&folder, &compile(&folder, llvm("clang"), C, "a.c", &options, "host.o"));
@@ -57,29 +84,47 @@ fn objects_for_other_machines() {
 
 fn coff_objects() {
     let folder = scratch::folder("object-bundle-coff");
-    for target in ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "i686-pc-windows-msvc", "aarch64-pc-windows-msvc"]
-    {
+    for target in [
+        "x86_64-pc-windows-msvc",
+        "x86_64-pc-windows-gnu",
+        "i686-pc-windows-msvc",
+        "aarch64-pc-windows-msvc",
+    ] {
         for options in ["", "-O2 -g", "-ffunction-sections -fdata-sections -fno-addrsig"] {
             let options = format!("--target={target} {options}");
-            for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")] {
-                let options = if file == "c.cpp" { format!("{options} -fexceptions") } else { options.clone() };
-                same_as_llvm(&folder, &compile(&folder, llvm("clang"), source, file, &options, "host.obj"));
+            for (file, source) in
+                [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")]
+            {
+                let options = if file == "c.cpp" {
+                    format!("{options} -fexceptions")
+                } else {
+                    options.clone()
+                };
+                same_as_llvm(
+                    &folder,
+                    &compile(&folder, llvm("clang"), source, file, &options, "host.obj"),
+                );
             }
         }
     }
     // More names than a decimal offset in a section's name has room for.
     let long = "x".repeat(1 << 20);
-    let sections: String =
-        (0..10).map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n")).collect();
+    let sections: String = (0..10)
+        .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))
+        .collect();
     let options = "--target=x86_64-pc-windows-msvc";
-    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &sections, "long.s", options, "host.obj"));
+    same_as_llvm(
+        &folder,
+        &compile(&folder, llvm("clang"), &sections, "long.s", options, "host.obj"),
+    );
 }
 
 /// ELF keeps the numbers in a table of their own, COFF has another file header and larger symbols.
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
-    let section =
-        |number: usize, flags: &str| format!(".section .s{number},\"{flags}\"\n.globl y{number}\ny{number}: .byte 1\n");
+    let section = |number: usize, flags: &str| {
+        format!(".section .s{number},\"{flags}\"\n.globl y{number}\ny{number}: .byte 1\n")
+    };
     let elf: String = (0..65_400).map(|number| section(number, "a")).collect();
     let elf = elf + ".section .last,\"aw\"\n.quad y65399, y1\n";
     let target = "--target=x86_64-unknown-linux-gnu";
@@ -144,7 +189,14 @@ fn odd_sections_and_symbols() {
     "#;
     same_as_llvm(
         &folder,
-        &compile(&folder, llvm("clang"), source, "odd.s", "--target=x86_64-unknown-linux-gnu", "host.o"),
+        &compile(
+            &folder,
+            llvm("clang"),
+            source,
+            "odd.s",
+            "--target=x86_64-unknown-linux-gnu",
+            "host.o",
+        ),
     );
     // One table for all names: no symbols; no sections; odd alignments, an unknown type, no type, an address.
     for yaml in [
@@ -156,13 +208,19 @@ fn odd_sections_and_symbols() {
              {Name: cba, Section: .b, Value: 1, Binding: STB_GLOBAL}, {Name: ba, Binding: STB_WEAK, Index: SHN_ABS, \
              Other: [STV_HIDDEN]}, {Name: co, Index: SHN_COMMON, Value: 8, Binding: STB_GLOBAL}]",
     ] {
-        for class in ["ELFCLASS64, Data: ELFDATA2LSB", "ELFCLASS64, Data: ELFDATA2MSB", "ELFCLASS32, Data: ELFDATA2LSB"]
-        {
-            let header =
-                format!("Class: {class}, Type: ET_REL, Machine: EM_X86_64, OSABI: ELFOSABI_GNU, ABIVersion: 3");
+        for class in [
+            "ELFCLASS64, Data: ELFDATA2LSB",
+            "ELFCLASS64, Data: ELFDATA2MSB",
+            "ELFCLASS32, Data: ELFDATA2LSB",
+        ] {
+            let header = format!(
+                "Class: {class}, Type: ET_REL, Machine: EM_X86_64, OSABI: ELFOSABI_GNU, ABIVersion: 3"
+            );
             let host = from_yaml(
                 &folder,
-                &format!("--- !ELF\nFileHeader: {{{header}, SectionHeaderStringTable: .strtab}}\n{yaml}\n"),
+                &format!(
+                    "--- !ELF\nFileHeader: {{{header}, SectionHeaderStringTable: .strtab}}\n{yaml}\n"
+                ),
             );
             same_as_llvm(&folder, &host);
         }

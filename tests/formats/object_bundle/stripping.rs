@@ -24,13 +24,21 @@ fn bundles_from_a_relocatable_link() {
         }
         let gnu = if target.starts_with("i386") { "elf_i386" } else { "elf_x86_64" };
         for mut linker in [llvm("ld.lld"), Command::new("ld.bfd")] {
-            succeed(linker.current_dir(&folder).args(["-m", gnu, "-r", "fat0.o", "fat1.o", "-o", "both.o"]));
+            succeed(
+                linker
+                    .current_dir(&folder)
+                    .args(["-m", gnu, "-r", "fat0.o", "fat1.o", "-o", "both.o"]),
+            );
             let bytes = read(folder.join("both.o"));
             let entries = ObjectBundle::parse(&bytes).unwrap().entries().count();
             assert!(entries > DEVICES.len(), "{entries}");
             let theirs = folder.join("theirs.o");
             let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
-            succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--regex", option, "--", "both.o", "theirs.o"]));
+            succeed(
+                llvm("llvm-objcopy")
+                    .current_dir(&folder)
+                    .args(["--regex", option, "--", "both.o", "theirs.o"]),
+            );
             let ours = object_bundle::strip(&bytes).unwrap();
             scratch::write(folder.join("ours.o"), &ours);
             assert_eq!(contents(&folder.join("ours.o")), contents(&theirs), "{linker:?}");
@@ -80,9 +88,20 @@ fn bundles_between_other_sections() {
     ];
     for (target, flags, more) in cases {
         let source = source.replace("FLAGS", flags) + more;
-        let host = compile(&folder, llvm("clang"), &source, "a.s", &format!("--target={target}"), "host.o");
+        let host = compile(
+            &folder,
+            llvm("clang"),
+            &source,
+            "a.s",
+            &format!("--target={target}"),
+            "host.o",
+        );
         let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
-        succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--regex", option, "--", "host.o", "theirs.o"]));
+        succeed(
+            llvm("llvm-objcopy")
+                .current_dir(&folder)
+                .args(["--regex", option, "--", "host.o", "theirs.o"]),
+        );
         let ours = object_bundle::strip(&read(&host)).unwrap();
         assert_same_bytes(&ours, &read(folder.join("theirs.o")), target);
     }
@@ -92,7 +111,14 @@ fn bundles_between_other_sections() {
         let source = format!(
             ".section __CLANG_OFFLOAD_BUNDLE__x,\"{flags}\"\nhere: .byte 1\n.globl here\n.text\n.long here - .\n"
         );
-        let host = compile(&folder, llvm("clang"), &source, "a.s", &format!("--target={target}"), "host.o");
+        let host = compile(
+            &folder,
+            llvm("clang"),
+            &source,
+            "a.s",
+            &format!("--target={target}"),
+            "host.o",
+        );
         let error = object_bundle::strip(&read(&host)).unwrap_err();
         assert!(error.to_string().contains("reference to a symbol of the bundle"), "{error}");
         let mut tool = llvm("llvm-objcopy");

@@ -1,7 +1,8 @@
 //! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we decompress its.
 
 use super::{
-    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, number, numbers, read_all, samples,
+    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, number, numbers,
+    read_all, samples,
 };
 use offload_format::ErrorKind;
 use offload_format::compression::Method;
@@ -25,22 +26,43 @@ fn streams_of_llvm_are_decompressed() {
     let whole = by_hand_behind(&vec![0; 40 * samples.len()], 3, &samples);
     scratch::write(folder.join("empty.s"), "");
     scratch::write(folder.join("content"), &whole[40..]);
-    succeed(llvm("clang").current_dir(&folder).args(["--target=x86_64-linux-gnu", "-c", "empty.s", "-o", "empty.o"]));
-    succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--add-section=.debug_x=content", "empty.o", "plain.o"]));
+    succeed(llvm("clang").current_dir(&folder).args([
+        "--target=x86_64-linux-gnu",
+        "-c",
+        "empty.s",
+        "-o",
+        "empty.o",
+    ]));
+    succeed(llvm("llvm-objcopy").current_dir(&folder).args([
+        "--add-section=.debug_x=content",
+        "empty.o",
+        "plain.o",
+    ]));
     for (method, name, number) in METHODS {
         let option = format!("--compress-debug-sections={name}");
-        succeed(llvm("llvm-objcopy").current_dir(&folder).args([&option, "plain.o", "compressed.o"]));
+        succeed(llvm("llvm-objcopy").current_dir(&folder).args([
+            &option,
+            "plain.o",
+            "compressed.o",
+        ]));
         let dump = ["--dump-section=.debug_x=dump", "compressed.o", "unused.o"];
         succeed(llvm("llvm-objcopy").current_dir(&folder).args(dump));
         let section = fs::read(folder.join("dump")).unwrap();
-        assert_eq!(section[..SECTION_HEADER], numbers(&[number, whole.len() as u64 - 40, 1]), "{name}");
+        assert_eq!(
+            section[..SECTION_HEADER],
+            numbers(&[number, whole.len() as u64 - 40, 1]),
+            "{name}"
+        );
 
         let mut file = compressed_by_hand(&whole, &section[SECTION_HEADER..]);
         let size = file.len() as u64;
         // What follows it is not its own.
         file.extend_from_slice(b"something");
         let binary = OffloadBinary::parse(&file).unwrap();
-        assert_eq!((binary.size(), binary.version(), binary.images().count()), (size, Version::V3, 0));
+        assert_eq!(
+            (binary.size(), binary.version(), binary.images().count()),
+            (size, Version::V3, 0)
+        );
         let compressed = binary.compressed().unwrap();
         assert_eq!((compressed.method(), compressed.inflated_size()), (method, whole.len() as u64));
         let inflated = compressed.decompress(whole.len() as u64).unwrap();
@@ -74,7 +96,11 @@ fn llvm_decompresses_our_streams() {
                  AddressAlign: 8\n    Content: \"{hex}\"\n"
             );
             scratch::write(folder.join("object.yaml"), yaml);
-            succeed(llvm("yaml2obj").current_dir(&folder).args(["object.yaml", "-o", "compressed.o"]));
+            succeed(llvm("yaml2obj").current_dir(&folder).args([
+                "object.yaml",
+                "-o",
+                "compressed.o",
+            ]));
             let inflate = ["--decompress-debug-sections", "compressed.o", "plain.o"];
             succeed(llvm("llvm-objcopy").current_dir(&folder).args(inflate));
             let dump = ["--dump-section=.debug_x=dump", "plain.o", "unused.o"];
@@ -100,5 +126,9 @@ fn what_is_compressed_comes_back() {
     }
     let none = OffloadBinaryBuilder::new();
     assert!(none.compressed(Method::Zstd, None, &[]).unwrap().is_empty());
-    assert!([Version::V1, Version::V2, Version::V3].iter().all(|version| none.layout(*version).size() == 0));
+    assert!(
+        [Version::V1, Version::V2, Version::V3]
+            .iter()
+            .all(|version| none.layout(*version).size() == 0)
+    );
 }

@@ -36,10 +36,22 @@ fn malformed_entries() {
         ("string pairs offset", entry + 8, len, out_of_bounds(len, 96), entry + 8),
         ("string pair count", entry + 16, 1 << 61, out_of_bounds(pair as u64, u64::MAX), entry + 8),
         ("image offset", entry + 24, len - 4, out_of_bounds(len - 4, 5), entry + 24),
-        ("image size", entry + 32, len, out_of_bounds(number(&good, entry as u64 + 24), len), entry + 24),
+        (
+            "image size",
+            entry + 32,
+            len,
+            out_of_bounds(number(&good, entry as u64 + 24), len),
+            entry + 24,
+        ),
         ("key", pair, len, Malformed, pair),
         ("value", pair + 8, len - 7, out_of_bounds(len - 7, 8), pair + 8),
-        ("value size", pair + 16, u64::MAX, out_of_bounds(number(&good, pair as u64 + 8), u64::MAX), pair + 8),
+        (
+            "value size",
+            pair + 16,
+            u64::MAX,
+            out_of_bounds(number(&good, pair as u64 + 8), u64::MAX),
+            pair + 8,
+        ),
     ];
     OffloadBinary::parse(&good).unwrap();
     for (what, at, new, kind, offset) in table {
@@ -71,8 +83,14 @@ fn malformed_compressed_binaries() {
         let parse = |bytes: &[u8]| OffloadBinary::parse(bytes).map(|binary| binary.size());
         let kind = |bytes: &[u8]| parse(bytes).map_err(|error| (error.kind(), error.offset()));
         assert_eq!(kind(&with(16, 39)), Err((Malformed, 16)));
-        assert_eq!(kind(&with(16, size + 1)), Err((OutOfBounds { start: size + 1, size: 0, len: size }, 16)));
-        assert_eq!(kind(&with(16, u64::MAX)), Err((OutOfBounds { start: u64::MAX, size: 0, len: size }, 16)));
+        assert_eq!(
+            kind(&with(16, size + 1)),
+            Err((OutOfBounds { start: size + 1, size: 0, len: size }, 16))
+        );
+        assert_eq!(
+            kind(&with(16, u64::MAX)),
+            Err((OutOfBounds { start: u64::MAX, size: 0, len: size }, 16))
+        );
         assert_eq!(kind(&with(32, 39)), Err((Malformed, 32)));
 
         let inflate = |bytes: &[u8]| {
@@ -96,8 +114,16 @@ fn malformed_compressed_binaries() {
         set(&mut moved, 8, size + 8);
         set(&mut moved, 16, 48);
         set(&mut moved, 32, inflated + 8);
-        let bytes = OffloadBinary::parse(&moved).unwrap().compressed().unwrap().decompress(1 << 20).unwrap();
-        assert_eq!((&bytes[40..48], number(&bytes, 8), number(&bytes, 32)), (b"between ".as_slice(), inflated + 8, 0));
+        let bytes = OffloadBinary::parse(&moved)
+            .unwrap()
+            .compressed()
+            .unwrap()
+            .decompress(1 << 20)
+            .unwrap();
+        assert_eq!(
+            (&bytes[40..48], number(&bytes, 8), number(&bytes, 32)),
+            (b"between ".as_slice(), inflated + 8, 0)
+        );
     }
 }
 
@@ -113,7 +139,8 @@ fn text_that_is_shared_too_often() {
     };
     for version in [Version::V1, Version::V2, Version::V3] {
         assert!(OffloadBinary::parse(&with_pairs(60).layout(version).to_vec(&[b""])).is_ok());
-        let error = OffloadBinary::parse(&with_pairs(200).layout(version).to_vec(&[b""])).unwrap_err();
+        let error =
+            OffloadBinary::parse(&with_pairs(200).layout(version).to_vec(&[b""])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
     // 1000 entries with the same 1000 pairs without text.
@@ -135,7 +162,11 @@ fn text_that_is_shared_too_often() {
         set(&mut file, 32 + 40 * entry + 16, if entry < 100 { 1000 } else { 0 });
     }
     assert_eq!(
-        OffloadBinary::parse(&file).unwrap().images().map(|image| image.strings().count()).sum::<usize>(),
+        OffloadBinary::parse(&file)
+            .unwrap()
+            .images()
+            .map(|image| image.strings().count())
+            .sum::<usize>(),
         100_000
     );
     (0..1000).for_each(|entry| set(&mut file, 32 + 40 * entry + 16, 1000));
@@ -153,15 +184,22 @@ fn files() -> Vec<Vec<u8>> {
         file
     });
     let whole = [Version::V2, Version::V3].map(|version| builder.layout(version).to_vec(&datas));
-    [whole.to_vec(), compressed.to_vec(), vec![by_hand(1, &samples[..1]), by_hand(2, &samples), by_hand(3, &samples)]]
-        .concat()
+    [
+        whole.to_vec(),
+        compressed.to_vec(),
+        vec![by_hand(1, &samples[..1]), by_hand(2, &samples), by_hand(3, &samples)],
+    ]
+    .concat()
 }
 
 fn every_truncation() {
     for file in files() {
         for length in 0..file.len() {
             let error = OffloadBinary::parse(&file[..length]).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }),
+                "{error}"
+            );
             // And with a size that fits.
             let mut shorter = file[..length].to_vec();
             if length >= 16 {
@@ -193,17 +231,24 @@ fn every_byte_changed() {
 /// Reads all that there is: nothing panics, nothing lies outside.
 fn visit(file: &[u8]) {
     let range = file.as_ptr_range();
-    let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
+    let inside = |part: &[u8]| {
+        part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end
+    };
     for (_, binary) in OffloadBinaries::new(file).flatten() {
         for image in binary.images() {
             assert!(inside(image.data()), "an image lies outside of the file");
-            assert!(inside(image.arch().unwrap_or("").as_bytes()), "an arch lies outside of the file");
+            assert!(
+                inside(image.arch().unwrap_or("").as_bytes()),
+                "an arch lies outside of the file"
+            );
             for (key, value) in image.strings() {
                 assert!(inside(key.as_bytes()), "a key lies outside of the file");
                 assert!(inside(value), "a value lies outside of the file");
             }
         }
-        if let Some(Ok(inflated)) = binary.compressed().map(|compressed| compressed.decompress(10_000)) {
+        if let Some(Ok(inflated)) =
+            binary.compressed().map(|compressed| compressed.decompress(10_000))
+        {
             assert!(inflated.len() <= 10_000);
             let _ = OffloadBinary::parse(&inflated);
         }

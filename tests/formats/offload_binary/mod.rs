@@ -34,16 +34,40 @@ struct Made {
     data: Vec<u8>,
 }
 
-fn made(image_kind: u16, offload_kind: u16, flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
+fn made(
+    image_kind: u16,
+    offload_kind: u16,
+    flags: u32,
+    strings: &[(&str, &[u8])],
+    data: &[u8],
+) -> Made {
     let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), value.to_vec())).collect();
     Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }
 }
 
 fn samples() -> Vec<Made> {
     vec![
-        made(1, 4, 0, &[("triple", b"amdgcn-amd-amdhsa"), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
-        made(5, 2, 0, &[("arch", b"compute_80"), ("triple", b"nvptx64-nvidia-cuda")], b".version 8.0\n"),
-        made(6, 8, 0, &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")], b"spirv"),
+        made(
+            1,
+            4,
+            0,
+            &[("triple", b"amdgcn-amd-amdhsa"), ("arch", b"gfx90a:xnack-")],
+            b"\x7fELF code",
+        ),
+        made(
+            5,
+            2,
+            0,
+            &[("arch", b"compute_80"), ("triple", b"nvptx64-nvidia-cuda")],
+            b".version 8.0\n",
+        ),
+        made(
+            6,
+            8,
+            0,
+            &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")],
+            b"spirv",
+        ),
         made(0, 0, 1, &[("triple", b"spirv64-intel")], b""),
         made(7, 3, 0x8000_0000, &[], b"12345678"),
     ]
@@ -80,7 +104,12 @@ fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
         entries.extend_from_slice(&image.image_kind.to_le_bytes());
         entries.extend_from_slice(&image.offload_kind.to_le_bytes());
         entries.extend_from_slice(&image.flags.to_le_bytes());
-        entries.extend(numbers(&[pairs_at, image.strings.len() as u64, image_at, image.data.len() as u64]));
+        entries.extend(numbers(&[
+            pairs_at,
+            image.strings.len() as u64,
+            image_at,
+            image.data.len() as u64,
+        ]));
     }
     let entries_at = if first.len() == entries.len() { header } else { put(&entries) };
     if entries_at == header {
@@ -139,13 +168,16 @@ const METHODS: [(Method, &str, u64); 2] = [(Method::Zlib, "zlib", 1), (Method::Z
 fn large_samples() -> Vec<Made> {
     let mut samples = samples();
     samples[0].data = samples[0].data.repeat(1000);
-    samples[4].data = (0..70_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect();
+    samples[4].data =
+        (0..70_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect();
     samples
 }
 
 fn add<'a>(builder: &'a mut OffloadBinaryBuilder, sample: &Made) -> &'a mut ImageBuilder {
     let size = sample.data.len() as u64;
-    let image = builder.image(ImageKind(sample.image_kind), OffloadKind(sample.offload_kind), size).flags(sample.flags);
+    let image = builder
+        .image(ImageKind(sample.image_kind), OffloadKind(sample.offload_kind), size)
+        .flags(sample.flags);
     sample.strings.iter().fold(image, |image, (key, value)| image.string(key, value))
 }
 

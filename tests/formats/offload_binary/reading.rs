@@ -19,17 +19,29 @@ fn files_made_by_hand_are_read() {
         assert!(binary.compressed().is_none());
         assert_eq!(read_all(&file), samples());
         let images: Vec<Image> = binary.images().collect();
-        assert_eq!((images[0].triple(), images[0].arch()), (Some("amdgcn-amd-amdhsa"), Some("gfx90a:xnack-")));
+        assert_eq!(
+            (images[0].triple(), images[0].arch()),
+            (Some("amdgcn-amd-amdhsa"), Some("gfx90a:xnack-"))
+        );
         assert_eq!(images[2].string("symbols"), Some("one\0two\0"));
-        assert_eq!((images[2].string("bytes"), images[2].bytes("bytes")), (None, Some(b"\xff\0\xfe".as_slice())));
-        assert_eq!((images[2].arch(), images[2].triple(), images[2].string("")), (None, None, Some("")));
+        assert_eq!(
+            (images[2].string("bytes"), images[2].bytes("bytes")),
+            (None, Some(b"\xff\0\xfe".as_slice()))
+        );
+        assert_eq!(
+            (images[2].arch(), images[2].triple(), images[2].string("")),
+            (None, None, Some(""))
+        );
         assert_eq!(images[2].image_kind(), ImageKind::SPIRV);
         for image in &images {
             assert_eq!(&file[image.offset() as usize..][..image.data().len()], image.data());
         }
         assert!(read_all(&by_hand(version, &[])).is_empty());
     }
-    for sample in samples().into_iter().filter(|sample| sample.strings.iter().all(|(_, value)| !value.contains(&0))) {
+    for sample in samples()
+        .into_iter()
+        .filter(|sample| sample.strings.iter().all(|(_, value)| !value.contains(&0)))
+    {
         assert_eq!(read_all(&by_hand(1, std::slice::from_ref(&sample))), [sample]);
     }
 }
@@ -42,7 +54,11 @@ fn versions_that_llvm_22_refuses() {
         let size = file.len() as u64;
         set(&mut file, 8, size);
         scratch::write(folder.join("file"), &file);
-        let output = llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"]).output().unwrap();
+        let output = llvm("llvm-objdump")
+            .current_dir(&folder)
+            .args(["--offloading", "file"])
+            .output()
+            .unwrap();
         assert_eq!(!output.status.success(), refused, "{version}: {output:?}");
         assert_eq!(read_all(&file), samples()[..1]);
     }
@@ -51,7 +67,8 @@ fn versions_that_llvm_22_refuses() {
 fn both_countings_of_offload_kinds() {
     let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made(0, kind, 0, &[], b""));
     let file = by_hand(2, &kinds);
-    let kinds: Vec<_> = OffloadBinary::parse(&file).unwrap().images().map(|image| image.offload_kind()).collect();
+    let kinds: Vec<_> =
+        OffloadBinary::parse(&file).unwrap().images().map(|image| image.offload_kind()).collect();
     let texts: Vec<String> = kinds.iter().map(ToString::to_string).collect();
     assert_eq!(texts, ["none", "openmp", "cuda", "hip", "hip", "sycl"]);
     assert_eq!(kinds.iter().filter(|kind| kind.is_hip()).count(), 2);
@@ -63,7 +80,9 @@ fn both_countings_of_offload_kinds() {
         let size = file.len() as u64;
         set(&mut file, 8, size);
         scratch::write(folder.join("file"), file);
-        let listing = stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"])));
+        let listing = stdout(&succeed(
+            llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"]),
+        ));
         assert!(listing.contains(&format!("producer        {producer}\n")), "{kind}: {listing}");
     }
 }

@@ -35,8 +35,10 @@ fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
             let value_end = value_at + value_size;
             assert_eq!(file[value_end as usize], 0, "LLVM's string table ends each string");
             strings_end = strings_end.max(value_end + 1);
-            strings
-                .push((String::from_utf8(key.to_vec()).unwrap(), file[value_at as usize..value_end as usize].to_vec()));
+            strings.push((
+                String::from_utf8(key.to_vec()).unwrap(),
+                file[value_at as usize..value_end as usize].to_vec(),
+            ));
         }
         pairs_at += 24 * pairs;
         let (image_at, size) = (number(file, entry + 24), number(file, entry + 32));
@@ -68,7 +70,8 @@ fn sorted(mut images: Vec<Made>) -> Vec<Made> {
 }
 
 fn what_is_written_is_read_by_hand() {
-    let strings = proptest::collection::btree_map("[a-c]{0,3}|[a-z]{60,200}", any::<Vec<u8>>(), 0..6);
+    let strings =
+        proptest::collection::btree_map("[a-c]{0,3}|[a-z]{60,200}", any::<Vec<u8>>(), 0..6);
     let image = (0..8_u16, 0..9_u16, any::<u32>(), strings, any::<Vec<u8>>()).prop_map(
         |(image_kind, offload_kind, flags, strings, data)| Made {
             image_kind,
@@ -78,7 +81,8 @@ fn what_is_written_is_read_by_hand() {
             data,
         },
     );
-    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
     let images = proptest::collection::vec(image, 1..6);
     let result = runner.run(&images, |images| {
         let (builder, datas) = builder(&images);
@@ -111,8 +115,10 @@ fn versions_may_be_mixed() {
     for zeros in [0, 1, 8, 20] {
         let mut file = parts.concat();
         file.resize(file.len() + zeros, 0);
-        let found: Vec<(u64, OffloadBinary)> = OffloadBinaries::new(&file).map(Result::unwrap).collect();
-        let versions: Vec<u32> = found.iter().map(|(_, binary)| binary.version().number()).collect();
+        let found: Vec<(u64, OffloadBinary)> =
+            OffloadBinaries::new(&file).map(Result::unwrap).collect();
+        let versions: Vec<u32> =
+            found.iter().map(|(_, binary)| binary.version().number()).collect();
         assert_eq!(versions, [3, 3, 1, 3, 2]);
         let mut at = 0;
         for ((offset, binary), part) in found.iter().zip(&parts) {

@@ -2,7 +2,9 @@
 
 use super::{LIMIT, bytes, canonical, check, compare, entries, methods, payloads, write_bundle};
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};
-use offload_format::compressed::{self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress};
+use offload_format::compressed::{
+    self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress,
+};
 use offload_tests::data::assert_same_bytes;
 use offload_tests::registry::NOTHING;
 use proptest::collection::vec;
@@ -24,7 +26,8 @@ fn bundles_are_written_again_as_they_were() {
         let bundle = Bundle::parse(&file).unwrap();
         compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), &entries);
         assert!(bundle.entries().all(|entry| entry.offset() % align == 0));
-        let end = bundle.entries().map(|entry| entry.offset() + entry.code_object().len() as u64).max();
+        let end =
+            bundle.entries().map(|entry| entry.offset() + entry.code_object().len() as u64).max();
         assert_eq!((bundle.size(), end.unwrap_or(32)), (file.len() as u64, file.len() as u64));
 
         let mut again = BundleBuilder::new();
@@ -53,11 +56,13 @@ fn bundles_of_hip_are_aligned_and_read() {
 }
 
 fn options() -> impl Strategy<Value = CompressOptions> {
-    (sample::select(&[Version::V2, Version::V3][..]), methods()).prop_map(|(version, (method, level))| {
-        let mut options = CompressOptions::default();
-        (options.version, options.method, options.level) = (version, method, level);
-        options
-    })
+    (sample::select(&[Version::V2, Version::V3][..]), methods()).prop_map(
+        |(version, (method, level))| {
+            let mut options = CompressOptions::default();
+            (options.version, options.method, options.level) = (version, method, level);
+            options
+        },
+    )
 }
 
 fn compressed_bundles_are_written_again_as_they_were() {
@@ -65,8 +70,14 @@ fn compressed_bundles_are_written_again_as_they_were() {
         let plain = write_bundle(&entries, align);
         let file = compress(&plain, &options).unwrap();
         let bundle = CompressedBundle::parse(&file).unwrap();
-        assert_eq!((bundle.total_size(), bundle.method()), (Some(file.len() as u64), Some(options.method)));
-        assert_eq!((bundle.uncompressed_size(), bundle.hash()), (plain.len() as u64, compressed::hash(&plain)));
+        assert_eq!(
+            (bundle.total_size(), bundle.method()),
+            (Some(file.len() as u64), Some(options.method))
+        );
+        assert_eq!(
+            (bundle.uncompressed_size(), bundle.hash()),
+            (plain.len() as u64, compressed::hash(&plain))
+        );
         let whole = bundle.decompress(LIMIT).unwrap();
         assert_same_bytes(&whole, &plain, "decompressed");
         assert_same_bytes(&compress(&whole, &options).unwrap(), &file, "compressed again");
@@ -93,7 +104,10 @@ fn each_bundle_in_a_row_is_read() {
         for (entries, align, options, padding) in &bundles {
             let plain = write_bundle(entries, *align);
             starts.push(file.len() as u64);
-            file.extend(options.map_or_else(|| plain.clone(), |options| compress(&plain, &options).unwrap()));
+            file.extend(
+                options
+                    .map_or_else(|| plain.clone(), |options| compress(&plain, &options).unwrap()),
+            );
             file.resize(file.len() + padding, 0);
         }
         let found: Vec<_> = Bundles::new(&file, LIMIT).map(Result::unwrap).collect();

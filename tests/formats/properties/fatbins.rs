@@ -28,9 +28,18 @@ enum NvImage {
 
 fn nv_images() -> impl Strategy<Value = Vec<NvImage>> {
     let prebuilt = |file| read(scratch::workspace().join("examples/saxpy/prebuilt").join(file));
-    let cubins = [("sm_80", "saxpy.sm_80.cubin"), ("sm_90", "saxpy.sm_90.cubin"), ("sm_90a", "saxpy.sm_90.cubin")];
+    let cubins = [
+        ("sm_80", "saxpy.sm_80.cubin"),
+        ("sm_90", "saxpy.sm_90.cubin"),
+        ("sm_90a", "saxpy.sm_90.cubin"),
+    ];
     let cubins = cubins.map(|(arch, file)| NvImage::Cubin(arch, prebuilt(file)));
-    let ptx = (6..10u32, 0..9u32, sample::select(&["sm_70", "sm_90a", "sm_100f"][..]), "[ -~\n]{0,60}[!-~]");
+    let ptx = (
+        6..10u32,
+        0..9u32,
+        sample::select(&["sm_70", "sm_90a", "sm_100f"][..]),
+        "[ -~\n]{0,60}[!-~]",
+    );
     let ptx = ptx.prop_map(|(major, minor, arch, rest)| {
         NvImage::Ptx(format!(".version {major}.{minor}\n.target {arch}\n{rest}").into_bytes())
     });
@@ -45,7 +54,9 @@ fn write_fatbin(images: &[NvImage], host: HostOs) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(host);
     for image in images {
         match image {
-            NvImage::Cubin(arch, bytes) => builder.cubin(NvidiaArch::parse(arch).expect("a name"), bytes).unwrap(),
+            NvImage::Cubin(arch, bytes) => {
+                builder.cubin(NvidiaArch::parse(arch).expect("a name"), bytes).unwrap()
+            }
             NvImage::Ptx(text) => builder.ptx(text).unwrap(),
         };
     }
@@ -59,8 +70,13 @@ fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
     assert_eq!(fatbin.entries().count(), images.len());
     for (entry, image) in fatbin.entries().zip(images) {
         let payload = entry.decompress(LIMIT).unwrap();
-        let [(read, bytes)] = payload.images().collect::<Vec<_>>()[..] else { panic!("one image in each entry") };
-        assert_eq!((read.host(), read.is_64_bit(), read.has_debug_info()), (Some(host), true, false));
+        let [(read, bytes)] = payload.images().collect::<Vec<_>>()[..] else {
+            panic!("one image in each entry")
+        };
+        assert_eq!(
+            (read.host(), read.is_64_bit(), read.has_debug_info()),
+            (Some(host), true, false)
+        );
         let arch = read.arch().expect("a known kind").to_string();
         match image {
             NvImage::Cubin(name, cubin) => {

@@ -26,7 +26,8 @@ fn machines() -> Vec<Machine> {
         ("x86_64", "macos"),
         ("aarch64", "macos"),
     ];
-    let machine = |(arch, os)| Machine::of(&CargoTarget { arch, os, pointer_width: "64", endian: "little" });
+    let machine =
+        |(arch, os)| Machine::of(&CargoTarget { arch, os, pointer_width: "64", endian: "little" });
     targets.map(|target| machine(target).expect("objects are written for it")).to_vec()
 }
 
@@ -34,30 +35,43 @@ fn packs_in_host_objects_are_found() {
     let container = prop_oneof![
         (entries(bytes(300)), 1..300u64)
             .prop_map(|(entries, align)| (DeviceSection::HipFatbin, write_bundle(&entries, align))),
-        images(false).prop_filter("nothing to write", |images| !images.is_empty()).prop_map(|images| {
-            let file = image_builder(&images).layout(offload_binary::Version::V1).to_vec(&image_bytes(&images));
-            (DeviceSection::LlvmOffloading, file)
-        }),
+        images(false).prop_filter("nothing to write", |images| !images.is_empty()).prop_map(
+            |images| {
+                let file = image_builder(&images)
+                    .layout(offload_binary::Version::V1)
+                    .to_vec(&image_bytes(&images));
+                (DeviceSection::LlvmOffloading, file)
+            }
+        ),
     ];
     let symbol = "[a-z_][a-z0-9_]{0,40}";
-    check(200, (sample::select(machines()), container, symbol), |(machine, (section, pack), symbol)| {
-        let size = pack.len() as u64;
-        let object = host_object::write(machine, section, &symbol, size).unwrap();
-        let library = write_library("pack.o", &machine.linker_name(&symbol), object.size()).nest(|_| object.clone());
-        for (layout, member) in [(&object, None), (&library, Some(&b"pack.o"[..]))] {
-            let file = layout.to_vec(&[&pack]);
-            let mut places = 0;
-            find(&file, |place, container| {
-                let bytes = match container.unwrap() {
-                    Container::Bundles(bytes) if section == DeviceSection::HipFatbin => bytes,
-                    Container::OffloadBinaries(bytes) if section == DeviceSection::LlvmOffloading => bytes,
-                    other => panic!("{other:?}"),
-                };
-                assert_eq!((Some(place.offset), place.member), (layout.offset_of(0), member));
-                assert_same_bytes(bytes, &pack, "what was found");
-                places += 1;
-            });
-            assert_eq!(places, 1);
-        }
-    });
+    check(
+        200,
+        (sample::select(machines()), container, symbol),
+        |(machine, (section, pack), symbol)| {
+            let size = pack.len() as u64;
+            let object = host_object::write(machine, section, &symbol, size).unwrap();
+            let library = write_library("pack.o", &machine.linker_name(&symbol), object.size())
+                .nest(|_| object.clone());
+            for (layout, member) in [(&object, None), (&library, Some(&b"pack.o"[..]))] {
+                let file = layout.to_vec(&[&pack]);
+                let mut places = 0;
+                find(&file, |place, container| {
+                    let bytes = match container.unwrap() {
+                        Container::Bundles(bytes) if section == DeviceSection::HipFatbin => bytes,
+                        Container::OffloadBinaries(bytes)
+                            if section == DeviceSection::LlvmOffloading =>
+                        {
+                            bytes
+                        }
+                        other => panic!("{other:?}"),
+                    };
+                    assert_eq!((Some(place.offset), place.member), (layout.offset_of(0), member));
+                    assert_same_bytes(bytes, &pack, "what was found");
+                    places += 1;
+                });
+                assert_eq!(places, 1);
+            }
+        },
+    );
 }

@@ -35,7 +35,8 @@ offload_tests::tests! {
 /// Runs a property on so many values.
 fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&values, |value| {
         property(value);
         Ok(())
@@ -68,7 +69,8 @@ type Entries = Vec<(&'static str, Vec<u8>)>;
 
 fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries> {
     let ids = subsequence(IDS.to_vec(), 0..=IDS.len()).prop_shuffle();
-    (ids, vec(payload, IDS.len())).prop_map(|(ids, payloads)| ids.into_iter().zip(payloads).collect())
+    (ids, vec(payload, IDS.len()))
+        .prop_map(|(ids, payloads)| ids.into_iter().zip(payloads).collect())
 }
 
 fn canonical(id: &str) -> String {
@@ -94,8 +96,12 @@ fn write_bundle(entries: &Entries, align: u64) -> Vec<u8> {
 
 /// What was read is what went in.
 fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries) {
-    let expected: Vec<_> = entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();
-    assert_eq!(read.map(|(id, payload)| (id.to_owned(), payload.to_vec())).collect::<Vec<_>>(), expected);
+    let expected: Vec<_> =
+        entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();
+    assert_eq!(
+        read.map(|(id, payload)| (id.to_owned(), payload.to_vec())).collect::<Vec<_>>(),
+        expected
+    );
 }
 
 /// Methods with levels, none of them slow.
@@ -121,7 +127,8 @@ fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),
         "[^\0]{0,12}"
     ];
-    let value = prop_oneof![Just(b"gfx90a".to_vec()), Just(Vec::new()), vec(u8::from(!nul)..=255, 0..30)];
+    let value =
+        prop_oneof![Just(b"gfx90a".to_vec()), Just(Vec::new()), vec(u8::from(!nul)..=255, 0..30)];
     let image = (any::<u16>(), any::<u16>(), any::<u32>(), btree_map(key, value, 0..7), bytes(200));
     let image = image.prop_map(|(kind, offload_kind, flags, strings, bytes)| Image {
         kind,

@@ -17,7 +17,9 @@ offload_tests::tests! {
 /// What a linker takes from an object.
 fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     let object = object::File::parse(object).expect("an object");
-    let names = |index| object.symbol_by_index(index).expect("a symbol").name().expect("its name").to_owned();
+    let names = |index| {
+        object.symbol_by_index(index).expect("a symbol").name().expect("its name").to_owned()
+    };
     let sections = object.sections().filter(|section| {
         // Made anew.
         !matches!(section.name(), Ok(".strtab" | ".shstrtab" | ".symtab"))
@@ -33,22 +35,39 @@ fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
         let relocations = relocations.collect::<Vec<_>>();
         let is_relocations = section.name().is_ok_and(|name| name.starts_with(".rel"));
         let data = if is_relocations { &[] } else { section.data().expect("its bytes") };
-        format!("{:?} {:?} {} {data:?} {relocations:?}", section.name(), section.flags(), section.align())
+        format!(
+            "{:?} {:?} {} {data:?} {relocations:?}",
+            section.name(),
+            section.flags(),
+            section.align()
+        )
     });
     let symbols = object.symbols().map(|symbol| {
         let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
         let section = section.map(|section| section.name().expect("its name").to_owned());
-        format!("{:?} {} {} {:?} {section:?}", symbol.name(), symbol.address(), symbol.size(), symbol.kind())
+        format!(
+            "{:?} {} {} {:?} {section:?}",
+            symbol.name(),
+            symbol.address(),
+            symbol.size(),
+            symbol.kind()
+        )
     });
     (sections.collect(), symbols.collect())
 }
 
 fn hosts_and_bundles_come_out_as_they_went_in() {
-    let objects =
-        ["object_bundle/host.o", "object_bundle/host.obj", "fat_file/llvm_offloading.o", "fat_file/hip_nordc.o"];
+    let objects = [
+        "object_bundle/host.o",
+        "object_bundle/host.obj",
+        "fat_file/llvm_offloading.o",
+        "fat_file/hip_nordc.o",
+    ];
     let hosts = objects.map(|file| read(scratch::workspace().join("tests/corpus").join(file)));
     check(60, (sample::select(hosts.to_vec()), entries(bytes(300))), |(host, mut entries)| {
-        let fat = object_bundle::bundle(&host, &builder(&entries, 1)).unwrap().to_vec(&payloads(&entries));
+        let fat = object_bundle::bundle(&host, &builder(&entries, 1))
+            .unwrap()
+            .to_vec(&payloads(&entries));
         for (_, payload) in entries.iter_mut().filter(|(id, _)| id.starts_with("host")) {
             *payload = object_bundle::HOST_PLACEHOLDER.to_vec();
         }
@@ -57,7 +76,9 @@ fn hosts_and_bundles_come_out_as_they_went_in() {
 
         let stripped = object_bundle::strip(&fat).unwrap();
         assert_eq!(meaning(&stripped), meaning(&host));
-        let again = object_bundle::bundle(&stripped, &builder(&entries, 1)).unwrap().to_vec(&payloads(&entries));
+        let again = object_bundle::bundle(&stripped, &builder(&entries, 1))
+            .unwrap()
+            .to_vec(&payloads(&entries));
         assert_same_bytes(&again, &fat, "bundled again");
     });
 }

@@ -27,7 +27,8 @@ fn read_images(file: &[u8]) -> Vec<Image> {
 }
 
 fn read_image(image: &offload_binary::Image<'_>) -> Image {
-    let strings: BTreeMap<_, _> = image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
+    let strings: BTreeMap<_, _> =
+        image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect();
     assert_eq!(strings.len(), image.strings().count(), "no key is there twice");
     Image {
         kind: image.image_kind().0,
@@ -43,11 +44,14 @@ fn assert_same_images(read: &[Image], images: &[Image]) {
 }
 
 fn offload_binaries_are_written_again_as_they_were() {
-    for version in [offload_binary::Version::V1, offload_binary::Version::V2, offload_binary::Version::V3] {
+    for version in
+        [offload_binary::Version::V1, offload_binary::Version::V2, offload_binary::Version::V3]
+    {
         check(200, images(version != offload_binary::Version::V1), |images| {
             let file = image_builder(&images).layout(version).to_vec(&image_bytes(&images));
             assert!(
-                OffloadBinaries::new(&file).all(|found| found.is_ok_and(|(_, binary)| binary.version() == version))
+                OffloadBinaries::new(&file)
+                    .all(|found| found.is_ok_and(|(_, binary)| binary.version() == version))
             );
             let read = read_images(&file);
             assert_same_images(&read, &images);
@@ -85,7 +89,10 @@ fn images_one_by_one(file: &[u8]) {
                 (0, size, 1 << 24),
                 (offset, size + 1, size),
             ] {
-                assert!(compressed.decompress_into(offset, size, limit, &mut out).is_err(), "{offset} {size} {limit}");
+                assert!(
+                    compressed.decompress_into(offset, size, limit, &mut out).is_err(),
+                    "{offset} {size} {limit}"
+                );
             }
             assert_eq!(out.len() as u64, size + 6);
         }
@@ -101,17 +108,21 @@ fn images_one_by_one(file: &[u8]) {
 }
 
 fn each_offload_binary_in_a_row_is_read() {
-    check(120, (vec((images(false), proptest::option::of(methods())), 0..4), 0..100usize), |(binaries, zeros)| {
-        let mut file = Vec::new();
-        for (images, methods) in &binaries {
-            let (builder, bytes) = (image_builder(images), image_bytes(images));
-            file.extend(match methods {
-                Some((method, level)) => builder.compressed(*method, *level, &bytes).unwrap(),
-                None => builder.layout(offload_binary::Version::V1).to_vec(&bytes),
-            });
-        }
-        file.resize(file.len() + zeros, 0);
-        let images: Vec<Image> = binaries.into_iter().flat_map(|(images, _)| images).collect();
-        assert_same_images(&read_images(&file), &images);
-    });
+    check(
+        120,
+        (vec((images(false), proptest::option::of(methods())), 0..4), 0..100usize),
+        |(binaries, zeros)| {
+            let mut file = Vec::new();
+            for (images, methods) in &binaries {
+                let (builder, bytes) = (image_builder(images), image_bytes(images));
+                file.extend(match methods {
+                    Some((method, level)) => builder.compressed(*method, *level, &bytes).unwrap(),
+                    None => builder.layout(offload_binary::Version::V1).to_vec(&bytes),
+                });
+            }
+            file.resize(file.len() + zeros, 0);
+            let images: Vec<Image> = binaries.into_iter().flat_map(|(images, _)| images).collect();
+            assert_same_images(&read_images(&file), &images);
+        },
+    );
 }

@@ -97,9 +97,14 @@ const DEVICES: [&str; 14] = [
 
 /// Whatever the order of the images, the same one is chosen; that one fits, and no other comes before it.
 fn the_selected_image_does_not_depend_on_the_order() {
-    let image = (sample::select(&TARGETS[..]), proptest::option::of(4..9_u32), sample::select(&["a", "b", ""][..]));
+    let image = (
+        sample::select(&TARGETS[..]),
+        proptest::option::of(4..9_u32),
+        sample::select(&["a", "b", ""][..]),
+    );
     let image = image.prop_map(|(target, version, label)| Named { target, version, label });
-    let images = vec(image, 0..12).prop_flat_map(|images| (Just(images.clone()), Just(images).prop_shuffle()));
+    let images = vec(image, 0..12)
+        .prop_flat_map(|images| (Just(images.clone()), Just(images).prop_shuffle()));
     let chosen = std::cell::Cell::new(0);
     check(4000, (images, sample::select(&DEVICES[..])), |((images, shuffled), device)| {
         let device = DeviceInfo::parse(device).unwrap();
@@ -113,7 +118,10 @@ fn the_selected_image_does_not_depend_on_the_order() {
                 assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));
                 for image in &images {
                     if let Ok(fit) = select::judge(image, &device) {
-                        assert!(!select::is_before((image, &fit), (choice.image(), choice.fit())), "{image:?}");
+                        assert!(
+                            !select::is_before((image, &fit), (choice.image(), choice.fit())),
+                            "{image:?}"
+                        );
                     }
                 }
                 chosen.set(chosen.get() + 1);

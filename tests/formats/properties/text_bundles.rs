@@ -14,8 +14,17 @@ offload_tests::tests! {
 
 /// Text that is nearly a marker. Payloads with a whole END line are another thing when they are read.
 fn text(leader: CommentLeader) -> impl Strategy<Value = Vec<u8>> {
-    let pieces =
-        ["\n", leader.as_str(), " ", "__CLANG_OFFLOAD_BUNDLE__", "__START__ ", "__END__ ", "host--", "\r\n", "x"];
+    let pieces = [
+        "\n",
+        leader.as_str(),
+        " ",
+        "__CLANG_OFFLOAD_BUNDLE__",
+        "__START__ ",
+        "__END__ ",
+        "host--",
+        "\r\n",
+        "x",
+    ];
     let start = format!("\n{} __CLANG_OFFLOAD_BUNDLE____START__ {}\n", leader.as_str(), IDS[0]);
     let piece = prop_oneof![
         6 => sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
@@ -25,7 +34,9 @@ fn text(leader: CommentLeader) -> impl Strategy<Value = Vec<u8>> {
     let end = format!("\n{} __CLANG_OFFLOAD_BUNDLE____END__ ", leader.as_str()).into_bytes();
     vec(piece, 0..12)
         .prop_map(|pieces| pieces.concat())
-        .prop_filter("it has an END line", move |payload| !payload.windows(end.len()).any(|window| window == end))
+        .prop_filter("it has an END line", move |payload| {
+            !payload.windows(end.len()).any(|window| window == end)
+        })
 }
 
 fn text_bundles_are_written_again_as_they_were() {
@@ -36,13 +47,18 @@ fn text_bundles_are_written_again_as_they_were() {
             for (id, payload) in entries {
                 builder.entry(id, payload.len() as u64).unwrap();
             }
-            builder.layout().to_vec(&entries.iter().map(|(_, payload)| *payload).collect::<Vec<_>>())
+            builder
+                .layout()
+                .to_vec(&entries.iter().map(|(_, payload)| *payload).collect::<Vec<_>>())
         };
         check(60, entries(text(leader)), |entries| {
-            let file = write(&entries.iter().map(|(id, payload)| (*id, payload.as_slice())).collect::<Vec<_>>());
+            let file = write(
+                &entries.iter().map(|(id, payload)| (*id, payload.as_slice())).collect::<Vec<_>>(),
+            );
             let bundle = TextBundle::parse(&file, leader).unwrap();
             compare(bundle.entries().map(|entry| (entry.id_str(), entry.payload())), &entries);
-            let read: Vec<_> = bundle.entries().map(|entry| (entry.id_str(), entry.payload())).collect();
+            let read: Vec<_> =
+                bundle.entries().map(|entry| (entry.id_str(), entry.payload())).collect();
             assert_same_bytes(&write(&read), &file, file_type);
             assert_eq!(TextBundle::detect(&file), (!entries.is_empty()).then_some(leader));
         });

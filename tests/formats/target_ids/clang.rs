@@ -14,8 +14,17 @@ offload_tests::tests! {
 /// What clang makes of a list of targets: the target IDs that it asks the bundler for, or its message.
 fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     let mut clang = llvm("clang");
-    clang.args(["-###", "-x", "hip", "--target=x86_64-unknown-linux-gnu", "-nogpulib", "-nogpuinc"]);
-    clang.args(["--no-offload-new-driver", "-c", "/dev/null"]).arg(format!("--offload-arch={}", targets.join(",")));
+    clang.args([
+        "-###",
+        "-x",
+        "hip",
+        "--target=x86_64-unknown-linux-gnu",
+        "-nogpulib",
+        "-nogpuinc",
+    ]);
+    clang
+        .args(["--no-offload-new-driver", "-c", "/dev/null"])
+        .arg(format!("--offload-arch={}", targets.join(",")));
     let output = clang.output().unwrap();
     let message = stderr(&output);
     if !output.status.success() {
@@ -33,24 +42,35 @@ fn target_ids_that_clang_takes() {
         let named = features.iter().enumerate().map(|(at, name)| format!(":{name}{}", sign(at)));
         named.collect()
     };
-    let orders: [&[&str]; 5] = [&[], &["sramecc"], &["xnack"], &["sramecc", "xnack"], &["xnack", "sramecc"]];
+    let orders: [&[&str]; 5] =
+        [&[], &["sramecc"], &["xnack"], &["sramecc", "xnack"], &["xnack", "sramecc"]];
     for order in orders {
         for number in 0..1 << order.len() {
             let mut targets = Vec::new();
-            for row in processors_of_llvm_22().filter(|row| order.iter().all(|name| row.features.contains(name))) {
+            for row in processors_of_llvm_22()
+                .filter(|row| order.iter().all(|name| row.features.contains(name)))
+            {
                 // Names that mean the same: one of them, another one each time.
-                let names: Vec<&str> = [row.name].into_iter().chain(row.aliases.iter().copied()).collect();
+                let names: Vec<&str> =
+                    [row.name].into_iter().chain(row.aliases.iter().copied()).collect();
                 targets.push(format!("{}{}", names[number % names.len()], form(order, number)));
             }
-            let mut ours: Vec<String> = targets.iter().map(|id| TargetId::parse(id).unwrap().to_canonical()).collect();
-            let mut theirs = clang(&targets).unwrap_or_else(|message| panic!("{targets:?}: {message}"));
+            let mut ours: Vec<String> =
+                targets.iter().map(|id| TargetId::parse(id).unwrap().to_canonical()).collect();
+            let mut theirs =
+                clang(&targets).unwrap_or_else(|message| panic!("{targets:?}: {message}"));
             ours.sort();
             theirs.sort();
             assert_eq!(ours, theirs);
-            assert!(targets.iter().all(|id| TargetId::parse(id).unwrap().unsupported_feature().is_none()));
+            assert!(
+                targets
+                    .iter()
+                    .all(|id| TargetId::parse(id).unwrap().unsupported_feature().is_none())
+            );
         }
     }
-    let aliases = processors_of_llvm_22().flat_map(|row| row.aliases.iter().map(move |alias| (row.name, alias)));
+    let aliases = processors_of_llvm_22()
+        .flat_map(|row| row.aliases.iter().map(move |alias| (row.name, alias)));
     for (name, alias) in aliases {
         assert_eq!(clang(&[(*alias).to_owned()]), Ok(vec![name.to_owned()]));
     }
@@ -59,13 +79,21 @@ fn target_ids_that_clang_takes() {
 fn target_ids_that_clang_refuses() {
     let mut refused = Vec::new();
     for row in processors_of_llvm_22() {
-        for feature in ["sramecc", "xnack", "foo"].into_iter().filter(|name| !row.features.contains(name)) {
+        for feature in
+            ["sramecc", "xnack", "foo"].into_iter().filter(|name| !row.features.contains(name))
+        {
             let id = format!("{}:{feature}+", row.name);
             assert_eq!(TargetId::parse(&id).unwrap().unsupported_feature(), Some(feature));
             refused.push(id);
         }
     }
-    for id in ["gfx906:xnack", "gfx906:xnack+:xnack-", "gfx906:xnack+:xnack+", "gfx906:xnack+-", "gfx906:+"] {
+    for id in [
+        "gfx906:xnack",
+        "gfx906:xnack+:xnack-",
+        "gfx906:xnack+:xnack+",
+        "gfx906:xnack+-",
+        "gfx906:+",
+    ] {
         assert!(TargetId::parse(id).is_err(), "{id}");
         refused.push(id.to_owned());
     }

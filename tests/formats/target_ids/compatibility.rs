@@ -20,10 +20,15 @@ fn unbundle(folder: &Path, provided: &str, requested: &str, options: &[&str]) ->
     builder.entry(provided, 1).unwrap_or_else(|error| panic!("{provided}: {error}"));
     scratch::write(folder.join("bundle"), builder.layout().to_vec(&[b"x"]));
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(folder).args(["-type=bc", "-unbundle", "-input=bundle", "-output=out"]).args(options);
+    tool.current_dir(folder)
+        .args(["-type=bc", "-unbundle", "-input=bundle", "-output=out"])
+        .args(options);
     let output = tool.arg(format!("-targets={requested}")).output().unwrap();
     let message = stderr(&output);
-    assert!(output.status.success() || message.contains("Can't find bundles for"), "{provided} {requested}: {message}");
+    assert!(
+        output.status.success() || message.contains("Can't find bundles for"),
+        "{provided} {requested}: {message}"
+    );
     output.status.success()
 }
 
@@ -77,16 +82,19 @@ fn triples_that_go_together() {
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
         // What LLVM drops beside `windows` is kept by us; two vendors are the same for it in one direction.
         if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
-            && (groups[3].contains(&"elf") || groups[3].contains(&"foo") || provided.contains("apple"))
+            && (groups[3].contains(&"elf")
+                || groups[3].contains(&"foo")
+                || provided.contains("apple"))
         {
             continue;
         }
         let found = unbundle(&folder, &a, &b, &[]);
         let expected = if found { Compatibility::Exact } else { Compatibility::KindOrTriple };
         assert_eq!(our_answer(&a, &b, false), expected, "{a} {b}");
+        let [provided, requested] = [provided, requested]
+            .map(|text| EntryId::parse(&format!("x-{text}")).unwrap().triple().to_string());
         let [provided, requested] =
-            [provided, requested].map(|text| EntryId::parse(&format!("x-{text}")).unwrap().triple().to_string());
-        let [provided, requested] = [&provided, &requested].map(|text| TargetTriple::parse(text).unwrap());
+            [&provided, &requested].map(|text| TargetTriple::parse(text).unwrap());
         assert_eq!(provided.is_compatible_with(&requested), found);
         assert_eq!(requested.is_compatible_with(&provided), found);
         *answers.entry(found).or_insert(0) += 1;

@@ -17,7 +17,8 @@ offload_tests::tests! {
 
 /// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
-    let [first, second] = [first, second].map(|id| EntryId::parse(id).unwrap().target_id().unwrap());
+    let [first, second] =
+        [first, second].map(|id| EntryId::parse(id).unwrap().target_id().unwrap());
     second.features().all(|(name, _)| first.features().any(|(other, _)| name == other))
 }
 
@@ -37,21 +38,30 @@ fn targets_that_may_not_stand_together() {
         let mut ids: Vec<String> = ids.into_iter().collect();
         random.shuffle(&mut ids);
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=bc", "-output=out"]).arg(format!("-targets={}", ids.join(",")));
+        tool.current_dir(&folder)
+            .args(["-type=bc", "-output=out"])
+            .arg(format!("-targets={}", ids.join(",")));
         let output = tool.args(ids.iter().map(|_| "-input=/dev/null")).output().unwrap();
         let ours = Composition::find_conflict(ids.iter().map(String::as_str));
         match &ours {
             Some((first, second)) if is_overlooked(first, second) => {}
             Some((first, second)) => {
-                let message = format!("Cannot bundle inputs with conflicting targets: '{first}' and '{second}'");
-                assert!(stderr(&output).contains(&message), "{ids:?}\n{message}\n{}", stderr(&output));
+                let message = format!(
+                    "Cannot bundle inputs with conflicting targets: '{first}' and '{second}'"
+                );
+                assert!(
+                    stderr(&output).contains(&message),
+                    "{ids:?}\n{message}\n{}",
+                    stderr(&output)
+                );
             }
             None => assert!(output.status.success(), "{ids:?}: {}", stderr(&output)),
         }
         let mut builder = BundleBuilder::new();
         let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
         // Beside conflicts, two orders of the same features are one ID.
-        let two_orders = ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
+        let two_orders =
+            ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
         assert_eq!(refused, ours.is_some() || two_orders, "{ids:?}");
         *answers.entry((ours.is_some(), output.status.success())).or_insert(0) += 1;
     }
@@ -60,7 +70,8 @@ fn targets_that_may_not_stand_together() {
 
 fn same_to_the_last(a: &str, b: &str) -> bool {
     let [a, b] = [a, b].map(|id| EntryId::parse(id).unwrap());
-    a.kind() == b.kind() && a.target_id().unwrap().to_canonical() == b.target_id().unwrap().to_canonical()
+    a.kind() == b.kind()
+        && a.target_id().unwrap().to_canonical() == b.target_id().unwrap().to_canonical()
 }
 
 /// `-check-input-archive` looks into each member by itself.
@@ -87,8 +98,15 @@ fn archives_with_conflicts() {
         }
         succeed(&mut archiver);
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=a", "-unbundle", "-check-input-archive", "-allow-missing-bundles"]);
-        tool.args(["-input=lib.a", "-output=out.a", "-targets=hip-amdgcn-amd-amdhsa--gfx906"]).output().unwrap()
+        tool.current_dir(&folder).args([
+            "-type=a",
+            "-unbundle",
+            "-check-input-archive",
+            "-allow-missing-bundles",
+        ]);
+        tool.args(["-input=lib.a", "-output=out.a", "-targets=hip-amdgcn-amd-amdhsa--gfx906"])
+            .output()
+            .unwrap()
     };
     for members in [
         &[&["gfx906", "gfx906:xnack+"][..]][..],
@@ -99,12 +117,17 @@ fn archives_with_conflicts() {
     ] {
         let output = check(members);
         let conflict = members.iter().enumerate().find_map(|(number, ids)| {
-            let ids: Vec<String> = ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
+            let ids: Vec<String> =
+                ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
             let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
-            Some(format!("conflicting TargetIDs [{first}, {second}] found in m{number}.bc of lib.a"))
+            Some(format!(
+                "conflicting TargetIDs [{first}, {second}] found in m{number}.bc of lib.a"
+            ))
         });
         match conflict {
-            Some(message) => assert!(stderr(&output).contains(&message), "{message}\n{}", stderr(&output)),
+            Some(message) => {
+                assert!(stderr(&output).contains(&message), "{message}\n{}", stderr(&output))
+            }
             None => assert!(output.status.success(), "{members:?}: {}", stderr(&output)),
         }
     }

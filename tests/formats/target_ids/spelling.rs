@@ -29,7 +29,8 @@ const ARCHITECTURES: &str = "aarch64 aarch64_32 aarch64_be amd64 amdgcn amdil am
 const NO_ARCHITECTURES: &str = "x86 x64 riscv riscv64gc nvptx32 arm64v arm64_64 armvx armebv7eb thumbv3 aarch64eb \
     bpfx spirv1.4 spirv64v1.7 dxilv1.10 powerpc32 mips32 wasm AMDGCN gfx906 linux amd unknown pe";
 
-const VENDORS: &str = "amd apple csr fsl ibm img intel mesa meta mti nvidia oe pc scei sie suse w64 unknown none foo";
+const VENDORS: &str =
+    "amd apple csr fsl ibm img intel mesa meta mti nvidia oe pc scei sie suse w64 unknown none foo";
 
 const SYSTEMS: &str = "aix amdhsa amdhsa1.2 amdpal bridgeos cheriotrtos cuda cygwin cygwin1.7 darwin darwin20.1 dragonfly \
     driverkit elfiamcu emscripten freebsd14.1 fuchsia haiku hermit hurd ios ios17.0 kfreebsd linux liteos lv2 macos \
@@ -44,7 +45,8 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
     pixel raygeneration rootsignature simulator vertex gnuelf";
 
 /// What may stand in an environment's place and is none.
-const NO_ENVIRONMENTS: &str = "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
+const NO_ENVIRONMENTS: &str =
+    "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
 /// Lets the bundler write one bundle with all these entries, and returns the IDs that it wrote.
 fn written(folder: &Path, ids: &[String]) -> Vec<String> {
@@ -60,11 +62,13 @@ fn written(folder: &Path, ids: &[String]) -> Vec<String> {
 fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     let folder = scratch::folder(&format!("target-ids-{name}"));
     let distinct: BTreeSet<String> = ids.into_iter().collect();
-    let ids: Vec<String> = ["host-x86_64-unknown-linux-gnu".to_owned()].into_iter().chain(distinct).collect();
+    let ids: Vec<String> =
+        ["host-x86_64-unknown-linux-gnu".to_owned()].into_iter().chain(distinct).collect();
     let mut differences = Vec::new();
     for batch in ids.chunks(1000) {
         // One host entry in each bundle.
-        let batch: Vec<String> = ids[..1].iter().chain(&batch[usize::from(batch[0] == ids[0])..]).cloned().collect();
+        let batch: Vec<String> =
+            ids[..1].iter().chain(&batch[usize::from(batch[0] == ids[0])..]).cloned().collect();
         let theirs = written(&folder, &batch);
         assert_eq!(theirs.len(), batch.len());
         for (id, theirs) in batch.iter().zip(theirs) {
@@ -72,11 +76,18 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
             let is_known = (entry.triple().is_known(), entry.is_known_kind());
             assert_eq!(is_known, (true, true), "{id}: the tool accepts this triple and kind");
             if entry.to_canonical() != theirs && !is_meant_to_differ(id, &entry, &theirs) {
-                differences.push(format!("{id}: {} for us, {theirs} for LLVM", entry.to_canonical()));
+                differences
+                    .push(format!("{id}: {} for us, {theirs} for LLVM", entry.to_canonical()));
             }
         }
     }
-    assert!(differences.is_empty(), "{} of {}:\n{}", differences.len(), ids.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of {}:\n{}",
+        differences.len(),
+        ids.len(),
+        differences.join("\n")
+    );
 }
 
 /// docs/llvm-differences.md: `amdhsa` in another's place, and names beside `windows` that LLVM drops.
@@ -114,7 +125,8 @@ fn every_known_name_in_its_place() {
 
 /// Triples whose fields hold what belongs there, or what belongs elsewhere, or nothing.
 fn some_triple(random: &mut Random) -> String {
-    let fields = [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];
+    let fields =
+        [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];
     let mut triple = random.pick(&words(ARCHITECTURES)).to_string();
     for own in &fields {
         let from = if random.below(5) < 3 { own } else { &fields[random.below(3)] };
@@ -155,7 +167,8 @@ fn names_of_gpus() {
 /// What is wrong with an ID on the command line, by LLVM's message and by us.
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
-    let mut ids: Vec<String> = words(NO_ARCHITECTURES).iter().map(|arch| format!("hip-{arch}-amd-amdhsa-")).collect();
+    let mut ids: Vec<String> =
+        words(NO_ARCHITECTURES).iter().map(|arch| format!("hip-{arch}-amd-amdhsa-")).collect();
     ids.extend(
         [
             "",
@@ -182,14 +195,24 @@ fn what_the_tool_refuses() {
     );
     for id in ids {
         let mut tool = llvm("clang-offload-bundler");
-        tool.current_dir(&folder).args(["-type=bc", "-input=/dev/null", "-output=out"]).arg(format!("-targets={id}"));
+        tool.current_dir(&folder)
+            .args(["-type=bc", "-input=/dev/null", "-output=out"])
+            .arg(format!("-targets={id}"));
         let message = stderr(&tool.output().unwrap());
         let Ok(entry) = EntryId::parse_strict(&id) else {
             assert!(message.contains("Targets need to follow the format"), "{id}: {message}");
             continue;
         };
         assert!(!message.contains("Targets need to follow the format"), "{id}: {message}");
-        assert_eq!(message.contains("unknown offloading kind"), !entry.is_known_kind(), "{id}: {message}");
-        assert_eq!(message.contains("unknown target triple"), !entry.triple().is_known(), "{id}: {message}");
+        assert_eq!(
+            message.contains("unknown offloading kind"),
+            !entry.is_known_kind(),
+            "{id}: {message}"
+        );
+        assert_eq!(
+            message.contains("unknown target triple"),
+            !entry.triple().is_known(),
+            "{id}: {message}"
+        );
     }
 }

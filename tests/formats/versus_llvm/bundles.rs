@@ -22,7 +22,10 @@ type BundleEntries = Vec<(String, Vec<u8>)>;
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
 
 fn entries(list: &[(&str, usize)]) -> BundleEntries {
-    list.iter().enumerate().map(|(number, (id, size))| ((*id).to_owned(), some_bytes(number, *size))).collect()
+    list.iter()
+        .enumerate()
+        .map(|(number, (id, size))| ((*id).to_owned(), some_bytes(number, *size)))
+        .collect()
 }
 
 /// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]: they are equal, and the tool lists and
@@ -33,18 +36,23 @@ fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleE
     for (id, code_object) in entries {
         builder.entry(id, code_object.len() as u64).unwrap_or_else(|error| panic!("{id}: {error}"));
     }
-    let payloads: Vec<&[u8]> = entries.iter().map(|(_, code_object)| code_object.as_slice()).collect();
+    let payloads: Vec<&[u8]> =
+        entries.iter().map(|(_, code_object)| code_object.as_slice()).collect();
     let ours = builder.layout().to_vec(&payloads);
 
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args([format!("-type={file_type}"), format!("-bundle-align={align}")]);
-    tool.arg(format!("-targets={}", joined(entries.iter().map(|(id, _)| id.as_str())))).arg("-output=theirs");
+    tool.arg(format!("-targets={}", joined(entries.iter().map(|(id, _)| id.as_str()))))
+        .arg("-output=theirs");
     for (number, code_object) in payloads.iter().enumerate() {
         scratch::write(folder.join(format!("in{number}")), code_object);
         tool.arg(format!("-input=in{number}"));
     }
     succeed(&mut tool);
-    let what = format!("align {align}, {:?}", entries.iter().map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>());
+    let what = format!(
+        "align {align}, {:?}",
+        entries.iter().map(|(id, bytes)| (id, bytes.len())).collect::<Vec<_>>()
+    );
     assert_same_bytes(&ours, &read(folder.join("theirs")), &what);
 
     scratch::write(folder.join("ours"), &ours);
@@ -55,7 +63,8 @@ fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleE
 /// What `-list` prints.
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     let mut tool = llvm("clang-offload-bundler");
-    let listing = succeed(tool.args(["-type=bc", "-list"]).arg(format!("-input={}", bundle.display())));
+    let listing =
+        succeed(tool.args(["-type=bc", "-list"]).arg(format!("-input={}", bundle.display())));
     stdout(&listing).lines().map(str::to_owned).collect()
 }
 
@@ -64,7 +73,8 @@ fn unbundled(folder: &Path, bundle: &str, ids: &BTreeSet<String>) -> Vec<Vec<u8>
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args(["-type=bc", "-unbundle"]).arg(format!("-input={bundle}"));
     tool.arg(format!("-targets={}", joined(ids.iter().map(String::as_str))));
-    let outputs: Vec<PathBuf> = (0..ids.len()).map(|number| folder.join(format!("out{number}"))).collect();
+    let outputs: Vec<PathBuf> =
+        (0..ids.len()).map(|number| folder.join(format!("out{number}"))).collect();
     tool.args(outputs.iter().map(|output| format!("-output={}", output.display())));
     succeed(&mut tool);
     outputs.into_iter().map(read).collect()
@@ -79,12 +89,23 @@ fn payloads_by_id(bundle: &[u8]) -> Vec<Vec<u8>> {
 
 fn bundles_in_the_layout_of_hip() {
     let folder = scratch::folder("versus-llvm-bundle-hip");
-    let targets = ["gfx906:sramecc+:xnack-", "gfx906:sramecc-:xnack+", "gfx90a", "gfx1100", "gfx9-4-generic:xnack-"];
+    let targets = [
+        "gfx906:sramecc+:xnack-",
+        "gfx906:sramecc-:xnack+",
+        "gfx90a",
+        "gfx1100",
+        "gfx9-4-generic:xnack-",
+    ];
     let code_objects: Vec<Vec<u8>> =
         (0..targets.len()).map(|number| some_bytes(number, 1000 + 3100 * number)).collect();
 
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=o", "-bundle-align=4096", "-input=/dev/null", "-output=theirs"]);
+    tool.current_dir(&folder).args([
+        "-type=o",
+        "-bundle-align=4096",
+        "-input=/dev/null",
+        "-output=theirs",
+    ]);
     let mut builder = BundleBuilder::hip();
     let mut ids = vec![HOST.to_owned()];
     let mut payloads: Vec<&[u8]> = vec![b""];
@@ -99,7 +120,8 @@ fn bundles_in_the_layout_of_hip() {
     succeed(tool.arg(format!("-targets={}", joined(ids.iter().map(String::as_str)))));
     let ours = builder.layout().to_vec(&payloads);
     assert_same_bytes(&ours, &read(folder.join("theirs")), "HIP's layout");
-    let offsets: Vec<u64> = Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset()).collect();
+    let offsets: Vec<u64> =
+        Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset()).collect();
     assert!(offsets.iter().all(|offset| offset % HIP_ALIGN == 0), "{offsets:?}");
 }
 
@@ -128,7 +150,12 @@ fn bundles_of_many_alignments_and_orders() {
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
     let mut tool = llvm("clang-offload-bundler");
-    tool.current_dir(&folder).args(["-type=bc", "-bundle-align=0", "-input=/dev/null", "-output=theirs"]);
+    tool.current_dir(&folder).args([
+        "-type=bc",
+        "-bundle-align=0",
+        "-input=/dev/null",
+        "-output=theirs",
+    ]);
     let output = tool.arg(format!("-targets={HOST}")).output().unwrap();
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
@@ -212,16 +239,23 @@ fn random_bundles() {
         let mut all = Vec::new();
         for row in processors_of_llvm_22() {
             // All entries for a processor name the same features, or the tool refuses the bundle.
-            let features: Vec<&str> = row.features.iter().copied().filter(|_| random.below(2) == 0).collect();
+            let features: Vec<&str> =
+                row.features.iter().copied().filter(|_| random.below(2) == 0).collect();
             for id in target_ids(row, &features) {
                 if random.below(8) == 0 {
                     let prefix = ["hip-amdgcn-amd-amdhsa--", HIP_ENTRY_PREFIX][row.name.len() % 2];
-                    all.push((format!("{prefix}{id}"), some_bytes(random.below(99), random.below(300))));
+                    all.push((
+                        format!("{prefix}{id}"),
+                        some_bytes(random.below(99), random.below(300)),
+                    ));
                 }
             }
         }
         random.shuffle(&mut all);
-        all.insert(random.below(all.len() + 1), (HOST.to_owned(), some_bytes(99, random.below(2) * 50)));
+        all.insert(
+            random.below(all.len() + 1),
+            (HOST.to_owned(), some_bytes(99, random.below(2) * 50)),
+        );
         compare_bundles(&folder, "bc", 1 + random.below(40) as u64, &all);
     }
 }

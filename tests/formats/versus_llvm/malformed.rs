@@ -46,16 +46,23 @@ fn malformed_bundles() {
     assert_eq!(files.len(), table.len());
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let (_, expected) = table.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name} is new"));
+        let (_, expected) = table
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap_or_else(|| panic!("{name} is new"));
         let bytes = read(&file);
         let found = Bundle::parse(&bytes).map(|bundle| bundle.entries().collect::<Vec<_>>());
-        let found_ids = found.as_ref().map(|found| found.iter().map(|entry| entry.id_str()).collect::<Vec<_>>());
+        let found_ids = found
+            .as_ref()
+            .map(|found| found.iter().map(|entry| entry.id_str()).collect::<Vec<_>>());
         match expected {
             Ok(expected) => {
                 assert_eq!(found_ids.as_deref(), Ok(*expected), "{name}");
                 assert_eq!(ids(&bytes), listed_ids(&file), "{name}");
             }
-            Err(expected) => assert_eq!(found_ids.map_err(|error| error.kind()), Err(*expected), "{name}"),
+            Err(expected) => {
+                assert_eq!(found_ids.map_err(|error| error.kind()), Err(*expected), "{name}")
+            }
         }
         // IDs that do not follow the grammar are listed and not understood.
         let understood = found.iter().flatten().all(|entry| entry.id().is_ok());
@@ -120,7 +127,10 @@ fn every_truncation_of_a_bundle() {
                 }
                 Err(error) => {
                     assert!(length < end, "{}: {length} bytes are enough: {error}", file.display());
-                    assert!(matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }));
+                    assert!(matches!(
+                        error.kind(),
+                        ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }
+                    ));
                     assert!(error.offset() <= bytes.len() as u64, "{error}");
                 }
             }
@@ -131,18 +141,26 @@ fn every_truncation_of_a_bundle() {
 fn every_truncation_of_an_offload_binary() {
     for file in corpus("offload_binary") {
         let bytes = read(&file);
-        let mut starts: Vec<u64> = OffloadBinaries::new(&bytes).map(|found| found.unwrap().0).collect();
+        let mut starts: Vec<u64> =
+            OffloadBinaries::new(&bytes).map(|found| found.unwrap().0).collect();
         starts.push(bytes.len() as u64);
         for length in 0..bytes.len() {
             let found: Vec<_> = OffloadBinaries::new(&bytes[..length]).collect();
             let whole = found.iter().filter(|found| found.is_ok()).count();
-            assert_eq!(whole, starts[1..].iter().filter(|end| **end <= length as u64).count(), "{length} bytes");
+            assert_eq!(
+                whole,
+                starts[1..].iter().filter(|end| **end <= length as u64).count(),
+                "{length} bytes"
+            );
             // One error, at the end, for what was cut in two.
             let cut = !starts.contains(&(length as u64));
             assert_eq!(found.len(), whole + usize::from(cut), "{}: {length} bytes", file.display());
             if let Some(Err(error)) = found.last() {
                 assert!(
-                    matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }),
+                    matches!(
+                        error.kind(),
+                        ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }
+                    ),
                     "{length} bytes: {error}"
                 );
             }

@@ -26,7 +26,10 @@ fn ids(bundle: &[u8]) -> BTreeSet<String> {
 fn target_ids(row: &Processor, features: &[&str]) -> Vec<String> {
     let mut ids = vec![row.name.to_owned()];
     for feature in features {
-        ids = ids.iter().flat_map(|id| [format!("{id}:{feature}+"), format!("{id}:{feature}-")]).collect();
+        ids = ids
+            .iter()
+            .flat_map(|id| [format!("{id}:{feature}+"), format!("{id}:{feature}-")])
+            .collect();
     }
     ids
 }

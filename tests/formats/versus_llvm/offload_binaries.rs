@@ -40,15 +40,21 @@ const KINDS: [(&str, OffloadKind); 5] = [
 
 impl Image {
     fn new(strings: &[(&str, &str)], size: usize) -> Self {
-        let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let strings =
+            strings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
     }
 
     /// The offload binary that we write.
     fn ours(&self) -> Vec<u8> {
-        let (_, kind) = KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
+        let (_, kind) =
+            KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
         let mut builder = OffloadBinaryBuilder::new();
-        let image = builder.image(ImageKind::from_extension(self.extension), *kind, self.bytes.len() as u64);
+        let image = builder.image(
+            ImageKind::from_extension(self.extension),
+            *kind,
+            self.bytes.len() as u64,
+        );
         for (key, value) in &self.strings {
             image.string(key, value);
         }
@@ -57,7 +63,8 @@ impl Image {
 
     /// The option that makes the tool write the same, or look for it.
     fn option(&self, file: &str) -> String {
-        let strings: String = self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
+        let strings: String =
+            self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
         format!("--image=file={file},kind={}{strings}", self.kind)
     }
 }
@@ -81,7 +88,11 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
         let mut at = 0;
         for image in batch {
             let ours = image.ours();
-            assert_same_bytes(&ours, &theirs[at..theirs.len().min(at + ours.len())], &format!("{image:?}"));
+            assert_same_bytes(
+                &ours,
+                &theirs[at..theirs.len().min(at + ours.len())],
+                &format!("{image:?}"),
+            );
             at += ours.len();
         }
         assert_eq!(at, theirs.len(), "the tool wrote more");
@@ -114,7 +125,10 @@ fn our_listing(bytes: &[u8]) -> String {
             ImageKind::PTX => "ptx",
             _ => "<none>",
         };
-        let producer = KINDS.iter().find(|(_, kind)| *kind == image.offload_kind()).map_or("none", |(name, _)| name);
+        let producer = KINDS
+            .iter()
+            .find(|(_, kind)| *kind == image.offload_kind())
+            .map_or("none", |(name, _)| name);
         let (arch, triple) = (image.arch().unwrap_or(""), image.triple().unwrap_or(""));
         text += &format!(
             "\nOFFLOADING IMAGE [{number}]:\nkind            {kind}\narch            {arch}\n\
@@ -136,7 +150,11 @@ fn extract(folder: &Path, images: &[Image]) {
     let output = succeed(&mut tool);
     assert!(output.stderr.is_empty(), "{output:?}");
     for (number, image) in images.iter().enumerate() {
-        assert_same_bytes(&read(folder.join(format!("out{number}"))), &image.bytes, &format!("{image:?}"));
+        assert_same_bytes(
+            &read(folder.join(format!("out{number}"))),
+            &image.bytes,
+            &format!("{image:?}"),
+        );
     }
 }
 
@@ -147,7 +165,8 @@ fn offload_binaries_of_all_kinds_and_sizes() {
         for (kind, _) in KINDS {
             for size in 0..=17 {
                 // The size as a string tells the images apart when they are taken out again.
-                let strings = [("triple", "amdgcn-amd-amdhsa"), ("arch", &*format!("{extension}{size}"))];
+                let strings =
+                    [("triple", "amdgcn-amd-amdhsa"), ("arch", &*format!("{extension}{size}"))];
                 images.push(Image { extension, kind, ..Image::new(&strings, size) });
             }
         }
@@ -166,19 +185,27 @@ fn offload_binaries_of_packs() {
             images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
         }
     }
-    for (extension, arch, size) in [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)] {
-        images.push(Image { extension, kind: "cuda", ..Image::new(&[("triple", nvidia), ("arch", arch)], size) });
+    for (extension, arch, size) in
+        [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)]
+    {
+        images.push(Image {
+            extension,
+            kind: "cuda",
+            ..Image::new(&[("triple", nvidia), ("arch", arch)], size)
+        });
     }
     for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-musl"] {
         images.push(Image { kind: "none", ..Image::new(&[("triple", triple)], 15608) });
     }
     for module in 0..3 {
-        let strings = [("triple", amd), ("arch", "gfx90a"), ("module", &*format!("module{module}"))];
+        let strings =
+            [("triple", amd), ("arch", "gfx90a"), ("module", &*format!("module{module}"))];
         images.push(Image::new(&strings, 100 * module));
     }
     compare_binaries(&folder, &images);
     // Those of the modules last: without the key `module`, more than one image would be found.
-    let (modules, others): (Vec<Image>, Vec<Image>) = images.into_iter().partition(|image| image.strings.len() == 3);
+    let (modules, others): (Vec<Image>, Vec<Image>) =
+        images.into_iter().partition(|image| image.strings.len() == 3);
     extract(&folder, &modules);
     extract(&folder, &others);
 }
@@ -255,10 +282,17 @@ fn random_offload_binaries() {
         }
         // The tool takes these two for itself.
         strings.retain(|(key, _)| key != "file" && key != "kind");
-        let (extension, kind) = (EXTENSIONS[random.below(EXTENSIONS.len())], KINDS[random.below(KINDS.len())].0);
-        images.push(Image { extension, kind, strings, bytes: some_bytes(number, random.below(40)) });
+        let (extension, kind) =
+            (EXTENSIONS[random.below(EXTENSIONS.len())], KINDS[random.below(KINDS.len())].0);
+        images.push(Image {
+            extension,
+            kind,
+            strings,
+            bytes: some_bytes(number, random.below(40)),
+        });
     }
-    let lengths: BTreeSet<usize> = images.iter().flat_map(|image| &image.strings).map(|(key, _)| key.len()).collect();
+    let lengths: BTreeSet<usize> =
+        images.iter().flat_map(|image| &image.strings).map(|(key, _)| key.len()).collect();
     assert!((0..=200).all(|length| lengths.contains(&length)), "{lengths:?}");
     compare_binaries(&folder, &images);
 }
@@ -272,9 +306,13 @@ fn offload_binaries_of_llvm_are_read() {
     let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/offload_binary/multi.bin"));
     let all: Vec<(u64, OffloadBinary)> = OffloadBinaries::new(&bytes).map(Result::unwrap).collect();
     let images: Vec<_> = all.iter().flat_map(|(_, binary)| binary.images()).collect();
-    let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(|image| image.strings().collect()).collect();
+    let strings: Vec<Vec<(&str, &[u8])>> =
+        images.iter().map(|image| image.strings().collect()).collect();
     assert_eq!(strings[0], [("arch", b"gfx906".as_slice()), ("triple", b"amdgcn-amd-amdhsa")]);
-    assert_eq!(strings[1], [("arch", b"sm_70".as_slice()), ("triple", b"nvptx64-nvidia-cuda"), ("foo", b"bar")]);
+    assert_eq!(
+        strings[1],
+        [("arch", b"sm_70".as_slice()), ("triple", b"nvptx64-nvidia-cuda"), ("foo", b"bar")]
+    );
     assert_eq!([images[0].data(), images[1].data()], [b"IMAGEONE".as_slice(), b"TWO"]);
     assert_eq!(all[1].0, all[0].1.size());
 }
@@ -284,12 +322,14 @@ fn zeros_between_and_behind_offload_binaries() {
     let folder = scratch::folder("versus-llvm-zeros");
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];
     let whole: Vec<Vec<u8>> = images.iter().map(Image::ours).collect();
-    let found =
-        |bytes: &[u8]| -> Vec<Vec<u8>> { self::images(bytes).iter().map(|image| image.data().to_vec()).collect() };
+    let found = |bytes: &[u8]| -> Vec<Vec<u8>> {
+        self::images(bytes).iter().map(|image| image.data().to_vec()).collect()
+    };
     let expected = [images[0].bytes.clone(), images[1].bytes.clone()];
     let refused = |bytes: &[u8]| {
         scratch::write(folder.join("refused"), bytes);
-        let output = llvm("llvm-objdump").arg("--offloading").arg(folder.join("refused")).output().unwrap();
+        let output =
+            llvm("llvm-objdump").arg("--offloading").arg(folder.join("refused")).output().unwrap();
         !output.status.success()
     };
 
@@ -304,7 +344,11 @@ fn zeros_between_and_behind_offload_binaries() {
         let padded = [&whole[0], &vec![0; zeros][..], &whole[1]].concat();
         assert_eq!(found(&padded), expected, "{zeros} zeros between");
         assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros between");
-        assert_eq!(found(&[&vec![0; zeros][..], &padded].concat()), expected, "{zeros} zeros in front");
+        assert_eq!(
+            found(&[&vec![0; zeros][..], &padded].concat()),
+            expected,
+            "{zeros} zeros in front"
+        );
     }
     for zeros in 0..=17 {
         let mut padded = whole.concat();
@@ -313,6 +357,9 @@ fn zeros_between_and_behind_offload_binaries() {
         assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros");
         // Something else behind them is no offload binary.
         padded.push(1);
-        assert_eq!(OffloadBinaries::new(&padded).map(|found| found.is_ok()).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(
+            OffloadBinaries::new(&padded).map(|found| found.is_ok()).collect::<Vec<_>>(),
+            [true, true, false]
+        );
     }
 }

@@ -4,7 +4,9 @@
 //! library an image is for. So there are no images here that differ in nothing else: docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice};
-use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{
+    ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version,
+};
 use offload_format::select::{DeviceInfo, judge, select};
 use offload_tests::data::read;
 use offload_tests::registry::needs;
@@ -45,10 +47,13 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
     let compiled = TRIPLES.iter().enumerate().map(|(number, triple)| {
-        let [object, library] = ["o", "so"].map(|extension| FOLDER.join(format!("{triple}.{extension}")));
+        let [object, library] =
+            ["o", "so"].map(|extension| FOLDER.join(format!("{triple}.{extension}")));
         let target = if *triple == "gfx90a" { "amdgcn-amd-amdhsa" } else { triple };
         let mut clang = llvm("clang");
-        clang.args(["-O1", "-ffreestanding", "-fno-builtin", "-c"]).arg(format!("--target={target}"));
+        clang
+            .args(["-O1", "-ffreestanding", "-fno-builtin", "-c"])
+            .arg(format!("--target={target}"));
         if !triple.contains("windows") {
             clang.arg("-fPIC");
         }
@@ -66,7 +71,8 @@ fn link(triple: &str, object: &Path, library: &Path) {
     let mut lld = match triple {
         _ if triple.contains("windows") => {
             let mut lld = llvm("lld-link");
-            lld.args(["/dll", "/noentry", "/nodefaultlib"]).arg(format!("/out:{}", library.display()));
+            lld.args(["/dll", "/noentry", "/nodefaultlib"])
+                .arg(format!("/out:{}", library.display()));
             succeed(lld.arg(object));
             return;
         }
@@ -109,7 +115,9 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let mut args = vec![library.display().to_string(), path.display().to_string()];
     for binary in OffloadBinaries::new(&file) {
         let (at, binary) = binary.expect("it was just written");
-        args.extend(binary.images().map(|image| format!("{}:{}", at + image.offset(), image.data().len())));
+        args.extend(
+            binary.images().map(|image| format!("{}:{}", at + image.offset(), image.data().len())),
+        );
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = Staged::new(&LOAD, &FOLDER).run(&args, &FOLDER.join(format!("{name}.log")));
@@ -130,7 +138,10 @@ fn alone() {
     }
     assert_eq!(fits, 1, "this machine's own");
     // It does not ask for the C library: an image of another one runs, if it needs none.
-    let own = IMAGES.iter().find(|image| judge(*image, &DeviceInfo::cpu()).is_ok()).expect("there is one");
+    let own = IMAGES
+        .iter()
+        .find(|image| judge(*image, &DeviceInfo::cpu()).is_ok())
+        .expect("there is one");
     let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
     assert!(judge(&other, &DeviceInfo::cpu()).is_err());
     assert!(ran(&[&other], "musl").is_some());
@@ -140,7 +151,9 @@ fn among_others() {
     let mut images: Vec<&Image> = IMAGES.iter().collect();
     for _ in 0..images.len() {
         images.rotate_left(1);
-        let ours = select(images.iter().copied(), &DeviceInfo::cpu()).ok().map(|choice| choice.into_image());
+        let ours = select(images.iter().copied(), &DeviceInfo::cpu())
+            .ok()
+            .map(|choice| choice.into_image());
         let order: Vec<&str> = images.iter().map(|image| image.target.as_str()).collect();
         assert_same_choice(ours, ran(&images, "among-others"), &order.join(" "));
     }

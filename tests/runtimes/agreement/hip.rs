@@ -45,18 +45,31 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let folder = scratch::folder("agreement-hip-images");
     let source = folder.join("saxpy.c");
-    scratch::write(&source, "#include <gpuintrin.h>\n__gpu_kernel void saxpy(float *y) { *y = TARGET; }\n");
+    scratch::write(
+        &source,
+        "#include <gpuintrin.h>\n__gpu_kernel void saxpy(float *y) { *y = TARGET; }\n",
+    );
     let mut targets = vec!["gfx1030".to_owned()];
     for processor in ["gfx906", "gfx90a"] {
         for sramecc in ["", ":sramecc+", ":sramecc-"] {
-            targets.extend(["", ":xnack+", ":xnack-"].map(|xnack| format!("{processor}{sramecc}{xnack}")));
+            targets.extend(
+                ["", ":xnack+", ":xnack-"].map(|xnack| format!("{processor}{sramecc}{xnack}")),
+            );
         }
     }
     let compiled = targets.into_iter().enumerate().map(|(number, target)| {
         let file = folder.join(format!("{number}.hsaco"));
         let mut clang = llvm("clang");
-        clang.args(["--target=amdgcn-amd-amdhsa", "-O2", "-ffreestanding", "-nogpulib", "-nostdlib"]);
-        clang.arg(format!("-mcpu={target}")).arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
+        clang.args([
+            "--target=amdgcn-amd-amdhsa",
+            "-O2",
+            "-ffreestanding",
+            "-nogpulib",
+            "-nostdlib",
+        ]);
+        clang
+            .arg(format!("-mcpu={target}"))
+            .arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         // The stand-in knows images by their bytes: no two are the same.
         succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&file));
         Image { target, bytes: read(&file) }
@@ -69,12 +82,15 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
     let args = [RUNTIME, path.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
-    let outcome =
-        Staged::new(&LOAD, &LIBRARIES).with("FAKE_GPU", device).run(&args, &LIBRARIES.join(format!("{name}.log")));
+    let outcome = Staged::new(&LOAD, &LIBRARIES)
+        .with("FAKE_GPU", device)
+        .run(&args, &LIBRARIES.join(format!("{name}.log")));
     let found = outcome.log.first().and_then(|line| line.strip_prefix("code object: "));
     let image = found.map(|found| {
         let image = images.iter().find(|image| described(&image.bytes) == found);
-        image.unwrap_or_else(|| panic!("{device}: the runtime loads what it was not given: {outcome:#?}"))
+        image.unwrap_or_else(|| {
+            panic!("{device}: the runtime loads what it was not given: {outcome:#?}")
+        })
     });
     // Where nothing fits, it ends the process or returns an error.
     assert_eq!(outcome.status == Some(0), image.is_some(), "{device}: {outcome:#?}");
@@ -85,7 +101,9 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
 fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     let mut builder = BundleBuilder::hip();
     for image in images {
-        builder.entry(&format!("{HIP_ENTRY_PREFIX}{}", image.target), image.bytes.len() as u64).ok()?;
+        builder
+            .entry(&format!("{HIP_ENTRY_PREFIX}{}", image.target), image.bytes.len() as u64)
+            .ok()?;
     }
     let mut payloads: Vec<&[u8]> = vec![b""];
     payloads.extend(images.iter().map(|image| image.bytes.as_slice()));
@@ -95,7 +113,9 @@ fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
-        for (form, file) in [("bundle", bundle(&[image]).expect("one image")), ("code object", image.bytes.clone())] {
+        for (form, file) in
+            [("bundle", bundle(&[image]).expect("one image")), ("code object", image.bytes.clone())]
+        {
             for device in DEVICES {
                 let ours = judge(image, &DeviceInfo::hip(device).unwrap()).ok().map(|_| image);
                 let how = format!("a {form} for {} on {device}", image.target);
@@ -115,7 +135,10 @@ fn together() {
     let mut sets: Vec<Vec<&Image>> = Vec::new();
     for (number, a) in IMAGES.iter().enumerate() {
         sets.extend(
-            IMAGES[..number].iter().filter(|b| processor(a) == processor(b)).flat_map(|b| [vec![a, b], vec![b, a]]),
+            IMAGES[..number]
+                .iter()
+                .filter(|b| processor(a) == processor(b))
+                .flat_map(|b| [vec![a, b], vec![b, a]]),
         );
     }
     // Images that name the same features: one choice for gfx906, one for gfx90a.
@@ -136,9 +159,14 @@ fn together() {
         bundles += 1;
         let names = set.iter().map(|image| image.target.as_str()).collect::<Vec<_>>().join(", ");
         for device in DEVICES {
-            let ours =
-                select(set.iter().copied(), &DeviceInfo::hip(device).unwrap()).ok().map(|choice| choice.into_image());
-            assert_same_choice(ours, loaded(&file, &set, device, "together"), &format!("{names} on {device}"));
+            let ours = select(set.iter().copied(), &DeviceInfo::hip(device).unwrap())
+                .ok()
+                .map(|choice| choice.into_image());
+            assert_same_choice(
+                ours,
+                loaded(&file, &set, device, "together"),
+                &format!("{names} on {device}"),
+            );
             chosen.extend(ours.map(|image| image.target.as_str()));
         }
     }

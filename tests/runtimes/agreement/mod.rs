@@ -24,7 +24,8 @@ impl Candidate for Image {
     fn code(&self) -> Code<'_> {
         match NvidiaArch::parse(&self.target) {
             Ok(arch) if arch.code == NvidiaCode::Ptx => {
-                let header = offload_format::image::PtxHeader::parse(&self.bytes).expect("the image is PTX");
+                let header =
+                    offload_format::image::PtxHeader::parse(&self.bytes).expect("the image is PTX");
                 Code::Ptx { arch, version: Some(header.version()) }
             }
             Ok(arch) => Code::Cubin(arch),

@@ -24,8 +24,8 @@ offload_tests::tests! {
 }
 
 const ARCHS: [&str; 26] = [
-    "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "101", "101a", "101f", "103", "103a",
-    "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
+    "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "101", "101a", "101f",
+    "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
 /// Compute capabilities, and what nvJitLink calls a GPU that has it.
@@ -62,12 +62,18 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
             let bytes = match arch.code {
                 NvidiaCode::Ptx => text.into_bytes(),
                 NvidiaCode::Cubin => {
-                    let [source, cubin] = ["ptx", "cubin"].map(|extension| folder.join(format!("{name}.{extension}")));
+                    let [source, cubin] = ["ptx", "cubin"]
+                        .map(|extension| folder.join(format!("{name}.{extension}")));
                     scratch::write(&source, text);
                     // ptxas 13.5 knows 10.1 under its new name only.
                     let real = name.replace("101", "110");
                     succeed(
-                        cuda("ptxas").args(options).arg(format!("-arch={real}")).arg(&source).arg("-o").arg(&cubin),
+                        cuda("ptxas")
+                            .args(options)
+                            .arg(format!("-arch={real}"))
+                            .arg(&source)
+                            .arg("-o")
+                            .arg(&cubin),
                     );
                     let mut cubin = read(&cubin);
                     if name != real {
@@ -102,14 +108,22 @@ fn fatbin(images: &[&Image]) -> Vec<u8> {
 }
 
 /// Which of the images nvJitLink takes its code from.
-fn linked<'i>(library: &JitLink, fatbin: &[u8], images: &[&'i Image], gpu: &str) -> Option<&'i str> {
+fn linked<'i>(
+    library: &JitLink,
+    fatbin: &[u8],
+    images: &[&'i Image],
+    gpu: &str,
+) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
         // In the string table, between NULs: no name is the start of another.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
-    let image = images.iter().find(has).unwrap_or_else(|| panic!("{gpu}: there is no kernel in what was linked"));
+    let image = images
+        .iter()
+        .find(has)
+        .unwrap_or_else(|| panic!("{gpu}: there is no kernel in what was linked"));
     Some(&image.target)
 }
 
@@ -123,7 +137,9 @@ fn alone() {
     for image in &images {
         let fatbin = fatbin(&[image]);
         for (major, minor, gpu) in DEVICES {
-            let ours = judge(image, &DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER)).ok().map(|_| image);
+            let ours = judge(image, &DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER))
+                .ok()
+                .map(|_| image);
             let theirs = linked(&library, &fatbin, &[image], gpu);
             let how = format!("{} on {gpu}", image.target);
             if crosses_to_orin(image, major, minor) {
@@ -143,7 +159,8 @@ fn alone() {
 /// numbers; by NVIDIA's guide such code does not run.
 fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
-    let is_lower = arch.code == NvidiaCode::Cubin && (arch.major, major) == (8, 8) && arch.minor < minor;
+    let is_lower =
+        arch.code == NvidiaCode::Cubin && (arch.major, major) == (8, 8) && arch.minor < minor;
     is_lower && (arch.minor == 7 || minor == 7)
 }
 
@@ -204,11 +221,18 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
-    let device = DeviceInfo::cuda(ComputeCapability { major: driver.major, minor: driver.minor }, driver.version);
+    let device = DeviceInfo::cuda(
+        ComputeCapability { major: driver.major, minor: driver.minor },
+        driver.version,
+    );
     for image in &images {
         let ours = judge(image, &device);
         let theirs = driver.loads(&image.bytes, &[image]);
-        assert_same_choice(ours.is_ok().then_some(image), theirs, &format!("{} on {device}: {ours:?}", image.target));
+        assert_same_choice(
+            ours.is_ok().then_some(image),
+            theirs,
+            &format!("{} on {device}: {ours:?}", image.target),
+        );
     }
     let all: Vec<&Image> = images.iter().collect();
     let ours = select(all.iter().copied(), &device).ok().map(|choice| choice.into_image());
@@ -230,7 +254,8 @@ impl Driver {
         // function takes.
         unsafe {
             let library = Library::new("libcuda.so.1").expect("Tool::NvidiaGpu was checked");
-            let init: Symbol<'_, unsafe extern "C" fn(c_uint) -> c_int> = library.get(b"cuInit").unwrap();
+            let init: Symbol<'_, unsafe extern "C" fn(c_uint) -> c_int> =
+                library.get(b"cuInit").unwrap();
             assert_eq!(init(0), 0, "cuInit");
             let mut version = 0;
             let get: Symbol<'_, unsafe extern "C" fn(*mut c_int) -> c_int> =
@@ -251,7 +276,8 @@ impl Driver {
             let retain: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int> =
                 library.get(b"cuDevicePrimaryCtxRetain").unwrap();
             assert_eq!(retain(&mut context, device), 0, "cuDevicePrimaryCtxRetain");
-            let set: Symbol<'_, unsafe extern "C" fn(*mut c_void) -> c_int> = library.get(b"cuCtxSetCurrent").unwrap();
+            let set: Symbol<'_, unsafe extern "C" fn(*mut c_void) -> c_int> =
+                library.get(b"cuCtxSetCurrent").unwrap();
             assert_eq!(set(context), 0, "cuCtxSetCurrent");
             Self { library, major, minor, version: version as u32 }
         }
@@ -275,8 +301,10 @@ impl Driver {
             if load(&mut module, aligned.as_ptr().cast()) != 0 {
                 return None;
             }
-            let find: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int> =
-                self.library.get(b"cuModuleGetFunction").unwrap();
+            let find: Symbol<
+                '_,
+                unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int,
+            > = self.library.get(b"cuModuleGetFunction").unwrap();
             let has = |image: &&&Image| {
                 let name = CString::new(kernel(&image.target)).unwrap();
                 let mut function: *mut c_void = ptr::null_mut();

@@ -11,9 +11,9 @@ offload_tests::tests! {
 
 fn scenario(name: &str) -> Scenario {
     let scenario = Scenario::new(name);
-    scenario
-        .kernel("add", "1.0f")
-        .build_script(r#"Build::new().file("kernels/add.cu").arch("cpu").debug(false).compile("add");"#);
+    scenario.kernel("add", "1.0f").build_script(
+        r#"Build::new().file("kernels/add.cu").arch("cpu").debug(false).compile("add");"#,
+    );
     scenario
 }
 

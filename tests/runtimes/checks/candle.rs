@@ -23,7 +23,9 @@ fn all() -> impl Iterator<Item = Test> {
     [(Compiler::Gcc, GCC), (Compiler::Clang, CLANG)].into_iter().flat_map(|(compiler, needs)| {
         ["all", "races"].into_iter().map(move |check| {
             let name = format!("candle_{}_{check}", compiler.name());
-            Test::new(module_path!(), &name, needs.slow(), move || nothing_is_found(compiler, check))
+            Test::new(module_path!(), &name, needs.slow(), move || {
+                nothing_is_found(compiler, check)
+            })
         })
     })
 }
@@ -33,10 +35,12 @@ fn nothing_is_found(compiler: Compiler, check: &str) {
     let folder = candle_kernels().expect("Tool::Candle was checked").join("src");
     for module in ["reduce", "conv"] {
         let path = folder.join(format!("{module}.cu"));
-        scenario.write(&format!("kernels/{module}.cu"), format!("#include \"{}\"\n", path.display()));
+        scenario
+            .write(&format!("kernels/{module}.cu"), format!("#include \"{}\"\n", path.display()));
     }
     let sort = fs::read_to_string(folder.join("sort.cu")).expect("it can be read");
-    let own = sort.replace("extern __shared__ int dst_row[];", "OFFLOAD_DYNAMIC_SHARED(int, dst_row);");
+    let own =
+        sort.replace("extern __shared__ int dst_row[];", "OFFLOAD_DYNAMIC_SHARED(int, dst_row);");
     assert_ne!(own, sort);
     scenario.write("kernels/sort.cu", own).write("src/main.rs", PROGRAM).build_script(&format!(
         r#"Build::new()

@@ -97,13 +97,18 @@ fn children_have_no_sanitizer() {
 
 fn each_end_has_its_status() {
     let scenario = Scenario::empty("check-command");
-    scenario.write("Cargo.toml", MANIFEST).write("build.rs", BUILD_SCRIPT).write("src/lib.rs", LIBRARY);
+    scenario
+        .write("Cargo.toml", MANIFEST)
+        .write("build.rs", BUILD_SCRIPT)
+        .write("src/lib.rs", LIBRARY);
     scenario.write("kernels/scale.cu", KERNELS).patched();
     let temporary = scenario.folder.join("temporary");
     fs::create_dir(&temporary).expect("the folder can be written");
     let run = |line: &str| -> Run<'_> {
         let run = scenario.cargo(&["offload", "test"]).args(line.split_whitespace());
-        run.path([own::folder()]).without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]).env("TMPDIR", &temporary)
+        run.path([own::folder()])
+            .without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"])
+            .env("TMPDIR", &temporary)
     };
     let ends = |line: &str, status: i32| {
         let printed = run(line).ends();
@@ -132,17 +137,24 @@ fn each_end_has_its_status() {
     assert!(printed.contains(expected), "{printed}");
     let again = "   again: cargo offload test --check memory --lib -p check-command -- --exact past_the_end\n";
     assert!(printed.contains(again), "{printed}");
-    let report =
-        printed.lines().find_map(|line| line.strip_prefix("   the whole report: ")).expect("a report is named");
-    assert!(fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer"));
+    let report = printed
+        .lines()
+        .find_map(|line| line.strip_prefix("   the whole report: "))
+        .expect("a report is named");
+    assert!(
+        fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer")
+    );
 
     // A kernel that does not end is ended, checked or not.
     let printed = ends("--check memory --time-limit 2 --lib -- --exact endless", 1);
-    let expected = "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
-    assert!(printed.contains(expected) && printed.contains("block (0, 0, 0), thread (3, 0, 0)\n"), "{printed}");
-    let printed = ends("--orders 2 --time-limit 2 --lib -- --exact endless", 1);
     let expected =
-        "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
+        "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
+    assert!(
+        printed.contains(expected) && printed.contains("block (0, 0, 0), thread (3, 0, 0)\n"),
+        "{printed}"
+    );
+    let printed = ends("--orders 2 --time-limit 2 --lib -- --exact endless", 1);
+    let expected = "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 
@@ -150,9 +162,17 @@ fn each_end_has_its_status() {
     for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
         let mut command = run(line).command();
         let folder = scenario.target.join("offload-check");
-        let mut child =
-            command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("Cargo starts");
-        let log = folder.join(if line.contains("orders") { "orders/log/kernels" } else { "memory/log/kernels" });
+        let mut child = command
+            .process_group(0)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Cargo starts");
+        let log = folder.join(if line.contains("orders") {
+            "orders/log/kernels"
+        } else {
+            "memory/log/kernels"
+        });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
         // The pass before has left a log.
         let _ = fs::remove_file(&log);
@@ -162,7 +182,8 @@ fn each_end_has_its_status() {
         });
         assert!(started, "no kernel is launched");
         let group = format!("-{}", child.id());
-        let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill is there");
+        let sent =
+            Command::new("kill").args(["-INT", "--", &group]).status().expect("kill is there");
         assert!(sent.success());
         assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
     }

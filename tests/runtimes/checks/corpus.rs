@@ -48,7 +48,8 @@ fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
     for (number, line) in KERNELS.lines().enumerate() {
-        if let Some((name, _)) = line.strip_prefix("KERNEL(").and_then(|rest| rest.split_once(')')) {
+        if let Some((name, _)) = line.strip_prefix("KERNEL(").and_then(|rest| rest.split_once(')'))
+        {
             kernel = name;
         }
         let Some((_, checks)) = line.split_once("// found: ") else { continue };
@@ -70,15 +71,24 @@ fn corpus(compiler: Compiler, check: &str) {
     assert!(right.len() >= 24, "{} pairs", right.len());
     let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
     let text = stderr(&output);
-    assert!(output.status.success() && text.ends_with("=== end\n"), "{compiler:?} {check}: {}\n{text}", output.status);
+    assert!(
+        output.status.success() && text.ends_with("=== end\n"),
+        "{compiler:?} {check}: {}\n{text}",
+        output.status
+    );
     for word in ["ERROR", "WARNING", "runtime error", "offload:", "error:"] {
         assert!(!text.contains(word), "{compiler:?} {check}: {word} in\n{text}");
     }
     let wrong: Vec<&str> = names().filter(|name| lines(name).is_some()).collect();
     let output = program.run(&wrong, &[]);
     let text = stderr(&output);
-    assert!(text.ends_with("=== end\n") || check == "races", "{compiler:?} {check}: {}\n{text}", output.status);
-    let sections: BTreeMap<&str, &str> = text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
+    assert!(
+        text.ends_with("=== end\n") || check == "races",
+        "{compiler:?} {check}: {}\n{text}",
+        output.status
+    );
+    let sections: BTreeMap<&str, &str> =
+        text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
     for name in wrong {
         let report = sections[name];
         let named = lines(name).unwrap().iter().any(|line| {
@@ -87,7 +97,10 @@ fn corpus(compiler: Compiler, check: &str) {
         });
         assert!(named, "{compiler:?} {check}: {name} at {:?}:\n{report}", lines(name));
         assert!(report.contains(name), "{compiler:?} {check}: {name} is not named:\n{report}");
-        assert!(report.contains("block (") && report.contains("thread ("), "{compiler:?} {check}: {name}:\n{report}");
+        assert!(
+            report.contains("block (") && report.contains("thread ("),
+            "{compiler:?} {check}: {name}:\n{report}"
+        );
     }
     stuck(compiler, &program);
     without_the_library(&program);
@@ -96,11 +109,17 @@ fn corpus(compiler: Compiler, check: &str) {
     }
     if check == "races" {
         let text = stderr(&program.run(&["host:overlapping_launches"], &[]));
-        assert!(text.contains("data race") && text.contains("of second_barrier_right"), "{compiler:?}: {text}");
+        assert!(
+            text.contains("data race") && text.contains("of second_barrier_right"),
+            "{compiler:?}: {text}"
+        );
     } else {
         // No sanitizer sees it, and nor can who does not look.
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
-        assert!(text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"), "{compiler:?}: {text}");
+        assert!(
+            text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
+            "{compiler:?}: {text}"
+        );
     }
 }
 
@@ -122,7 +141,10 @@ fn without_the_library(program: &Program) {
     if !text.contains("error: ") && program.check == "undefined" {
         return;
     }
-    let start = format!("It was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/", program.check);
+    let start = format!(
+        "It was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/",
+        program.check
+    );
     assert!(text.contains(&start), "{text}");
 }
 
@@ -132,6 +154,9 @@ fn stuck(compiler: Compiler, program: &Program) {
     let text = stderr(&output);
     assert!(!output.status.success(), "{compiler:?}: {text}");
     for line in &expected()["mask_wrong"]["stuck"] {
-        assert!(text.contains(&format!("kernels.cu:{line}: the first is thread (")), "{compiler:?}: {line} in\n{text}");
+        assert!(
+            text.contains(&format!("kernels.cu:{line}: the first is thread (")),
+            "{compiler:?}: {line} in\n{text}"
+        );
     }
 }

@@ -43,7 +43,9 @@ impl Compiler {
     fn path(self) -> String {
         match self {
             Self::Gcc => "g++".to_owned(),
-            Self::Clang => llvm_bin().join("clang++").to_str().expect("LLVM's folder is UTF-8").to_owned(),
+            Self::Clang => {
+                llvm_bin().join("clang++").to_str().expect("LLVM's folder is UTF-8").to_owned()
+            }
         }
     }
 }
@@ -61,16 +63,25 @@ impl Program {
         let scenario = Scenario::without_sources(&format!("checks_{}_{check}", compiler.name()));
         let names: Vec<&str> = names().collect();
         scenario
-            .write("src/main.rs", include_str!("program/main.rs").replace("    KERNELS\n", &names.join(" ")))
+            .write(
+                "src/main.rs",
+                include_str!("program/main.rs").replace("    KERNELS\n", &names.join(" ")),
+            )
             .write("src/hosts.rs", include_str!("program/hosts.rs"))
             .write("kernels/kernels.cu", KERNELS)
-            .build_script(r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#);
+            .build_script(
+                r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#,
+            );
         Self::of(scenario, compiler, check)
     }
 
     fn of(scenario: Scenario, compiler: Compiler, check: &str) -> Self {
         scenario.build().env("OFFLOAD_CPU_CHECK", check).env("CXX", compiler.path()).passes();
-        Self { path: scenario.program("debug", scenario.name()), check: check.to_owned(), _scenario: scenario }
+        Self {
+            path: scenario.program("debug", scenario.name()),
+            check: check.to_owned(),
+            _scenario: scenario,
+        }
     }
 
     /// Runs it with the sanitizer that it says it needs.
@@ -79,7 +90,9 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(arguments).envs(variables.iter().copied()).env_remove("LD_PRELOAD");
         if let Some(said) = said(&bytes) {
-            let value = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+            let value = |name: &str| {
+                said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap()
+            };
             assert_eq!(value("kind"), self.check);
             let symbolizer = value("symbolizer");
             let options = "detect_leaks=0:halt_on_error=0:ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
@@ -99,12 +112,17 @@ impl Program {
 /// The text by which a checked image in these bytes says what it needs.
 fn said(bytes: &[u8]) -> Option<&str> {
     const START: &[u8] = b"offload-cpu-check 1\n";
-    let start = bytes.windows(START.len() + 5).position(|part| part.starts_with(START) && part.ends_with(b"kind "))?;
+    let start = bytes
+        .windows(START.len() + 5)
+        .position(|part| part.starts_with(START) && part.ends_with(b"kind "))?;
     let end = bytes[start..].iter().position(|byte| *byte == 0)?;
     std::str::from_utf8(&bytes[start..start + end]).ok()
 }
 
 /// The names of all kernels of the corpus.
 fn names() -> impl Iterator<Item = &'static str> {
-    KERNELS.lines().filter_map(|line| line.strip_prefix("KERNEL(")?.split_once(')')).map(|(name, _)| name)
+    KERNELS
+        .lines()
+        .filter_map(|line| line.strip_prefix("KERNEL(")?.split_once(')'))
+        .map(|(name, _)| name)
 }

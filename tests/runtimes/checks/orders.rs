@@ -13,11 +13,16 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build(Compiler::Gc
 
 fn blocks_and_threads_run_in_the_order_that_is_asked_for() {
     let run = |order: &str| {
-        let output =
-            PROGRAM.run(&["order", "barrier_right"], &[("OFFLOAD_CPU_ORDER", order), ("OFFLOAD_CPU_THREADS", "2")]);
+        let output = PROGRAM.run(
+            &["order", "barrier_right"],
+            &[("OFFLOAD_CPU_ORDER", order), ("OFFLOAD_CPU_THREADS", "2")],
+        );
         let text = stderr(&output);
         assert!(output.status.success(), "{text}");
-        let line = text.lines().find_map(|line| line.strip_prefix("order: ")).expect("a line has the order");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("order: "))
+            .expect("a line has the order");
         line.split(' ').map(|number| number.parse().expect("it is a number")).collect::<Vec<u32>>()
     };
     let forward: Vec<u32> = (0..128).collect();

@@ -44,7 +44,11 @@ fn hip_vector_add() {
             "hipGetDeviceCount=999",
             "could not use the device \"hip:0\": could not count the GPUs: hipGetDeviceCount returned hipErrorUnknown (999)\n",
         ),
-        ("a GPU", "", "could not use the device \"hip:0\": could not use hip:0: the name of its target: 'a GPU': "),
+        (
+            "a GPU",
+            "",
+            "could not use the device \"hip:0\": could not use hip:0: the name of its target: 'a GPU': ",
+        ),
         (
             "gfx1100",
             "hipModuleLoadData=200",
@@ -94,8 +98,9 @@ fn hip_vector_add_with_the_real_runtime() {
             ("FAKE_LOG", utf8(&log)),
         ]
     };
-    let read_log =
-        || -> Vec<String> { fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned).collect() };
+    let read_log = || -> Vec<String> {
+        fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned).collect()
+    };
 
     let printed = example.fails("cargo run", &variables("gfx90a:sramecc+:xnack-"));
     let lines = read_log();
@@ -118,5 +123,8 @@ to run on this device, add \"gfx906\" to the targets of build.rs
     assert!(!read_log().iter().any(|line| line == "symbol: vector_add.kd"));
 
     let printed = example.fails("cargo run", &variables(""));
-    assert_eq!(printed.text(), format!("error: could not use the device \"hip:0\": {NO_AMD_GPU}\n"));
+    assert_eq!(
+        printed.text(),
+        format!("error: could not use the device \"hip:0\": {NO_AMD_GPU}\n")
+    );
 }

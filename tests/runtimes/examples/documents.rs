@@ -24,10 +24,16 @@ fn readmes_say_first_what_the_examples_need() {
         assert!(list.contains(&format!("| [{name}]({name}) | ")), "{name} is not in the list");
         assert!(workspace.contains(&format!("\"{name}\"")), "{name} is not in the workspace");
     }
-    let folders = fs::read_dir(scratch::workspace().join("examples")).expect("the folder can be read").flatten();
+    let folders = fs::read_dir(scratch::workspace().join("examples"))
+        .expect("the folder can be read")
+        .flatten();
     for folder in folders.filter(|entry| entry.path().join("Cargo.toml").is_file()) {
         let name = folder.file_name();
-        assert!(name == "saxpy" || ALL.iter().any(|it| **it == *name), "{} has no test here", name.display());
+        assert!(
+            name == "saxpy" || ALL.iter().any(|it| **it == *name),
+            "{} has no test here",
+            name.display()
+        );
     }
 }
 

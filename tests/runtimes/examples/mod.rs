@@ -66,7 +66,8 @@ impl Example {
         // Where the README's commands expect it.
         std::os::unix::fs::symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
-        let blocks: Vec<Vec<Step>> = scenario.text("README.md").split("```console\n").skip(1).map(steps).collect();
+        let blocks: Vec<Vec<Step>> =
+            scenario.text("README.md").split("```console\n").skip(1).map(steps).collect();
         assert!(!blocks.is_empty(), "{name}: the README has no commands");
         Self { name, scenario, blocks }
     }
@@ -91,20 +92,29 @@ impl Example {
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let words: Vec<&str> = line.split(' ').collect();
         let run = match words[..] {
-            ["cargo", verb, ref rest @ ..] => self.scenario.cargo(&[&[verb, "--quiet"], rest].concat()),
+            ["cargo", verb, ref rest @ ..] => {
+                self.scenario.cargo(&[&[verb, "--quiet"], rest].concat())
+            }
             [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
             [] => panic!("an empty command in the README of {}", self.name),
         };
         let mut printed = run
             // GPUs of this machine are hidden; stand-ins look at other variables.
-            .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
+            .without(&[
+                "ROCM_PATH",
+                "HIP_PATH",
+                "CUDA_VISIBLE_DEVICES",
+                "ROCR_VISIBLE_DEVICES",
+                "GPU_DEVICE_ORDINAL",
+            ])
             .path(HIP_OF_THE_BINDING.clone())
             // A static library is in no prebuilt set.
             .env("OFFLOAD_PREBUILT", if self.name == LAUNCHERS { "never" } else { "only" })
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())
             .ends();
-        let is_warning = |line: &str| line.starts_with("warning: ") && line.contains("@0.1.0: pack \"");
+        let is_warning =
+            |line: &str| line.starts_with("warning: ") && line.contains("@0.1.0: pack \"");
         let others = printed.stderr.lines().filter(|line| !is_warning(line));
         printed.stderr = others.map(|line| line.to_owned() + "\n").collect();
         printed
@@ -137,7 +147,9 @@ fn steps(rest: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in block.lines() {
         match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(command), _) => steps.push(Step { command: command.to_owned(), printed: String::new() }),
+            (Some(command), _) => {
+                steps.push(Step { command: command.to_owned(), printed: String::new() })
+            }
             (None, Some(step)) => {
                 step.printed += line;
                 step.printed += "\n";
@@ -163,7 +175,11 @@ pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 /// A folder with the stand-in for NVIDIA's driver.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("examples-cuda-driver");
-    compile("cuda_driver.c", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], &folder.join("libcuda.so.1"));
+    compile(
+        "cuda_driver.c",
+        &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"],
+        &folder.join("libcuda.so.1"),
+    );
     folder
 });
 
@@ -186,7 +202,8 @@ fn utf8(path: &Path) -> &str {
 /// The lines of a log. There is none about misuse.
 #[track_caller]
 fn read_log(log: &Path) -> Vec<String> {
-    let lines: Vec<String> = fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect();
+    let lines: Vec<String> =
+        fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect();
     assert!(!lines.iter().any(|line| line.contains("misuse")), "{lines:#?}");
     lines
 }
@@ -196,7 +213,10 @@ const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_D
 
 /// What an example prints if there is a driver and no GPU, and what READMEs show for the more frequent case.
 const NO_GPU: [(&str, &str); 3] = [
-    ("the CUDA driver, libcuda.so.1, finds no GPU", "no CUDA driver: the system's loader finds no libcuda.so.1"),
+    (
+        "the CUDA driver, libcuda.so.1, finds no GPU",
+        "no CUDA driver: the system's loader finds no libcuda.so.1",
+    ),
     (NO_AMD_GPU, NO_HIP),
     ("the HIP runtime, libamdhip64.so.5, finds no GPU", NO_HIP),
 ];

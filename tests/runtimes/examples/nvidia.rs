@@ -19,14 +19,18 @@ fn cuda_vector_add() {
     // Four threads ask at once; the module is loaded once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
-    let loads: Vec<&String> = lines.iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
+    let loads: Vec<&String> =
+        lines.iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
     assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, cubin, {image}")]);
     assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
 
     // PTX goes to the driver as it is, as far as its NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
-    assert_eq!(printed.text(), "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n");
+    assert_eq!(
+        printed.text(),
+        "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n"
+    );
     let image = described(&example.prebuilt("vector_add.compute_80.ptx"));
     assert!(read_log(&log).contains(&format!("cuLibraryLoadData: GPU 0, PTX, {image}")));
 
@@ -42,7 +46,10 @@ fn cuda_vector_add() {
              Update the driver, or add this GPU's own target in build.rs.\n",
         ),
         ("cuMemAlloc_v2=2", "DriverError(CUDA_ERROR_OUT_OF_MEMORY, "),
-        ("cuInit=100", "could not use the device \"cuda:0\": the CUDA driver, libcuda.so.1, finds no GPU\n"),
+        (
+            "cuInit=100",
+            "could not use the device \"cuda:0\": the CUDA driver, libcuda.so.1, finds no GPU\n",
+        ),
         (
             "cuInit=999",
             "could not use the device \"cuda:0\": the CUDA driver does not start: cuInit returned CUDA_ERROR_UNKNOWN (999): unknown \
@@ -82,9 +89,16 @@ fn several_gpus() {
         read_log(&log).into_iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     loads.sort();
     let load = |gpu: usize, kind: &str, file: &str| {
-        format!("cuLibraryLoadData: GPU {gpu}, {kind}, {}", described(&example.prebuilt(&format!("vector_add.{file}"))))
+        format!(
+            "cuLibraryLoadData: GPU {gpu}, {kind}, {}",
+            described(&example.prebuilt(&format!("vector_add.{file}")))
+        )
     };
-    let expected = [load(0, "cubin", "sm_80.cubin"), load(1, "cubin", "sm_90.cubin"), load(2, "PTX", "compute_80.ptx")];
+    let expected = [
+        load(0, "cubin", "sm_80.cubin"),
+        load(1, "cubin", "sm_90.cubin"),
+        load(2, "PTX", "compute_80.ptx"),
+    ];
     assert_eq!(loads, expected);
 
     example.follow(1, &HIDDEN, &[]);
@@ -92,7 +106,10 @@ fn several_gpus() {
 
     // A GPU that nothing fits does not stop the others.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
-    assert_eq!(printed.stdout, "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n");
+    assert_eq!(
+        printed.stdout,
+        "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n"
+    );
     printed
         .has("cuda:0 (Fake GPU 7.5): no image for sm_75 (CUDA driver 12.8)\n")
         .ends_with("\nerror: 1 of 2 GPUs did not compute\n");
@@ -112,7 +129,11 @@ fn packs_that_cannot_serve_are_told() {
     let log = DRIVER.join("several-gpus-without-images.log");
     for (variable, value, reason) in [
         ("OFFLOAD_SKIP", "1", "no image for sm_90 (CUDA driver 12.8): the pack was not built: "),
-        ("OFFLOAD_ARCH", "gfx90a", "no image for sm_90 (CUDA driver 12.8)\n  gfx90a  code for an AMD GPU\n"),
+        (
+            "OFFLOAD_ARCH",
+            "gfx90a",
+            "no image for sm_90 (CUDA driver 12.8)\n  gfx90a  code for an AMD GPU\n",
+        ),
     ] {
         let variables = [on_gpus("9.0", &log), vec![(variable, value)]].concat();
         example

@@ -32,7 +32,8 @@ fn rust_kernels_from_source() {
     let before = images.map(read);
     fs::remove_dir_all(folder.join("images")).expect("the copy has images");
 
-    let rust = PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
+    let rust =
+        PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
     let libraries = rust.join("usr/lib/x86_64-linux-gnu");
     let rustc = rust.join("usr/bin/rustc");
     // What Cargo would download for `core` is vendored beside it.
@@ -69,9 +70,12 @@ fn rust_kernels_from_source() {
     for line in [".target sm_80\n", ".visible .entry saxpy("] {
         assert!(ptx.contains(line), "no {line:?} in\n{ptx}");
     }
-    let header = stdout(&succeed(llvm("llvm-readelf").arg("--file-header").arg(folder.join("images").join(images[1]))));
+    let header = stdout(&succeed(
+        llvm("llvm-readelf").arg("--file-header").arg(folder.join("images").join(images[1])),
+    ));
     assert!(header.contains("gfx90a"), "{header}");
-    let version = stdout(&succeed(Command::new(&rustc).arg("--version").env("LD_LIBRARY_PATH", &libraries)));
+    let version =
+        stdout(&succeed(Command::new(&rustc).arg("--version").env("LD_LIBRARY_PATH", &libraries)));
     if version.starts_with("rustc 1.96.0 ") {
         assert!(before == after, "the images are not what kernels/build.sh makes today");
     }

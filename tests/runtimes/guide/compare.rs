@@ -15,7 +15,9 @@ pub fn shortened(printed: &str) -> String {
     let text = lines.collect::<String>();
     let mut parts = text.split(&start);
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + &start + "…" + part.find('/').map_or("", |end| &part[end..]))
+    parts.fold(first, |text, part| {
+        text + &start + "…" + part.find('/').map_or("", |end| &part[end..])
+    })
 }
 
 /// Whether what was printed is what is shown, where the latter may leave out lines, parts of lines, and the value of
@@ -23,7 +25,9 @@ pub fn shortened(printed: &str) -> String {
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
-        (["...", rest @ ..], _) => (0..=printed.len()).any(|skipped| is_shown(rest, &printed[skipped..])),
+        (["...", rest @ ..], _) => {
+            (0..=printed.len()).any(|skipped| is_shown(rest, &printed[skipped..]))
+        }
         ([line, rest @ ..], [other, others @ ..]) => is_line(line, other) && is_shown(rest, others),
         _ => false,
     }
@@ -56,11 +60,17 @@ fn without_sizes(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));
     let words: Vec<&str> = words.into_iter().filter(|word| !is_bar(word)).collect();
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !word.is_empty();
+    let is_number = |word: &str| {
+        word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !word.is_empty()
+    };
     let is_share = |word: &str| word.strip_suffix('%').is_some_and(is_number);
-    let is_unit = |word: &str| matches!(word.trim_end_matches([',', '.', ';', ')']), "bytes" | "B" | "KiB" | "MiB");
+    let is_unit = |word: &str| {
+        matches!(word.trim_end_matches([',', '.', ';', ')']), "bytes" | "B" | "KiB" | "MiB")
+    };
     let sizes = words.iter().enumerate().map(|(index, word)| {
-        match is_share(word) || is_number(word) && words.get(index + 1).is_some_and(|next| is_unit(next)) {
+        match is_share(word)
+            || is_number(word) && words.get(index + 1).is_some_and(|next| is_unit(next))
+        {
             true => "N",
             false => *word,
         }

@@ -38,8 +38,12 @@ offload_tests::tests! {
 
 /// A test for each page.
 fn pages() -> impl Iterator<Item = Test> {
-    let name = |path: &str| path.trim_start_matches("docs/guide/src/").trim_end_matches(".md").to_lowercase();
-    PAGES.iter().map(move |page| Test::new(module_path!(), &name(page.path), page.needs.slow(), || follow(page)))
+    let name = |path: &str| {
+        path.trim_start_matches("docs/guide/src/").trim_end_matches(".md").to_lowercase()
+    };
+    PAGES.iter().map(move |page| {
+        Test::new(module_path!(), &name(page.path), page.needs.slow(), || follow(page))
+    })
 }
 
 /// A page that is followed.
@@ -109,7 +113,9 @@ fn follow(page: &Page) {
                 reader.write(&path, &text);
             }
             Step::Followed => unbuilt.clear(),
-            Step::Copy { path, from } if path == "Cargo.toml" => reader.write(&path, &text_of(&from)),
+            Step::Copy { path, from } if path == "Cargo.toml" => {
+                reader.write(&path, &text_of(&from))
+            }
             Step::Copy { path, from } => {
                 reader.scenario.write(&path, data::read(&from));
             }
@@ -118,7 +124,8 @@ fn follow(page: &Page) {
                 let printed = reader.run(&command);
                 ran += 1;
                 unbuilt.clear();
-                let (shown_lines, lines): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), printed.lines().collect());
+                let (shown_lines, lines): (Vec<&str>, Vec<&str>) =
+                    (shown.lines().collect(), printed.lines().collect());
                 let same = is_shown(&shown_lines, &lines);
                 let block = format!("$ {command}\n{shown}");
                 from += text[from..].find(&block).expect("the command stands in the page");
@@ -160,8 +167,12 @@ fn the_readmes_program_on_amds_own_runtime() {
         }
     }
     reader.scenario.build().passes();
-    let program = Staged::new(&reader.scenario.program("debug", reader.scenario.name()), &hsa::libraries("readme_hsa"));
-    let program = program.with("FAKE_GPU", "gfx90a:sramecc+:xnack-").with("CUDA_VISIBLE_DEVICES", "");
+    let program = Staged::new(
+        &reader.scenario.program("debug", reader.scenario.name()),
+        &hsa::libraries("readme_hsa"),
+    );
+    let program =
+        program.with("FAKE_GPU", "gfx90a:sramecc+:xnack-").with("CUDA_VISIBLE_DEVICES", "");
     let outcome = program.run(&[], &reader.scenario.folder.join("log"));
     outcome.succeeds().prints("hip:0 (Fake AMD GPU): y[999] = 2\n");
     let image = described(&data::read(reader.scenario.output("debug", "saxpy/gfx90a.hsaco")));

@@ -58,19 +58,27 @@ pub fn steps(page: &Path) -> Vec<Step> {
                 }
                 (_, None) => {}
             }
-        } else if let Some(capability) = line.strip_prefix("<!-- GPU ").and_then(|rest| rest.strip_suffix(" -->")) {
+        } else if let Some(capability) =
+            line.strip_prefix("<!-- GPU ").and_then(|rest| rest.strip_suffix(" -->"))
+        {
             steps.push(Step::On { capability: capability.to_owned() });
         } else if line == "<!-- without a GPU -->" {
             let has_none = Tool::NvidiaGpu.check().is_err() && Tool::NoAmdGpu.check().is_ok();
             if !has_none {
-                lines.by_ref().skip_while(|line| !line.starts_with("```")).skip(1).find(|line| *line == "```");
+                lines
+                    .by_ref()
+                    .skip_while(|line| !line.starts_with("```"))
+                    .skip(1)
+                    .find(|line| *line == "```");
             }
         } else if line.starts_with("Start from") {
             let base = link(line, page).expect("it says from which page");
             steps.extend(first_files(&base));
             steps.push(Step::Followed);
         } else if let Some(path) = file_name(line) {
-            match link(line, page).filter(|from| from.components().any(|part| part.as_os_str() == "examples")) {
+            match link(line, page)
+                .filter(|from| from.components().any(|part| part.as_os_str() == "examples"))
+            {
                 Some(from) => steps.push(Step::Copy { path: path.to_owned(), from }),
                 None if line.ends_with(':') => file = Some(path.to_owned()),
                 None => {}
@@ -97,7 +105,9 @@ fn commands(block: &[&str]) -> Vec<Step> {
     let mut found: Vec<Step> = Vec::new();
     for line in block {
         match (line.strip_prefix("$ "), found.last_mut()) {
-            (Some(command), _) => found.push(Step::Run { command: command.to_owned(), shown: String::new() }),
+            (Some(command), _) => {
+                found.push(Step::Run { command: command.to_owned(), shown: String::new() })
+            }
             (None, Some(Step::Run { shown, .. })) => *shown += &format!("{line}\n"),
             _ => panic!("'{line}' comes before a command"),
         }

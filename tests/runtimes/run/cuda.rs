@@ -21,12 +21,16 @@ offload_tests::tests! {
 }
 
 /// A driver of CUDA 11.
-static OLD: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
+static OLD: LazyLock<PathBuf> =
+    LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
 /// How the log speaks of the image for a target.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
-    format!("{kind}, {}", described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")))))
+    format!(
+        "{kind}, {}",
+        described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{file}"))))
+    )
 }
 
 fn each_gpu_gets_its_image_as_a_library() {
@@ -36,7 +40,9 @@ fn each_gpu_gets_its_image_as_a_library() {
         ("12.0", "compute_80", "PTX", "compute_80.ptx"),
     ] {
         let outcome = run(&on_gpus(gpu), &["saxpy"]);
-        outcome.succeeds().prints(&format!("cuda:0 (Fake GPU {gpu}): the {target} {kind} computed 1000 of 1000\n"));
+        outcome.succeeds().prints(&format!(
+            "cuda:0 (Fake GPU {gpu}): the {target} {kind} computed 1000 of 1000\n"
+        ));
         let expected = [
             "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
             format!("cuLibraryLoadData: GPU 0, {}", image(file)),
@@ -51,7 +57,10 @@ fn an_old_driver_gets_a_module() {
     let old = |gpus: &str| on_driver(&OLD, gpus).with("FAKE_DRIVER", "11040");
     let outcome = run(&old("9.0"), &["saxpy"]);
     outcome.succeeds().prints("cuda:0 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
-    assert!(outcome.log.contains(&format!("cuModuleLoadData: GPU 0, {}", image("sm_90.cubin"))), "{outcome:#?}");
+    assert!(
+        outcome.log.contains(&format!("cuModuleLoadData: GPU 0, {}", image("sm_90.cubin"))),
+        "{outcome:#?}"
+    );
     assert!(outcome.log.contains(&"cuModuleGetFunction: saxpy".to_owned()), "{outcome:#?}");
     let outcome = run(&old("8.0,9.0,8.6"), &["threads", "1000"]);
     outcome.succeeds();
@@ -83,11 +92,18 @@ fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
         let outcome = run(&on_driver(libraries, "9.0"), &["shared-memory"]);
         outcome.succeeds();
-        let asked: Vec<&str> =
-            outcome.log.iter().filter_map(|line| line.strip_prefix("cuFuncSetAttribute: ")).collect();
+        let asked: Vec<&str> = outcome
+            .log
+            .iter()
+            .filter_map(|line| line.strip_prefix("cuFuncSetAttribute: "))
+            .collect();
         assert_eq!(
             asked,
-            ["60000 bytes of shared memory", "90000 bytes of shared memory", "232448 bytes of shared memory"],
+            [
+                "60000 bytes of shared memory",
+                "90000 bytes of shared memory",
+                "232448 bytes of shared memory"
+            ],
             "{outcome:#?}"
         );
         assert_eq!(count(&outcome, "cuLaunchKernel"), 7, "{outcome:#?}");
@@ -97,13 +113,18 @@ fn shared_memory_is_asked_for_once() {
 
 fn a_variable_names_the_device() {
     let mut text = String::new();
-    for name in ["", "cpu", "cuda:1", "cuda", "cuda:3", "cuda:x", "cuda:-1", "hip:0", "nonsense", "CUDA:0"] {
+    for name in
+        ["", "cpu", "cuda:1", "cuda", "cuda:3", "cuda:x", "cuda:-1", "hip:0", "nonsense", "CUDA:0"]
+    {
         let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
         text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
     }
     // AMD's runtime is there or not.
-    let hip = text.lines().position(|line| line.starts_with("error: could not use the device \"hip:0\": "));
-    let text: Vec<&str> = text.lines().enumerate().filter(|(at, _)| Some(*at) != hip).map(|(_, line)| line).collect();
+    let hip = text
+        .lines()
+        .position(|line| line.starts_with("error: could not use the device \"hip:0\": "));
+    let text: Vec<&str> =
+        text.lines().enumerate().filter(|(at, _)| Some(*at) != hip).map(|(_, line)| line).collect();
     assert!(hip.is_some(), "{text:#?}");
     assert_expected("offload_device", &(text.join("\n") + "\n"));
 }
@@ -116,13 +137,17 @@ fn what_the_driver_says_of_its_gpus_is_told() {
          cuda:1 (Fake GPU 12.1): sm_121 (CUDA driver 12.8), Some(85899345920) bytes\n",
     );
     assert_eq!(outcome.log, [""; 0], "nothing is made that was not asked for");
-    run(&on_gpus(""), &["devices"]).succeeds().prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
+    run(&on_gpus(""), &["devices"])
+        .succeeds()
+        .prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
     let older = driver("run_time_older_driver", &["-DLACKING"]);
     run(&on_driver(&older, "9.0"), &["devices"]).succeeds().prints(
         "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
          with\n",
     );
-    run(&on_gpus("7.5"), &["saxpy"]).succeeds().prints("cpu (linux x86_64): the cpu shared object computed 1000");
+    run(&on_gpus("7.5"), &["saxpy"])
+        .succeeds()
+        .prints("cpu (linux x86_64): the cpu shared object computed 1000");
 }
 
 /// A pack of several modules has a device that an image of each fits; each is loaded when it is asked for.

@@ -28,7 +28,13 @@ const ENDS: [&str; 9] = [
 
 fn every_call_fails_once() {
     let driver = driver("run_time_failing_driver", &[]);
-    let of_cuda_12 = ["cuInit", "cuLibraryLoadData", "cuLibraryGetModule", "cuKernelGetFunction", "cuFuncSetAttribute"];
+    let of_cuda_12 = [
+        "cuInit",
+        "cuLibraryLoadData",
+        "cuLibraryGetModule",
+        "cuKernelGetFunction",
+        "cuFuncSetAttribute",
+    ];
     fail_each(
         || on_driver(&driver, "8.0,9.0").with("OFFLOAD_DEVICE", "cuda:1"),
         "CUDA_ERROR_UNKNOWN (999): unknown error",
@@ -38,7 +44,13 @@ fn every_call_fails_once() {
 
 fn every_call_of_an_old_driver_fails_once() {
     let driver = driver("run_time_old_failing_driver", &["-DBEFORE_CUDA_12"]);
-    let before = ["cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuLaunchKernel", "cuCtxSynchronize"];
+    let before = [
+        "cuModuleLoadData",
+        "cuModuleGetFunction",
+        "cuMemAlloc_v2",
+        "cuLaunchKernel",
+        "cuCtxSynchronize",
+    ];
     fail_each(
         || on_driver(&driver, "9.0").with("OFFLOAD_DEVICE", "cuda:0"),
         "CUDA_ERROR_UNKNOWN (999): unknown error",
@@ -47,8 +59,18 @@ fn every_call_of_an_old_driver_fails_once() {
 }
 
 fn every_call_of_hip_fails_once() {
-    let functions = ["hipInit", "hipModuleLoadData", "hipModuleGetFunction", "hipSetDevice", "hipDeviceSynchronize"];
-    fail_each(|| hip::on_gpus("gfx90a,gfx1100").with("OFFLOAD_DEVICE", "hip:1"), "hipErrorUnknown (999)", &functions);
+    let functions = [
+        "hipInit",
+        "hipModuleLoadData",
+        "hipModuleGetFunction",
+        "hipSetDevice",
+        "hipDeviceSynchronize",
+    ];
+    fail_each(
+        || hip::on_gpus("gfx90a,gfx1100").with("OFFLOAD_DEVICE", "hip:1"),
+        "hipErrorUnknown (999)",
+        &functions,
+    );
 }
 
 fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &[&str]) {
@@ -74,7 +96,8 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &[&str]) {
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
         // What a destructor calls: to make the GPU current it tries twice.
-        let is_for_an_end = ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
+        let is_for_an_end =
+            ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");
         run.succeeds().prints_last("done\n");
         return;

@@ -50,7 +50,9 @@ offload-build = "0.1"
 
 fn on_driver(libraries: &Path, command: &str) -> Outcome {
     let program = PROGRAMS.program("debug", "borrow_cuda");
-    let staged = Staged::new(&program, libraries).with("FAKE_GPU", "8.0,8.6").with("HIP_VISIBLE_DEVICES", "-1");
+    let staged = Staged::new(&program, libraries)
+        .with("FAKE_GPU", "8.0,8.6")
+        .with("HIP_VISIBLE_DEVICES", "-1");
     staged.run(&[command], &libraries.join(format!("{command}.log")))
 }
 
@@ -81,10 +83,17 @@ fn cudarc_shares_its_context() {
             outcome.succeeds();
             assert_eq!(outcome.stdout, printed, "{command} {outcome:#?}");
             assert_eq!(loads(&outcome), loaded, "{command} {outcome:#?}");
-            assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{command} {outcome:#?}");
+            assert!(
+                !outcome.log.iter().any(|line| line.contains("misuse")),
+                "{command} {outcome:#?}"
+            );
         }
         let outcome = on_driver(&libraries, "primary");
-        assert_eq!(outcome.log.iter().filter(|line| *line == "on stream 1").count(), 1, "{outcome:#?}");
+        assert_eq!(
+            outcome.log.iter().filter(|line| *line == "on stream 1").count(),
+            1,
+            "{outcome:#?}"
+        );
 
         let outcome = on_driver(&libraries, "threads");
         outcome.succeeds();
@@ -114,7 +123,8 @@ fn cust_shares_its_context() {
     // Where the crate looks for the library, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
-    std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library).expect("the folder can be written");
+    std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library)
+        .expect("the folder can be written");
 
     let scenario = Scenario::without_sources("run_time_borrowed_cust");
     scenario
@@ -128,7 +138,10 @@ fn cust_shares_its_context() {
         .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\"])");
     scenario.build().env("CUDA_LIBRARY_PATH", &libraries).passes();
     let staged = Staged::new(&scenario.program("debug", scenario.name()), &libraries);
-    let outcome = staged.with("FAKE_GPU", "8.6").with("HIP_VISIBLE_DEVICES", "-1").run(&[], &libraries.join("log"));
+    let outcome = staged
+        .with("FAKE_GPU", "8.6")
+        .with("HIP_VISIBLE_DEVICES", "-1")
+        .run(&[], &libraries.join("log"));
     outcome.succeeds();
     assert_eq!(outcome.stdout, "cuda:0 (Fake GPU 8.6): 256\n", "{outcome:#?}");
     assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"], "{outcome:#?}");
@@ -146,7 +159,12 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let runtime = runtime.to_str().expect("the target folder's name is UTF-8");
     compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
     scratch::write(libraries.join("empty.c"), "");
-    succeed(Command::new("gcc").current_dir(&libraries).args(["-shared", "empty.c", "-o", "libhiprtc.so"]));
+    succeed(Command::new("gcc").current_dir(&libraries).args([
+        "-shared",
+        "empty.c",
+        "-o",
+        "libhiprtc.so",
+    ]));
     scratch::write(libraries.join("kernels"), "saxpy 0:4 4:4 8:8 16:8\n");
 
     let program = PROGRAMS.program("debug", "borrow_hip");
@@ -162,11 +180,13 @@ fn cubecl_hip_sys_shares_its_gpu() {
     assert_eq!(loads, 1, "{outcome:#?}");
 
     // The kernel has got the binding's memory.
-    let addresses = outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
+    let addresses =
+        outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
     let bytes = |address: &str| {
         let address = u64::from_str_radix(address, 16).expect("an address");
         address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     };
-    let packet = format!("saxpy by packet: 00010000 00004040 {} {}", bytes(addresses.0), bytes(addresses.1));
+    let packet =
+        format!("saxpy by packet: 00010000 00004040 {} {}", bytes(addresses.0), bytes(addresses.1));
     assert!(outcome.log.contains(&packet), "{packet} {outcome:#?}");
 }

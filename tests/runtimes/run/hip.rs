@@ -54,7 +54,9 @@ fn the_runtime_gets_the_image_of_each_gpu() {
     for (gpu, target) in [("gfx90a:sramecc+:xnack-", "gfx90a"), ("gfx1030", "gfx1030")] {
         let outcome = run(&on_gpu(gpu), &["saxpy"]);
         // 0 of 1000: no kernel runs. The first of them is 0 anyway.
-        outcome.succeeds().prints(&format!("hip:0 (Fake AMD GPU): the {target} code object computed 1 of 1000\n"));
+        outcome.succeeds().prints(&format!(
+            "hip:0 (Fake AMD GPU): the {target} code object computed 1 of 1000\n"
+        ));
         assert_eq!(count(&outcome, &format!("code object: {}", image(target))), 1, "{outcome:#?}");
         assert!(outcome.log.contains(&"symbol: saxpy.kd".to_owned()), "{outcome:#?}");
     }
@@ -68,7 +70,9 @@ fn threads_share_what_is_loaded() {
 
 fn errors_name_the_runtime() {
     let outcome = run(&on_gpu("gfx90a:sramecc+:xnack-"), &["limits"]);
-    outcome.succeeds().prints("a wide block: hip:0 (Fake AMD GPU): could not launch saxpy: a block of 2048 threads; ");
+    outcome.succeeds().prints(
+        "a wide block: hip:0 (Fake AMD GPU): could not launch saxpy: a block of 2048 threads; ",
+    );
     run(&on_gpu("").with("OFFLOAD_DEVICE", "hip:0"), &["saxpy"])
         .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so, finds no GPU\nthe variable OFFLOAD_DEVICE names it\n");
 }
@@ -78,12 +82,18 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
     let outcome = run(&on_gpus(gpus).with("FAKE_SLOW", "20"), &["threads", "1000"]);
     outcome.succeeds().prints("2400 loads on 3 devices\n");
     for target in ["gfx90a", "gfx1100", "gfx1030"] {
-        assert_eq!(count(&outcome, &format!("hipModuleLoadData: {}", image(target))), 1, "{outcome:#?}");
+        assert_eq!(
+            count(&outcome, &format!("hipModuleLoadData: {}", image(target))),
+            1,
+            "{outcome:#?}"
+        );
     }
     assert_eq!(count(&outcome, "hipModuleLaunchKernel"), 24, "{outcome:#?}");
     // One GPU of several, whichever is current.
-    run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"]).succeeds().prints("false\nfalse\n1000\ndone\n");
-    run(&on_gpus(gpus), &["saxpy"])
+    run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
-        .prints("hip:0 (Fake GPU gfx90a:sramecc+:xnack-): the gfx90a code object computed 1000 of 1000\n");
+        .prints("false\nfalse\n1000\ndone\n");
+    run(&on_gpus(gpus), &["saxpy"]).succeeds().prints(
+        "hip:0 (Fake GPU gfx90a:sramecc+:xnack-): the gfx90a code object computed 1000 of 1000\n",
+    );
 }

@@ -15,7 +15,8 @@ offload_tests::tests! {
 /// The child's errors are those of the driver, and the parent goes on.
 fn a_child_gets_an_error() {
     let text = transcript("a GPU", &run(&on_gpus("9.0"), &["fork"]));
-    let text = text + &transcript("the CPU", &run(&on_gpus("").with("OFFLOAD_CPU_THREADS", "2"), &["fork"]));
+    let text = text
+        + &transcript("the CPU", &run(&on_gpus("").with("OFFLOAD_CPU_THREADS", "2"), &["fork"]));
     assert_expected("fork", &text);
 }
 
@@ -24,7 +25,10 @@ fn a_device_that_is_never_dropped_is_no_error() {
     outcome.succeeds().prints("1000\n");
     // The driver ends what is left, as it does of all programs.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
-    assert_eq!(misuse, ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"]);
+    assert_eq!(
+        misuse,
+        ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"]
+    );
 }
 
 fn a_device_may_be_dropped_after_main() {

@@ -26,7 +26,11 @@ fn devices_are_taken_by_name() {
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
         // The table is printed all the same, and nothing ran.
-        assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], cpu_row(), "{printed}");
+        assert_eq!(
+            rows_below(&printed.stdout, "device product is image because")[0],
+            cpu_row(),
+            "{printed}"
+        );
         assert!(!printed.stdout.contains("Ran "), "{printed}");
     }
 }
@@ -52,7 +56,11 @@ const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("gfx950", None, "gfx942 code for another processor"),
     ("sm_75", None, "compute_80 needs compute capability 8.0"),
     ("sm_72", None, "sm_80 machine code for compute capability 8.x, from 8.0 on"),
-    ("sm_100@driver10.0", None, "compute_80 PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.0"),
+    (
+        "sm_100@driver10.0",
+        None,
+        "compute_80 PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.0",
+    ),
 ];
 
 fn explain_tells_which_image_and_why_not_the_others() {
@@ -67,10 +75,15 @@ fn explain_tells_which_image_and_why_not_the_others() {
         match image {
             Some(image) => {
                 assert_eq!((printed.status.code(), &*printed.stderr), (Some(0), ""), "{printed}");
-                let kind = TARGETS.iter().find(|target| target.name == image).map_or("", |target| target.kind);
+                let kind = TARGETS
+                    .iter()
+                    .find(|target| target.name == image)
+                    .map_or("", |target| target.kind);
                 let first = format!("{called} gets the {image} {kind} ({reason}).");
                 assert_eq!(printed.stdout.lines().next(), Some(&*first));
-                assert_names(&rows_below(&printed.stdout, "not chosen kind because"), |target| target.name != image);
+                assert_names(&rows_below(&printed.stdout, "not chosen kind because"), |target| {
+                    target.name != image
+                });
             }
             None => {
                 assert_eq!((printed.status.code(), &*printed.stdout), (Some(1), ""), "{printed}");
@@ -88,7 +101,8 @@ fn explain_tells_which_image_and_why_not_the_others() {
 #[track_caller]
 fn assert_names(rows: &[String], meant: impl Fn(&Target) -> bool) {
     let named: Vec<&str> = rows.iter().filter_map(|row| row.split(' ').next()).collect();
-    let meant: Vec<&str> = TARGETS.iter().filter(|target| meant(target)).map(|target| target.name).collect();
+    let meant: Vec<&str> =
+        TARGETS.iter().filter(|target| meant(target)).map(|target| target.name).collect();
     assert_eq!(named, meant);
 }
 

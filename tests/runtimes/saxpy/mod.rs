@@ -111,24 +111,32 @@ impl Built {
     /// Checks that the images are embedded, byte for byte and in order, and that the program prints where each came
     /// from; then that it runs.
     fn check(&self, origin: impl Fn(&Target) -> &'static str) {
-        let images: Vec<Vec<u8>> = TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
+        let images: Vec<Vec<u8>> =
+            TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
 
         let section = section(&self.program(), ".llvm.offloading");
-        let embedded: Vec<_> =
-            OffloadBinaries::new(&section).flat_map(|binary| binary.expect("it is sound").1.images()).collect();
+        let embedded: Vec<_> = OffloadBinaries::new(&section)
+            .flat_map(|binary| binary.expect("it is sound").1.images())
+            .collect();
         assert_eq!(embedded.len(), TARGETS.len());
         for ((target, image), embedded) in TARGETS.iter().zip(&images).zip(embedded) {
             assert_eq!(embedded.arch(), target.arch());
             assert_eq!(embedded.triple(), Some(&*target.triple()), "{}", target.name);
             assert_eq!(embedded.offload_kind(), target.offload_kind(), "{}", target.name);
-            assert!(embedded.data() == image, "{}: the embedded image is not the file's", target.name);
+            assert!(
+                embedded.data() == image,
+                "{}: the embedded image is not the file's",
+                target.name
+            );
         }
 
         let printed = self.start(&[]).ends();
         let rows: Vec<String> = TARGETS
             .iter()
             .zip(&images)
-            .map(|(target, image)| format!("{} {} {} {}", target.name, target.kind, image.len(), origin(target)))
+            .map(|(target, image)| {
+                format!("{} {} {} {}", target.name, target.kind, image.len(), origin(target))
+            })
             .collect();
         assert_eq!(rows_below(&printed.stdout, "target kind bytes origin"), rows);
         assert_runs_on_cpu(&printed);
@@ -160,7 +168,11 @@ fn without_gpu(run: Run<'_>) -> Run<'_> {
 #[track_caller]
 fn assert_runs_on_cpu(printed: &Printed) {
     assert!(printed.status.success(), "{printed}");
-    assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], cpu_row(), "{printed}");
+    assert_eq!(
+        rows_below(&printed.stdout, "device product is image because")[0],
+        cpu_row(),
+        "{printed}"
+    );
     for [no_driver, no_gpu] in [
         ["  no CUDA driver: ", "  the CUDA driver, libcuda.so.1, finds no GPU\n"],
         ["  no HIP runtime: ", "finds no GPU\n"],

@@ -38,7 +38,9 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
 fn only_cubins_are_prebuilt_without_ptxas() {
     let path = path_without("ptxas", "saxpy-path-without-ptxas");
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
-        build.without(&["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"]).env("PATH", path)
+        build
+            .without(&["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"])
+            .env("PATH", path)
     });
     built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
     let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
@@ -59,7 +61,8 @@ fn path_without(program: &str, scratch_folder: &str) -> OsString {
         fs::create_dir_all(&without).expect("the target folder can be written");
         for entry in fs::read_dir(&folder).expect("a folder with a program can be read").flatten() {
             if entry.file_name() != OsStr::new(program) {
-                std::os::unix::fs::symlink(entry.path(), without.join(entry.file_name())).expect("links can be made");
+                std::os::unix::fs::symlink(entry.path(), without.join(entry.file_name()))
+                    .expect("links can be made");
             }
         }
         without
@@ -89,7 +92,10 @@ fn prebuilt_images_of_other_sources_are_refused() {
         (
             // A set made with a header that is not today's.
             manifest,
-            changed_line(&scenario.text(manifest), header, |_| format!("input {:032x} <offload/kernel.h>", 1)).into(),
+            changed_line(&scenario.text(manifest), header, |_| {
+                format!("input {:032x} <offload/kernel.h>", 1)
+            })
+            .into(),
             [all, "<offload/kernel.h> has changed since prebuilt/saxpy.manifest was made", remake],
         ),
         (
@@ -99,7 +105,11 @@ fn prebuilt_images_of_other_sources_are_refused() {
         ),
         (
             image,
-            bytes.iter().enumerate().map(|(at, byte)| if at == 1000 { !byte } else { *byte }).collect(),
+            bytes
+                .iter()
+                .enumerate()
+                .map(|(at, byte)| if at == 1000 { !byte } else { *byte })
+                .collect(),
             [
                 "no image for sm_90: OFFLOAD_PREBUILT=only",
                 "prebuilt/saxpy.sm_90.cubin is not the file that prebuilt/saxpy.manifest speaks of",
@@ -122,8 +132,14 @@ fn prebuilt_images_of_other_sources_are_refused() {
 }
 
 /// A text with the lines that are meant replaced.
-fn changed_line(text: &str, meant: impl Fn(&str) -> bool, change: impl Fn(&str) -> String) -> String {
-    text.lines().map(|line| (if meant(line) { change(line) } else { line.to_owned() }) + "\n").collect()
+fn changed_line(
+    text: &str,
+    meant: impl Fn(&str) -> bool,
+    change: impl Fn(&str) -> String,
+) -> String {
+    text.lines()
+        .map(|line| (if meant(line) { change(line) } else { line.to_owned() }) + "\n")
+        .collect()
 }
 
 /// The set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the compilers are those that it was made
@@ -136,27 +152,42 @@ fn the_prebuilt_set_is_what_the_compilers_make() {
     let (made, kept) = (files(&folder), files(&prebuilt_folder()));
     assert_eq!(made.keys().collect::<Vec<_>>(), kept.keys().collect::<Vec<_>>());
     for (file, bytes) in made {
-        assert!(bytes == kept[&file], "{file} is not what is made today: run `cargo xtask prebuilt`");
+        assert!(
+            bytes == kept[&file],
+            "{file} is not what is made today: run `cargo xtask prebuilt`"
+        );
     }
 }
 
 /// How the compilers here differ from those that the set's manifest names; `None` if they do not.
 fn other_compilers() -> Option<String> {
     let manifest = fs::read_to_string(prebuilt_folder().join("saxpy.manifest")).ok()?;
-    let recorded = |key: &str| manifest.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("").trim().to_owned();
+    let recorded = |key: &str| {
+        manifest.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("").trim().to_owned()
+    };
     let first_line_with = |command: &mut Command, word: &str| {
         let text = stdout(&succeed(command.arg("--version")));
         text.lines().find(|line| line.contains(word)).unwrap_or("").trim().to_owned()
     };
     let made_by = (recorded("compiler "), recorded("ptxas "));
-    let here = (first_line_with(&mut llvm("clang"), "clang version"), first_line_with(&mut cuda("ptxas"), "release"));
+    let here = (
+        first_line_with(&mut llvm("clang"), "clang version"),
+        first_line_with(&mut cuda("ptxas"), "release"),
+    );
     (made_by != here).then(|| {
-        format!("the prebuilt set was made by {} and {}; here are {} and {}", made_by.0, made_by.1, here.0, here.1)
+        format!(
+            "the prebuilt set was made by {} and {}; here are {} and {}",
+            made_by.0, made_by.1, here.0, here.1
+        )
     })
 }
 
 /// The files of a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    entries.flatten().map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries
+        .flatten()
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path())))
+        .collect()
 }

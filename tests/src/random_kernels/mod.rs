@@ -74,10 +74,15 @@ impl RandomKernels {
     pub fn new(seeds: RangeInclusive<u64>) -> Self {
         let asked = env::var(SEEDS).ok().map(|text| {
             let (first, last) = text.split_once('-').unwrap_or((&text, &text));
-            first.parse().ok().zip(last.parse().ok()).unwrap_or_else(|| panic!("{SEEDS} is {text}, not 17 or 100-200"))
+            first
+                .parse()
+                .ok()
+                .zip(last.parse().ok())
+                .unwrap_or_else(|| panic!("{SEEDS} is {text}, not 17 or 100-200"))
         });
         let seeds = asked.map_or(seeds, |(first, last)| first..=last);
-        let mut this = Self { header: scalars::vectors(), ones: String::new(), kernels: Vec::new() };
+        let mut this =
+            Self { header: scalars::vectors(), ones: String::new(), kernels: Vec::new() };
         seeds.for_each(|seed| this.add(seed));
         this
     }
@@ -91,7 +96,8 @@ impl RandomKernels {
         let mut numbers = Numbers::new(seed);
         let mut records = Records::new(seed);
         let others = numbers.below(MOST_PARAMETERS);
-        let mut parameters = vec![RandomParameter { cpp: "unsigned char *".to_owned(), rust: "*mut u8".to_owned() }];
+        let mut parameters =
+            vec![RandomParameter { cpp: "unsigned char *".to_owned(), rust: "*mut u8".to_owned() }];
         let mut bytes = 8;
         for _ in 0..others {
             let Value { cpp, parameter, size, align, .. } = records.parameter(&mut numbers);
@@ -119,19 +125,31 @@ impl RandomKernels {
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         for RandomKernel { name, parameters } in &self.kernels {
-            let list: Vec<String> =
-                parameters.iter().enumerate().map(|(at, it)| declaration(&it.cpp, &format!("a{at}"))).collect();
+            let list: Vec<String> = parameters
+                .iter()
+                .enumerate()
+                .map(|(at, it)| declaration(&it.cpp, &format!("a{at}")))
+                .collect();
             let put = |(at, it): (usize, &RandomParameter)| match it.cpp.ends_with('&') {
                 true => format!("  put(a0, &a{at});\n"),
                 false => format!("  put(a0, a{at});\n"),
             };
             let puts: String = parameters.iter().enumerate().skip(1).map(put).collect();
-            let _ =
-                writeln!(text, "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}", list.join(", "));
-            let from: Vec<String> =
-                parameters.iter().enumerate().map(|(at, it)| format!("from<{}>(a[{at}])", it.cpp)).collect();
+            let _ = writeln!(
+                text,
+                "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}",
+                list.join(", ")
+            );
+            let from: Vec<String> = parameters
+                .iter()
+                .enumerate()
+                .map(|(at, it)| format!("from<{}>(a[{at}])", it.cpp))
+                .collect();
             let from = from.join(", ");
-            let _ = writeln!(text, "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ {name}({from}); }}\n#endif");
+            let _ = writeln!(
+                text,
+                "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ {name}({from}); }}\n#endif"
+            );
         }
         text
     }
@@ -142,10 +160,15 @@ impl RandomKernels {
     ///
     /// # Panics
     /// If g++ does not compile it.
-    pub fn masks<'a>(&self, folder: &Path, records: impl IntoIterator<Item = (&'a str, &'a str)>) -> Masks {
+    pub fn masks<'a>(
+        &self,
+        folder: &Path,
+        records: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Masks {
         let mut text = format!("{MASKS}{}int main() {{\n", self.ones);
         for RandomKernel { name, parameters } in &self.kernels {
-            let shows: String = parameters[1..].iter().map(|it| format!("  show<{}>();\n", it.cpp)).collect();
+            let shows: String =
+                parameters[1..].iter().map(|it| format!("  show<{}>();\n", it.cpp)).collect();
             let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");
         }
         for (name, ty) in records {

@@ -11,7 +11,8 @@ impl RandomKernels {
         let mut main = String::new();
         for kernel in &self.kernels {
             let RandomKernel { name, parameters } = kernel;
-            let sizes: String = parameters.iter().map(|it| format!("size_of::<{}>(), ", it.rust)).collect();
+            let sizes: String =
+                parameters.iter().map(|it| format!("size_of::<{}>(), ", it.rust)).collect();
             let _ = write!(
                 text,
                 "fn {name}() {{\n    let it = {};\n    \
@@ -27,10 +28,11 @@ impl RandomKernels {
 impl RandomKernel {
     /// Returns a call of the kernel in Rust; `output` is the first argument.
     pub fn call(&self, output: &str) -> String {
-        let values = self.parameters.iter().enumerate().skip(1).map(|(at, it)| match it.rust.as_str() {
-            "bool" => format!(", value::<u8>({at}) % 2 == 1"),
-            ty => format!(", value::<{ty}>({at})"),
-        });
+        let values =
+            self.parameters.iter().enumerate().skip(1).map(|(at, it)| match it.rust.as_str() {
+                "bool" => format!(", value::<u8>({at}) % 2 == 1"),
+                ty => format!(", value::<{ty}>({at})"),
+            });
         format!("kernels::{}({output}{})", self.name, values.collect::<String>())
     }
 

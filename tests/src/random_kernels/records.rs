@@ -110,7 +110,11 @@ impl Records {
             _ if is_parameter => {
                 let Value { cpp, memory, .. } = scalar(numbers);
                 let count = numbers.between(2, 9);
-                return Value::new(&format!("{cpp} (*)[{count}]"), &format!("*mut [{memory}; {count}]"), 8);
+                return Value::new(
+                    &format!("{cpp} (*)[{count}]"),
+                    &format!("*mut [{memory}; {count}]"),
+                    8,
+                );
             }
             _ => return Value::new("void *", "*mut u8", 8),
         };
@@ -131,7 +135,8 @@ impl Records {
         };
         let name = self.name('S');
         let mut body = Body::default();
-        let (mut head, mut behind, mut base) = (format!("struct {name}"), String::new(), String::new());
+        let (mut head, mut behind, mut base) =
+            (format!("struct {name}"), String::new(), String::new());
         let (mut before, mut after, mut align) = (String::new(), "", 0);
         let (mut own, mut rust) = (name.clone(), name.clone());
         match kind {
@@ -194,7 +199,14 @@ impl Records {
         Value { is_union: kind == UNION, ..Value::record(&own, &rust, (size, align)) }
     }
 
-    fn field(&mut self, numbers: &mut Numbers, depth: u64, name: &str, in_union: bool, body: &mut Body) {
+    fn field(
+        &mut self,
+        numbers: &mut Numbers,
+        depth: u64,
+        name: &str,
+        in_union: bool,
+        body: &mut Body,
+    ) {
         let choice = numbers.weighted(&[34, 6, 10, 12, 8, 12, 14, 4]);
         match choice {
             // Several in a row, so that they share bytes.
@@ -229,7 +241,8 @@ impl Records {
             _ => Vec::new(),
         };
         let align = if !in_union && numbers.percent(4) { value_align.max(32) } else { value_align };
-        let aligned = if align > value_align { format!("alignas({align}) ") } else { String::new() };
+        let aligned =
+            if align > value_align { format!("alignas({align}) ") } else { String::new() };
         let suffix: String = counts.iter().map(|count| format!("[{count}]")).collect();
         let count: u64 = counts.iter().product();
         let _ = writeln!(body.text, "  {aligned}{cpp} {name}{suffix};");

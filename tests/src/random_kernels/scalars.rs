@@ -89,7 +89,8 @@ pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
 
 /// Returns clang's vectors, and `VECTORS(DO)`, which calls a macro for each of them.
 pub(super) fn vectors() -> String {
-    let each = VECTORS.iter().map(|(name, element, count)| format!(" DO({name}, {element}, {count})"));
+    let each =
+        VECTORS.iter().map(|(name, element, count)| format!(" DO({name}, {element}, {count})"));
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 

@@ -21,7 +21,11 @@ impl Watched {
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
         let ptxas = cuda("ptxas").get_program().to_owned();
-        let tools = [("clang", llvm_bin().join("clang").into_os_string()), ("c++", "g++".into()), ("ptxas", ptxas)];
+        let tools = [
+            ("clang", llvm_bin().join("clang").into_os_string()),
+            ("c++", "g++".into()),
+            ("ptxas", ptxas),
+        ];
         let (log, busy) = (folder.join("log"), folder.join("busy"));
         for (name, real) in tools {
             scenario.script(
@@ -53,7 +57,8 @@ impl Watched {
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
-        let asks = |line: &&str| line.ends_with(" --version") || line.contains(" -print-prog-name=");
+        let asks =
+            |line: &&str| line.ends_with(" --version") || line.contains(" -print-prog-name=");
         Calls(text.lines().filter(|line| !asks(line)).map(str::to_owned).collect())
     }
 

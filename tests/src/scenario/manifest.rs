@@ -56,10 +56,13 @@ pub fn cut_loose(manifest: &str, name: &str) -> String {
 
 /// A manifest whose registry is this checkout, for the project's own crates.
 pub fn patched(manifest: &str) -> String {
-    let depends_on = |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
+    let depends_on =
+        |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
     let patches: String = CRATES.into_iter().filter(depends_on).map(dependency).collect();
     let workspace = if manifest.contains("[workspace]") { "" } else { "[workspace]\n\n" };
-    format!("{manifest}\n# What a copy has in place of a registry.\n{workspace}[patch.crates-io]\n{patches}")
+    format!(
+        "{manifest}\n# What a copy has in place of a registry.\n{workspace}[patch.crates-io]\n{patches}"
+    )
 }
 
 /// A manifest that asks for one more feature of one of the project's crates.

@@ -74,9 +74,15 @@ impl Scenario {
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
-        scratch::write(folder.join("Cargo.toml"), format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n"));
+        scratch::write(
+            folder.join("Cargo.toml"),
+            format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n"),
+        );
         for (member, package, dependencies) in members {
-            scratch::write(folder.join(member).join("Cargo.toml"), manifest::member(member, package, dependencies));
+            scratch::write(
+                folder.join(member).join("Cargo.toml"),
+                manifest::member(member, package, dependencies),
+            );
             scratch::write(folder.join(member).join("src/lib.rs"), "");
             target_folders::forget(member);
         }
@@ -117,21 +123,32 @@ impl Scenario {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
         let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
-        let text = text.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
+        let text =
+            text.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
         scratch::write(folder.join("Cargo.toml"), manifest::patched(&text));
-        Self { target: target_folders::of_examples(), ..Self::in_folder(folder, "examples/Cargo.lock") }
+        Self {
+            target: target_folders::of_examples(),
+            ..Self::in_folder(folder, "examples/Cargo.lock")
+        }
     }
 
     /// A package without any file, for one that is written as the registry has it: see [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
-        Self { target: target_folders::of_examples(), ..Self::in_folder(scratch::folder(name), "examples/Cargo.lock") }
+        Self {
+            target: target_folders::of_examples(),
+            ..Self::in_folder(scratch::folder(name), "examples/Cargo.lock")
+        }
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
-        let name = folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name").to_owned();
+        let name = folder
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a scratch folder has a name")
+            .to_owned();
         target_folders::forget(&name);
         let (target, features) = (target_folders::of_this_thread(), BTreeSet::new());
         Self { folder, target, features, outputs: Some(Outputs(name)) }
@@ -173,7 +190,9 @@ impl Scenario {
     pub fn build_script(&self, body: &str) -> &Self {
         self.write(
             "build.rs",
-            format!("#[allow(unused_imports)]\nuse offload_build::*;\n\nfn main() {{\n    {body}\n}}\n"),
+            format!(
+                "#[allow(unused_imports)]\nuse offload_build::*;\n\nfn main() {{\n    {body}\n}}\n"
+            ),
         )
     }
 
@@ -209,7 +228,10 @@ impl Scenario {
     /// Changes the edition of the package.
     pub fn edition(&self, edition: &str) -> &Self {
         let text = self.text("Cargo.toml");
-        self.write("Cargo.toml", text.replace("edition = \"2024\"", &format!("edition = \"{edition}\"")))
+        self.write(
+            "Cargo.toml",
+            text.replace("edition = \"2024\"", &format!("edition = \"{edition}\"")),
+        )
     }
 
     /// Lets this checkout's crates stand for the registry's in the manifest that was written.

@@ -20,7 +20,9 @@ impl Scenario {
     pub fn out_dir(&self, profile: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", self.name());
         let found = builds.into_iter().map(|build| build.join("out")).filter(|out| out.is_dir());
-        found.max_by_key(|out| time(out)).unwrap_or_else(|| panic!("no build script of {} has run", self.name()))
+        found
+            .max_by_key(|out| time(out))
+            .unwrap_or_else(|| panic!("no build script of {} has run", self.name()))
     }
 
     /// The package's build script, as a program.
@@ -29,9 +31,13 @@ impl Scenario {
     /// If it has not been compiled.
     pub fn build_script_program(&self, profile: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", self.name());
-        let found =
-            builds.into_iter().map(|build| build.join("build-script-build")).filter(|program| program.is_file());
-        found.max_by_key(|program| time(program)).unwrap_or_else(|| panic!("{} has no build script", self.name()))
+        let found = builds
+            .into_iter()
+            .map(|build| build.join("build-script-build"))
+            .filter(|program| program.is_file());
+        found
+            .max_by_key(|program| time(program))
+            .unwrap_or_else(|| panic!("{} has no build script", self.name()))
     }
 
     /// The file that the package's newest build script left under `OUT_DIR/offload`.
@@ -66,7 +72,8 @@ impl Scenario {
     /// # Panics
     /// If there is none.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
-        String::from_utf8(read(self.output(profile, file))).unwrap_or_else(|error| panic!("{file}: {error}"))
+        String::from_utf8(read(self.output(profile, file)))
+            .unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
     /// The index of a pack.

@@ -36,8 +36,11 @@ const TOOLKITS: [&str; 12] = [
 /// Whether a variable could change what a build does: Cargo's own, the project's, and those in which users name their GPUs.
 fn is_input(name: &str) -> bool {
     const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
-    let is_own = name.starts_with("CARGO_") || name.starts_with("OFFLOAD_") || ["RUSTFLAGS", "OUT_DIR"].contains(&name);
-    let names_targets = TARGETS.iter().any(|end| name.ends_with(end)) || name.starts_with("CUDA_COMPUTE_CAP");
+    let is_own = name.starts_with("CARGO_")
+        || name.starts_with("OFFLOAD_")
+        || ["RUSTFLAGS", "OUT_DIR"].contains(&name);
+    let names_targets =
+        TARGETS.iter().any(|end| name.ends_with(end)) || name.starts_with("CUDA_COMPUTE_CAP");
     (is_own || names_targets || TOOLKITS.contains(&name)) && name != "CARGO_HOME"
 }
 
@@ -104,7 +107,10 @@ impl<'a> Run<'a> {
     }
 
     /// With variables of the environment.
-    pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self {
+    pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
         self.command.envs(variables);
         self
     }
@@ -138,7 +144,10 @@ impl<'a> Run<'a> {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
         let mut strace = Command::new("strace");
-        strace.args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"]).arg(trace).arg(self.command.get_program());
+        strace
+            .args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"])
+            .arg(trace)
+            .arg(self.command.get_program());
         strace.args(self.command.get_args());
         for (name, value) in self.command.get_envs() {
             match value {
@@ -173,7 +182,8 @@ impl<'a> Run<'a> {
     /// If it does not start.
     pub fn ends(self) -> Printed {
         let mut command = self.command();
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let output =
+            command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
         Printed::new(output, format!("{command:?}"))
     }
 
@@ -232,7 +242,12 @@ impl std::fmt::Display for Printed {
 impl Printed {
     fn new(output: Output, command: String) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self { stdout: text(&output.stdout), stderr: text(&output.stderr), status: output.status, command }
+        Self {
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+            status: output.status,
+            command,
+        }
     }
 
     /// Both outputs: standard output first.
@@ -310,5 +325,9 @@ impl Printed {
 
 /// All that a command printed.
 pub fn printed(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }

@@ -66,7 +66,8 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     let prefix = format!("{package}-");
     let is_of_package = |name: &str| {
         // <package>-<hash>; another package's name may go on after the dash.
-        name.strip_prefix(&prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        name.strip_prefix(&prefix)
+            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
     let of_package = entries.filter(|entry| is_of_package(&entry.file_name().to_string_lossy()));
     of_package.map(|entry| entry.path()).collect()
@@ -87,8 +88,11 @@ pub fn prepare(scenario: &Scenario, is_release: bool) {
     }
     if done.insert(format!("{name} {}", scenario.target.display())) {
         for part in ["deps", "build", ".fingerprint"] {
-            let (from, to) = (compiled.join(profile).join(part), scenario.target.join(profile).join(part));
-            link_all(&from, &to).unwrap_or_else(|error| panic!("{} into {}: {error}", from.display(), to.display()));
+            let (from, to) =
+                (compiled.join(profile).join(part), scenario.target.join(profile).join(part));
+            link_all(&from, &to).unwrap_or_else(|error| {
+                panic!("{} into {}: {error}", from.display(), to.display())
+            });
         }
     }
 }
@@ -104,17 +108,25 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
     scratch::write(folder.join("src/lib.rs"), "");
     // It is linked: a build that needs a linker which does not work says so here.
     scratch::write(folder.join("build.rs"), "fn main() {}\n");
-    fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file can be copied");
+    fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
+        .expect("the lock file can be copied");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (name, _) in
-        env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME")
+    for (name, _) in env::vars_os()
+        .filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME")
     {
         cargo.env_remove(name);
     }
     cargo.args(["build", "--offline", "--quiet"]).args(is_release.then_some("--release"));
-    let status =
-        cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").envs(PROFILE).status();
-    assert!(status.expect("cargo starts").success(), "the project's crates cannot be compiled for scratch packages");
+    let status = cargo
+        .current_dir(&folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env_remove("RUSTFLAGS")
+        .envs(PROFILE)
+        .status();
+    assert!(
+        status.expect("cargo starts").success(),
+        "the project's crates cannot be compiled for scratch packages"
+    );
 }
 
 /// Gives a folder the files of another, which both then share: Cargo and rustc replace files and do not write into them. What
@@ -130,8 +142,9 @@ fn link_all(from: &Path, to: &Path) -> io::Result<()> {
             link_all(&entry.path(), &to)?;
             continue;
         }
-        let is_there = fs::metadata(&to)
-            .is_ok_and(|there| there.len() == metadata.len() && there.modified().ok() == metadata.modified().ok());
+        let is_there = fs::metadata(&to).is_ok_and(|there| {
+            there.len() == metadata.len() && there.modified().ok() == metadata.modified().ok()
+        });
         if is_there {
             continue;
         }

@@ -16,7 +16,8 @@ pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
     for name in [RUNTIME, "libamdhip64.so"] {
-        std::os::unix::fs::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
+        std::os::unix::fs::symlink(&runtime, folder.join(name))
+            .expect("the target folder can be written");
     }
     let object = folder.join("hsa_runtime.o");
     compile("hsa_runtime.c", &["-fPIC", "-c"], &object);
@@ -31,7 +32,13 @@ pub fn libraries(name: &str) -> PathBuf {
     scratch::write(folder.join("versions"), "ROCR_1 { global: hsa_*; local: *; };\n");
     let mut link = Command::new("gcc");
     link.current_dir(&folder).args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1"]);
-    link.args(["-Wl,--version-script=versions", "hsa_runtime.o", "rest.c", "-o", "libhsa-runtime64.so.1"]);
+    link.args([
+        "-Wl,--version-script=versions",
+        "hsa_runtime.o",
+        "rest.c",
+        "-o",
+        "libhsa-runtime64.so.1",
+    ]);
     succeed(&mut link);
     folder
 }

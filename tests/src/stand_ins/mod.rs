@@ -21,14 +21,16 @@ pub fn release(scenario: &Scenario, variables: &[(&str, &str)]) -> PathBuf {
 pub fn compile(source: &str, more: &[&str], to: &Path) {
     let source = scratch::workspace().join("tests/src/stand_ins").join(source);
     let mut gcc = Command::new("gcc");
-    gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]).args(more);
+    gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
+        .args(more);
     succeed(gcc.arg(source).arg("-o").arg(to));
 }
 
 /// How stand-ins speak of an image in their logs.
 pub fn described(image: &[u8]) -> String {
-    let hash =
-        image.iter().fold(0xcbf29ce484222325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3));
+    let hash = image.iter().fold(0xcbf29ce484222325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3)
+    });
     format!("{} bytes, fnv1a {hash:016x}", image.len())
 }
 
@@ -56,7 +58,8 @@ impl Staged {
     /// A program that finds the libraries of a folder before all others.
     pub fn new(program: &Path, libraries: &Path) -> Self {
         let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
-        staged.with("LD_LIBRARY_PATH", libraries.to_str().expect("the target folder's name is UTF-8"))
+        staged
+            .with("LD_LIBRARY_PATH", libraries.to_str().expect("the target folder's name is UTF-8"))
     }
 
     /// Sets a variable.
@@ -70,12 +73,17 @@ impl Staged {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
         // Variables by which a user hides GPUs hide the pretended ones too.
-        for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
+        for name in [
+            "CUDA_VISIBLE_DEVICES",
+            "HIP_VISIBLE_DEVICES",
+            "ROCR_VISIBLE_DEVICES",
+            "GPU_DEVICE_ORDINAL",
+        ] {
             command.env_remove(name);
         }
         let output = command.args(args).envs(&self.variables).env("FAKE_LOG", log).output();
-        let output: Output =
-            output.unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
+        let output: Output = output
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
         Outcome {
             status: output.status.code(),
             stdout: tools::stdout(&output),

@@ -19,7 +19,8 @@ offload_tests::tests! {
 }
 
 fn archive(line: &str) -> Case {
-    bundler(&format!("-type=a -unbundle -input=lib.a {line}")).file("lib.a", corpus_bytes("archive/lib.a"))
+    bundler(&format!("-type=a -unbundle -input=lib.a {line}"))
+        .file("lib.a", corpus_bytes("archive/lib.a"))
 }
 
 const OPENMP: &str = "openmp-amdgcn-amd-amdhsa--";
@@ -32,7 +33,9 @@ fn archives_for_one_target() {
         "-targets=openmp-nvptx64-nvidia-cuda--sm_70 -output=x".into(),
         "-hip-openmp-compatible -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x".into(),
         "-hip-openmp-compatible -targets=hipv4-amdgcn-amd-amdhsa--gfx906:xnack+ -output=x".into(),
-        format!("-allow-missing-bundles -targets={OPENMP}gfx90a,{OPENMP}gfx906 -output=x -output=y"),
+        format!(
+            "-allow-missing-bundles -targets={OPENMP}gfx90a,{OPENMP}gfx906 -output=x -output=y"
+        ),
         format!("-verbose -targets={OPENMP}gfx906 -output=x"),
     ];
     for line in lines {
@@ -77,7 +80,8 @@ fn thin_archives() {
         members.push((name, member.data().unwrap().to_vec()));
     }
     let mut make = llvm("llvm-ar");
-    make.args(["rcD", "--thin", "sub/thin.a"]).args(members.iter().map(|(name, _)| format!("sub/{name}")));
+    make.args(["rcD", "--thin", "sub/thin.a"])
+        .args(members.iter().map(|(name, _)| format!("sub/{name}")));
     succeed(make.current_dir(&folder));
     let thin = data::read(folder.join("sub/thin.a"));
     let line = format!("-type=a -unbundle -targets={OPENMP}gfx906 -input=sub/thin.a -output=x");
@@ -121,7 +125,9 @@ fn archives_are_checked() {
     assert!(archive(&line).assert_same().succeeded());
     // No tool writes such a bundle: one ID is changed for another of its length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
-    let bundle = bundler(&format!("-type=bc -targets={targets} -input=host -input=one -input=two -output=x"));
+    let bundle = bundler(&format!(
+        "-type=bc -targets={targets} -input=host -input=one -input=two -output=x"
+    ));
     let mut bundle = bundle.run(Whose::Llvm).file("x").to_vec();
     let id = b"gfx908:xnack+";
     let at = bundle.windows(id.len()).position(|window| window == id).unwrap();
@@ -137,7 +143,10 @@ fn archives_are_checked() {
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {
         let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();
-        assert_eq!((theirs.status, theirs.stdout, theirs.stderr), (ours.status, Vec::new(), ours.stderr));
+        assert_eq!(
+            (theirs.status, theirs.stdout, theirs.stderr),
+            (ours.status, Vec::new(), ours.stderr)
+        );
         let ids = String::from_utf8_lossy(&ours.stdout).into_owned();
         assert!(ids.lines().any(|id| id == format!("{OPENMP}gfx906")), "{ids}");
     }

@@ -64,7 +64,8 @@ fn wrong_options() {
 }
 
 fn what_may_not_stand_together() {
-    let (host, gpu) = (format!("-type=bc -targets={HOST}"), format!("-type=bc -targets={HOST},{GFX906}"));
+    let (host, gpu) =
+        (format!("-type=bc -targets={HOST}"), format!("-type=bc -targets={HOST},{GFX906}"));
     let lines = [
         "-type=bc -list -unbundle=true -input=one".to_owned(),
         "-type=bc -list -input=one -input=two".into(),
@@ -87,7 +88,9 @@ fn what_may_not_stand_together() {
         format!("{host} -check-input-archive -input=one -output=x"),
         format!("{host} -check-input-archive -unbundle -input=one -output=x"),
         format!("-type=a -targets={HOST} -input=one -output=x"),
-        format!("{gpu} -input=one -input=two -output=x -list=false -unbundle=0 -compress=FALSE -verbose=False"),
+        format!(
+            "{gpu} -input=one -input=two -output=x -list=false -unbundle=0 -compress=FALSE -verbose=False"
+        ),
     ];
     for line in lines {
         bundler(&line).assert_same();
@@ -97,14 +100,18 @@ fn what_may_not_stand_together() {
 fn spellings() {
     let lines = [
         format!("--type bc --targets {HOST},{GFX906} --input host --input one --output x"),
-        format!("-type=o -type=bc -targets={HOST} -targets={GFX906} -input=host --input=one -output=x"),
+        format!(
+            "-type=o -type=bc -targets={HOST} -targets={GFX906} -input=host --input=one -output=x"
+        ),
         format!(
             "-bundle-align=0x10 -type=bc -targets={HOST},{GFX906},{GFX908} -inputs=host -inputs=one,two -outputs=x"
         ),
         format!(
             "-bundle-align=8 -bundle-align=010 -type=gch -targets={HOST},{GFX906} -input=host -input=one -output=x"
         ),
-        format!("-bundle-align 0b101 -type ast -targets {HOST},{GFX906} -input host -input one -output x"),
+        format!(
+            "-bundle-align 0b101 -type ast -targets {HOST},{GFX906} -input host -input one -output x"
+        ),
         "-type=bc -list -input two -verbose=".into(),
         "-type bc -list=TRUE -input two -print-options -print-all-options".into(),
         "-type bc -list=1 -input two -compression-level=-3 -hip-openmp-compatible".into(),
@@ -120,7 +127,13 @@ fn response_files() {
     let nested = bundler("@r").file("r", "-type=bc\n-list\t@s").file("s", "-input=one");
     assert!(nested.assert_same().succeeded());
     // A name in a file is looked for where the tool runs, not beside that file.
-    assert!(!bundler("@d/r").file("d/r", "-type=bc -list @s").file("d/s", "-input=one").assert_same().succeeded());
+    assert!(
+        !bundler("@d/r")
+            .file("d/r", "-type=bc -list @s")
+            .file("d/s", "-input=one")
+            .assert_same()
+            .succeeded()
+    );
 }
 
 fn files_that_cannot_be_opened() {
@@ -143,7 +156,9 @@ fn files_that_cannot_be_opened() {
         format!("-type=zz {gpu} -unbundle -input=one -output=x -output=y"),
         format!("-type=bc {gpu} -unbundle -input=missing -output=x -output=y"),
         format!("-type=bc -targets={HOST} -unbundle -allow-missing-bundles -input=one -output=d"),
-        format!("-type=bc -targets={HOST} -unbundle -allow-missing-bundles -input=one -output=no/x"),
+        format!(
+            "-type=bc -targets={HOST} -unbundle -allow-missing-bundles -input=one -output=no/x"
+        ),
     ];
     for line in lines {
         assert!(!bundler(&line).file("d/file", "").assert_same().succeeded(), "{line}");
@@ -152,21 +167,26 @@ fn files_that_cannot_be_opened() {
 
 fn standard_input_and_output() {
     for file_type in ["bc", "ii"] {
-        let line = format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=one -output=-");
+        let line =
+            format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=one -output=-");
         let written = bundler(&line).stdin("what the host has").assert_same().stdout;
         // The second has nothing more to read.
-        let line = format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=- -output=-");
+        let line =
+            format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=- -output=-");
         bundler(&line).stdin("what the host has").assert_same();
         let line = format!("-type={file_type} -unbundle -targets={GFX906} -input=- -output=-");
         assert_eq!(bundler(&line).stdin(written.clone()).assert_same().stdout, b"code for one\n");
-        let listed = bundler(&format!("-type={file_type} -list -input=-")).stdin(written).run(Whose::Ours);
+        let listed =
+            bundler(&format!("-type={file_type} -list -input=-")).stdin(written).run(Whose::Ours);
         assert_eq!(String::from_utf8_lossy(&listed.stdout), format!("{HOST}\n{GFX906}\n"));
     }
 }
 
 /// LLVM's words, which scripts look for, and the one option that its release builds leave out.
 fn help_and_version() {
-    for option in ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"] {
+    for option in
+        ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"]
+    {
         let (theirs, ours) = bundler(option).both();
         let lines = |text: &[u8]| -> Vec<String> {
             String::from_utf8_lossy(text).lines().map(|line| line.trim_end().to_owned()).collect()

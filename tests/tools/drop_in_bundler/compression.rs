@@ -17,12 +17,16 @@ offload_tests::tests! {
 }
 
 fn compress(file_type: &str, rest: &str) -> Case {
-    bundler(&format!("-type={file_type} -targets={HOST},{GFX906} -input=host -input=one -output=x {rest}"))
+    bundler(&format!(
+        "-type={file_type} -targets={HOST},{GFX906} -input=host -input=one -output=x {rest}"
+    ))
 }
 
 /// What is in a bundle, as LLVM's tool unbundles it.
 fn unbundled(file_type: &str, bundle: &[u8]) -> Ran {
-    let line = format!("-type={file_type} -unbundle -targets={HOST},{GFX906} -input=x -output=h -output=g");
+    let line = format!(
+        "-type={file_type} -unbundle -targets={HOST},{GFX906} -input=x -output=h -output=g"
+    );
     bundler(&line).file("x", bundle).run(Whose::Llvm)
 }
 
@@ -34,7 +38,12 @@ fn assert_alike(case: &Case, file_type: &str) -> Ran {
     assert_eq!((&ours.status, &ours.stdout), (&theirs.status, &theirs.stdout));
     let (their_bundle, our_bundle) = (theirs.file("x"), ours.file("x"));
     assert_eq!(our_bundle[..8], their_bundle[..8], "magic, version and method");
-    assert!(our_bundle.len() <= their_bundle.len(), "{} and {} bytes", our_bundle.len(), their_bundle.len());
+    assert!(
+        our_bundle.len() <= their_bundle.len(),
+        "{} and {} bytes",
+        our_bundle.len(),
+        their_bundle.len()
+    );
     let (a, b) = (unbundled(file_type, our_bundle), unbundled(file_type, their_bundle));
     assert!(a.succeeded());
     assert_eq!((a.file("h"), a.file("g")), (b.file("h"), b.file("g")));
@@ -53,8 +62,11 @@ fn without_figures(text: &str) -> Vec<String> {
 
 fn compressed_bundles() {
     for file_type in ["bc", "o", "gch", "ii", "s"] {
-        for rest in ["-compress", "-compress -compression-level=9", "-compress -compression-level=-5 -bundle-align=64"]
-        {
+        for rest in [
+            "-compress",
+            "-compress -compression-level=9",
+            "-compress -compression-level=-5 -bundle-align=64",
+        ] {
             assert_alike(&compress(file_type, rest), file_type);
         }
     }
@@ -95,7 +107,14 @@ fn environment() {
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
     // Nothing is compressed here, so that the messages are equal to the letter, but for the speed.
-    for file in ["v2_zstd", "v3_zstd", "v3_zstd_l9", "synthetic_v1_zlib", "synthetic_v2_zlib", "synthetic_v1_zstd"] {
+    for file in [
+        "v2_zstd",
+        "v3_zstd",
+        "v3_zstd_l9",
+        "synthetic_v1_zlib",
+        "synthetic_v2_zlib",
+        "synthetic_v1_zstd",
+    ] {
         let bytes = corpus_bytes(&format!("compressed/{file}.ccob"));
         let (theirs, ours) = bundler("-type=bc -list -verbose -input=x").file("x", bytes).both();
         let exact = |text: &str| -> Vec<String> {
@@ -103,9 +122,13 @@ fn verbose() {
         };
         assert_eq!(exact(&ours.stderr), exact(&theirs.stderr), "{file}");
     }
-    for bytes in [corpus_bytes("bundle/basic.bc"), b"1234567".to_vec(), b"12345678".to_vec(), Vec::new()] {
+    for bytes in
+        [corpus_bytes("bundle/basic.bc"), b"1234567".to_vec(), b"12345678".to_vec(), Vec::new()]
+    {
         for file_type in ["bc", "o", "ii"] {
-            let line = format!("-type={file_type} -verbose -unbundle -allow-missing-bundles -targets={HOST} -input=x");
+            let line = format!(
+                "-type={file_type} -verbose -unbundle -allow-missing-bundles -targets={HOST} -input=x"
+            );
             bundler(&format!("{line} -output=h")).file("x", bytes.clone()).assert_same();
         }
     }
@@ -161,10 +184,15 @@ fn compressed_bundles_that_are_damaged() {
     ];
     for (what, bytes) in cases {
         for line in ["-list".to_owned(), format!("-unbundle -targets={HOST} -output=y")] {
-            let (theirs, ours) = bundler(&format!("-type=bc -input=x {line}")).file("x", bytes.clone()).both();
+            let (theirs, ours) =
+                bundler(&format!("-type=bc -input=x {line}")).file("x", bytes.clone()).both();
             assert_eq!((&ours.status, &ours.stdout), (&theirs.status, &theirs.stdout), "{what}");
             assert_eq!(ours.files, theirs.files, "{what}");
-            assert!(ours.stderr.starts_with("clang-offload-bundler: error: Failed to decompress input: "), "{what}");
+            assert!(
+                ours.stderr
+                    .starts_with("clang-offload-bundler: error: Failed to decompress input: "),
+                "{what}"
+            );
         }
     }
 }

@@ -27,7 +27,8 @@ offload_tests::tests! {
 
 fn no_objcopy_is_needed() {
     let line = format!("-type=o -targets={HOST},{GFX906} -input=h.o -input=one -output=x");
-    let case = bundler(&line).file("h.o", corpus_bytes("object_bundle/host.o")).without_llvm_in_path();
+    let case =
+        bundler(&line).file("h.o", corpus_bytes("object_bundle/host.o")).without_llvm_in_path();
     assert!(case.run(Whose::Ours).succeeded());
 }
 
@@ -41,7 +42,8 @@ fn several_bundles_in_one_file() {
     let lines = |text: &[u8]| String::from_utf8_lossy(text).lines().count();
     assert_eq!(lines(&theirs.stdout), 3);
     assert!(lines(&ours.stdout) > 6, "{}", String::from_utf8_lossy(&ours.stdout));
-    let text = bundler(&format!("-type=bc -unbundle -targets={GFX908} -input=x -output=y")).file("x", file);
+    let text = bundler(&format!("-type=bc -unbundle -targets={GFX908} -input=x -output=y"))
+        .file("x", file);
     assert!(text.run(Whose::Ours).succeeded());
 }
 
@@ -54,7 +56,8 @@ fn targets_without_a_vendor() {
 }
 
 fn a_full_disk() {
-    let line = format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=/dev/full");
+    let line =
+        format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=/dev/full");
     let (theirs, ours) = bundler(&line).both();
     assert_eq!(theirs.stderr, "LLVM ERROR: IO failure on output stream: No space left on device\n");
     assert_eq!(ours.stderr, "clang-offload-bundler: error: '/dev/full': No space left on device\n");
@@ -63,7 +66,9 @@ fn a_full_disk() {
 
 /// LLVM compresses nothing, prints that, and then writes the same object.
 fn compressing_an_object_bundle() {
-    let line = format!("-type=o -compress -verbose -targets={HOST},{GFX906} -input=h.o -input=one -output=x");
+    let line = format!(
+        "-type=o -compress -verbose -targets={HOST},{GFX906} -input=h.o -input=one -output=x"
+    );
     let (theirs, ours) = bundler(&line).file("h.o", corpus_bytes("object_bundle/host.o")).both();
     assert!(theirs.stderr.contains("Compression ratio: inf%"), "{}", theirs.stderr);
     assert_eq!(ours.stderr, "");
@@ -79,8 +84,11 @@ fn an_archive_to_standard_output() {
 }
 
 fn a_table_that_is_cut_short() {
-    for line in ["-list".to_owned(), format!("-unbundle -targets={HOST} -allow-missing-bundles -output=y")] {
-        let case = bundler(&format!("-type=bc -input=x {line}")).file("x", "__CLANG_OFFLOAD_BUNDLE__");
+    for line in
+        ["-list".to_owned(), format!("-unbundle -targets={HOST} -allow-missing-bundles -output=y")]
+    {
+        let case =
+            bundler(&format!("-type=bc -input=x {line}")).file("x", "__CLANG_OFFLOAD_BUNDLE__");
         let (theirs, ours) = case.both();
         assert!(theirs.succeeded());
         assert!(ours.stderr.contains("'x': bundle entry count: 8 bytes needed"), "{}", ours.stderr);
@@ -90,7 +98,8 @@ fn a_table_that_is_cut_short() {
 }
 
 fn damage_behind_what_is_asked_for() {
-    let line = format!("-type=bc -compress -targets={HOST},{GFX906} -input=host -input=random -output=x");
+    let line =
+        format!("-type=bc -compress -targets={HOST},{GFX906} -input=host -input=random -output=x");
     let random = data::Random::new(1).bytes(1 << 20);
     let mut bytes = bundler(&line).file("random", random).run(Whose::Llvm).file("x").to_vec();
     bytes.truncate(bytes.len() / 2);
@@ -102,7 +111,8 @@ fn damage_behind_what_is_asked_for() {
     assert!(!theirs.succeeded());
     assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n"));
     for line in ["-list -verbose".to_owned(), format!("-unbundle -targets={GFX906} -output=y")] {
-        let (theirs, ours) = bundler(&format!("-type=bc {line} -input=x")).file("x", bytes.clone()).both();
+        let (theirs, ours) =
+            bundler(&format!("-type=bc {line} -input=x")).file("x", bytes.clone()).both();
         for ran in [&theirs, &ours] {
             assert!(ran.stderr.contains("error: Failed to decompress input: "), "{}", ran.stderr);
         }
@@ -111,7 +121,8 @@ fn damage_behind_what_is_asked_for() {
 }
 
 fn an_archive_that_cannot_be_written() {
-    let line = "-type=a -unbundle -targets=openmp-amdgcn-amd-amdhsa--gfx906 -input=lib.a -output=no/x";
+    let line =
+        "-type=a -unbundle -targets=openmp-amdgcn-amd-amdhsa--gfx906 -input=lib.a -output=no/x";
     let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();
     assert_eq!(theirs.stderr, "clang-offload-bundler: error: No such file or directory\n");
     assert_eq!(ours.stderr, "clang-offload-bundler: error: 'no/x': No such file or directory\n");
@@ -157,14 +168,19 @@ fn names_that_command_terminals() {
         ("-type=bc -list -input=x", bad_entry.clone()),
         (&format!("-type=bc -unbundle -input=x -output=y -targets={GFX906}"), bundle_of(&[RED])),
         (
-            &format!("-type=bc -unbundle -debug-only=CodeObjectCompatibility -input=x -output=y -targets={GFX906}"),
+            &format!(
+                "-type=bc -unbundle -debug-only=CodeObjectCompatibility -input=x -output=y -targets={GFX906}"
+            ),
             bad_entry,
         ),
         (
             &format!("-type=a -unbundle -input=x -output=y -targets={GFX906}"),
             archive(&corpus_bytes("malformed/oob_first.bc")),
         ),
-        (&format!("-type=a -unbundle -check-input-archive -input=x -output=y -targets={GFX906}"), archive(&conflict)),
+        (
+            &format!("-type=a -unbundle -check-input-archive -input=x -output=y -targets={GFX906}"),
+            archive(&conflict),
+        ),
     ] {
         let (theirs, ours) = bundler(line).file("x", file).both();
         let printed = |ran: &Ran| format!("{}{}", String::from_utf8_lossy(&ran.stdout), ran.stderr);

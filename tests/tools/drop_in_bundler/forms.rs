@@ -27,13 +27,15 @@ fn every_type() {
             "-type={file_type} -targets={HOST},{GFX906},{GFX908} -input=host -input=one -input=empty -output=x"
         );
         let bundle = bundler(&line).assert_same().file("x").to_vec();
-        let line = format!("-type={file_type} -unbundle -targets={GFX908},{HOST},{GFX906} -input=x");
+        let line =
+            format!("-type={file_type} -unbundle -targets={GFX908},{HOST},{GFX906} -input=x");
         let line = format!("{line} -output=e -output=h -output=o");
         let taken = bundler(&line).file("x", bundle.clone()).assert_same();
         assert_eq!((taken.file("e"), taken.file("h")), (&b""[..], &b"host's own\n"[..]));
         assert_eq!(taken.file("o"), b"code for one\n");
         // LLVM lists the binary form in the order of a hash table.
-        let (theirs, ours) = bundler(&format!("-type={file_type} -list -input=x")).file("x", bundle).both();
+        let (theirs, ours) =
+            bundler(&format!("-type={file_type} -list -input=x")).file("x", bundle).both();
         assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n{GFX908}\n"));
         let mut lines: Vec<_> = theirs.stdout.split_inclusive(|byte| *byte == b'\n').collect();
         lines.sort_by_key(|line| !line.starts_with(b"host"));
@@ -48,8 +50,10 @@ fn alignment() {
         bundler(&format!("{line} -input=empty -input=one -input=two -output=x")).assert_same();
     }
     // Text has none.
-    bundler(&format!("-type=s -bundle-align=64 -targets={HOST},{GFX906} -input=host -input=one -output=x"))
-        .assert_same();
+    bundler(&format!(
+        "-type=s -bundle-align=64 -targets={HOST},{GFX906} -input=host -input=one -output=x"
+    ))
+    .assert_same();
 }
 
 fn order_and_hosts() {
@@ -59,7 +63,9 @@ fn order_and_hosts() {
         format!("-type=o -targets={GFX906},{GFX908} -input=one -input=two -output=x"),
         format!("-type=bc -targets={HOST} -input=host -output=x"),
         format!("-type=bc -targets={GFX906} -input=/dev/null -output=x"),
-        format!("-type=bc -targets={HOST},openmp-nvptx64-nvidia-cuda--sm_70 -input=host -input=one -output=x"),
+        format!(
+            "-type=bc -targets={HOST},openmp-nvptx64-nvidia-cuda--sm_70 -input=host -input=one -output=x"
+        ),
         // An output that is there is replaced.
         format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=two"),
         // One that is an input, too.
@@ -76,7 +82,8 @@ fn targets_without_entries() {
     let gfx90a = "hip-amdgcn-amd-amdhsa--gfx90a";
     for (file_type, bytes) in [("bc", bundle), ("ii", text)] {
         let run = |rest: &str| {
-            let case = bundler(&format!("-type={file_type} -unbundle -input=x {rest}")).file("x", bytes.clone());
+            let case = bundler(&format!("-type={file_type} -unbundle -input=x {rest}"))
+                .file("x", bytes.clone());
             case.file("old", "what was there").assert_same()
         };
         // What was found is written before the message about what is missing.
@@ -85,9 +92,12 @@ fn targets_without_entries() {
         assert_eq!(ran.file("old"), b"what was there");
         run(&format!("-targets={gfx90a},{gfx90a}:xnack+ -output=a -output=b"));
         run(&format!("-targets={gfx90a},openmp-amdgcn-amd-amdhsa--gfx90a -output=a -output=b"));
-        run("-targets=hip-amdgcn-amd-amdhsa--gfx90a,hip-amdgcn-amd-amdhsa--gfx90c,hip-amdgcn-amd-amdhsa--gfx942 \
-             -output=a -output=b -output=c");
-        let ran = run(&format!("-allow-missing-bundles -targets={HOST},{gfx90a} -output=h -output=old"));
+        run(
+            "-targets=hip-amdgcn-amd-amdhsa--gfx90a,hip-amdgcn-amd-amdhsa--gfx90c,hip-amdgcn-amd-amdhsa--gfx942 \
+             -output=a -output=b -output=c",
+        );
+        let ran =
+            run(&format!("-allow-missing-bundles -targets={HOST},{gfx90a} -output=h -output=old"));
         assert!(ran.succeeded(), "{file_type}: {}", ran.stderr);
         assert_eq!(ran.file("old"), b"");
         run(&format!("-allow-missing-bundles -targets={gfx90a} -output=a"));
@@ -100,11 +110,14 @@ fn targets_without_entries() {
 fn what_is_no_bundle() {
     for file_type in TYPES {
         for bytes in [&b""[..], b"short", b"some text\nand more of it\n"] {
-            let case = |line: &str| bundler(&format!("-type={file_type} -input=x {line}")).file("x", bytes);
+            let case = |line: &str| {
+                bundler(&format!("-type={file_type} -input=x {line}")).file("x", bytes)
+            };
             case("-list").assert_same();
             case(&format!("-unbundle -targets={HOST},{GFX906} -output=h -output=g")).assert_same();
-            let allowed =
-                case(&format!("-allow-missing-bundles -unbundle -targets={HOST},{GFX906} -output=h -output=g"));
+            let allowed = case(&format!(
+                "-allow-missing-bundles -unbundle -targets={HOST},{GFX906} -output=h -output=g"
+            ));
             let ran = allowed.assert_same();
             assert_eq!((ran.file("h"), ran.file("g")), (bytes, &b""[..]));
         }
@@ -116,19 +129,24 @@ fn objects() {
         let host = corpus_bytes(&format!("object_bundle/{object}"));
         for line in [
             format!("-targets={HOST},{GFX906} -input=h.o -input=one"),
-            format!("-targets={GFX906},{HOST},{GFX908} -input=one -input=h.o -input=empty -bundle-align=64"),
+            format!(
+                "-targets={GFX906},{HOST},{GFX908} -input=one -input=h.o -input=empty -bundle-align=64"
+            ),
         ] {
             let case = bundler(&format!("-type=o {line} -output=x")).file("h.o", host.clone());
             let bundle = case.assert_same().file("x").to_vec();
             bundler("-type=o -list -input=x").file("x", bundle.clone()).assert_same();
-            let line = format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=g -output=h");
+            let line =
+                format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=g -output=h");
             bundler(&line).file("x", bundle.clone()).assert_same();
-            let line = format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=- -output=h");
+            let line =
+                format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=- -output=h");
             bundler(&line).file("x", bundle).assert_same();
         }
         // An object without a bundle is the host's own.
-        let line =
-            format!("-type=o -unbundle -allow-missing-bundles -targets={HOST},{GFX906} -input=x -output=h -output=g");
+        let line = format!(
+            "-type=o -unbundle -allow-missing-bundles -targets={HOST},{GFX906} -input=x -output=h -output=g"
+        );
         assert_eq!(bundler(&line).file("x", host.clone()).assert_same().file("h"), host);
         bundler("-type=o -list -input=x").file("x", host).assert_same();
     }
@@ -155,18 +173,25 @@ fn commands_for_objects() {
     let host = corpus_bytes("object_bundle/host.o");
     let bundle = corpus_bytes("object_bundle/fat.o");
     let cases = [
-        bundler(&format!("-type=o -### -targets={HOST},{GFX906} -input=h.o -input=one -output=x")).file("h.o", host),
-        bundler(&format!("-type=o -### -unbundle -targets={HOST},{GFX906} -input=b.o -output=h -output=g"))
-            .file("b.o", bundle),
+        bundler(&format!("-type=o -### -targets={HOST},{GFX906} -input=h.o -input=one -output=x"))
+            .file("h.o", host),
+        bundler(&format!(
+            "-type=o -### -unbundle -targets={HOST},{GFX906} -input=b.o -output=h -output=g"
+        ))
+        .file("b.o", bundle),
     ];
     for case in cases {
         let (theirs, ours) = case.both();
         assert!(ours.stderr.contains("llvm-objcopy\" \"--"), "{}", ours.stderr);
         assert_eq!(without_number(&ours.stderr), without_number(&theirs.stderr));
-        assert_eq!((ours.status, ours.stdout, ours.files), (theirs.status, theirs.stdout, theirs.files));
+        assert_eq!(
+            (ours.status, ours.stdout, ours.files),
+            (theirs.status, theirs.stdout, theirs.files)
+        );
     }
     // Nothing is run for other types.
-    bundler(&format!("-type=bc -### -targets={HOST},{GFX906} -input=host -input=one -output=x")).assert_same();
+    bundler(&format!("-type=bc -### -targets={HOST},{GFX906} -input=host -input=one -output=x"))
+        .assert_same();
 }
 
 /// Files that LLVM's tools have written.
@@ -190,21 +215,28 @@ fn golden_bundles() {
         ("compressed/synthetic_v3_zlib.ccob", "bc"),
         ("compressed/text.ii.ccob", "ii"),
     ] {
-        let list = bundler(&format!("-type={file_type} -list -input=x")).file("x", corpus_bytes(file));
+        let list =
+            bundler(&format!("-type={file_type} -list -input=x")).file("x", corpus_bytes(file));
         let (theirs, ours) = list.both();
         assert_eq!((&ours.status, &ours.stderr), (&theirs.status, &theirs.stderr), "{file}");
         let sorted = |text: &[u8]| {
-            let mut lines: Vec<_> = String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
+            let mut lines: Vec<_> =
+                String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
             lines.sort_unstable();
             lines
         };
         assert_eq!(sorted(&ours.stdout), sorted(&theirs.stdout), "{file}");
         for id in sorted(&ours.stdout) {
             let line = format!("-type={file_type} -unbundle -targets={id} -input=x -output=y");
-            assert!(bundler(&line).file("x", corpus_bytes(file)).assert_same().succeeded(), "{file}: {id}");
+            assert!(
+                bundler(&line).file("x", corpus_bytes(file)).assert_same().succeeded(),
+                "{file}: {id}"
+            );
         }
-        let ids = String::from_utf8_lossy(&list.run(Whose::Ours).stdout).trim_end().replace('\n', ",");
-        let outputs: String = (0..ids.split(',').count()).map(|index| format!(" -output=y{index}")).collect();
+        let ids =
+            String::from_utf8_lossy(&list.run(Whose::Ours).stdout).trim_end().replace('\n', ",");
+        let outputs: String =
+            (0..ids.split(',').count()).map(|index| format!(" -output=y{index}")).collect();
         let line = format!("-type={file_type} -unbundle -targets={ids} -input=x{outputs}");
         bundler(&line).file("x", corpus_bytes(file)).assert_same();
     }

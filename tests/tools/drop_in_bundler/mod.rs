@@ -29,5 +29,8 @@ const GFX908: &str = "hip-amdgcn-amd-amdhsa--gfx908";
 /// A command line of the bundler, with words separated by spaces; the files that most tests use are there.
 fn bundler(words: &str) -> Case {
     let case = Case::new("clang-offload-bundler", words.split_whitespace());
-    case.file("host", "host's own\n").file("one", "code for one\n").file("two", "CODE FOR TWO").file("empty", "")
+    case.file("host", "host's own\n")
+        .file("one", "code for one\n")
+        .file("two", "CODE FOR TWO")
+        .file("empty", "")
 }

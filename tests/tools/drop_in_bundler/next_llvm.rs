@@ -49,7 +49,8 @@ fn fails(case: &Case, message: &str) {
 
 /// A bundle with an entry for each target: the files `one`, `two` in turn.
 fn bundle(targets: &[&str]) -> Vec<u8> {
-    let inputs = ["one", "two"].iter().cycle().take(targets.len()).map(|name| format!(" -input={name}"));
+    let inputs =
+        ["one", "two"].iter().cycle().take(targets.len()).map(|name| format!(" -input={name}"));
     let inputs: String = inputs.collect();
     let line = format!("-type=bc -targets={}{inputs} -output=x", targets.join(","));
     succeeded(&bundler(&line)).file("x").to_vec()
@@ -57,7 +58,8 @@ fn bundle(targets: &[&str]) -> Vec<u8> {
 
 fn unbundle(bundle: &[u8], targets: &[&str]) -> Case {
     let outputs: String = (0..targets.len()).map(|number| format!(" -output=y{number}")).collect();
-    bundler(&format!("-type=bc -unbundle -targets={} -input=x{outputs}", targets.join(","))).file("x", bundle)
+    bundler(&format!("-type=bc -unbundle -targets={} -input=x{outputs}", targets.join(",")))
+        .file("x", bundle)
 }
 
 fn archive_of(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
@@ -74,7 +76,8 @@ fn member_names(archive: &[u8]) -> Vec<String> {
 }
 
 fn unbundle_archive(archive: &[u8], options: &str, target: &str) -> Case {
-    bundler(&format!("-type=a -unbundle {options} -targets={target} -input=lib.a -output=out.a")).file("lib.a", archive)
+    bundler(&format!("-type=a -unbundle {options} -targets={target} -input=lib.a -output=out.a"))
+        .file("lib.a", archive)
 }
 
 const GFX900: &str = "hip-amdgpu9.00-amd-amdhsa--gfx900";
@@ -86,7 +89,10 @@ fn bundles_and_back() {
     let list = succeeded(&bundler("-type=bc -list -input=x").file("x", bundle.clone())).stdout;
     assert_eq!(String::from_utf8(list).unwrap().lines().collect::<Vec<_>>(), ids);
     let ran = succeeded(&unbundle(&bundle, &[GFX900, "hip-amdgcn-amd-amdhsa--gfx906"]));
-    assert_eq!((ran.file("y0"), ran.file("y1")), (b"CODE FOR TWO".as_slice(), b"code for one\n".as_slice()));
+    assert_eq!(
+        (ran.file("y0"), ran.file("y1")),
+        (b"CODE FOR TWO".as_slice(), b"code for one\n".as_slice())
+    );
 }
 
 fn lists_without_a_host() {
@@ -113,18 +119,25 @@ fn duplicates_and_conflicts() {
     let duplicate = "error: Duplicate targets are not allowed\n";
     fails(&unbundle(&bundle, &[GFX906, GFX906]), duplicate);
     fails(
-        &bundler(&format!("-type=bc -targets={HOST},{GFX900},{GFX900} -input=host -input=one -input=one -output=x")),
+        &bundler(&format!(
+            "-type=bc -targets={HOST},{GFX900},{GFX900} -input=host -input=one -input=one -output=x"
+        )),
         duplicate,
     );
     let with_feature = format!("{GFX906}:xnack+");
-    let line = format!("-type=bc -targets={GFX906} -targets={with_feature} -input=one -input=two -output=x");
+    let line = format!(
+        "-type=bc -targets={GFX906} -targets={with_feature} -input=one -input=two -output=x"
+    );
     let conflict = "error: Cannot bundle inputs with conflicting targets";
     fails(&bundler(&line), &format!("{conflict}: '{GFX906}' and '{with_feature}'\n"));
     let openmp = "openmp-amdgpu9.06-amd-amdhsa--gfx906";
-    let line =
-        format!("-type=o -targets={HOST},{openmp},{openmp}:sramecc+ -input=host -input=one -input=two -output=x");
+    let line = format!(
+        "-type=o -targets={HOST},{openmp},{openmp}:sramecc+ -input=host -input=one -input=two -output=x"
+    );
     fails(&bundler(&line), &format!("{conflict}: '{openmp}' and '{openmp}:sramecc+'\n"));
-    let line = format!("-type=bc -targets={GFX906}:xnack- -targets={with_feature} -input=one -input=two -output=x");
+    let line = format!(
+        "-type=bc -targets={GFX906}:xnack- -targets={with_feature} -input=one -input=two -output=x"
+    );
     succeeded(&bundler(&line));
 }
 
@@ -164,16 +177,22 @@ fn families_cover_their_members() {
 
 /// As LLVM's test has it: three members, of which two are for OpenMP.
 fn library() -> Vec<u8> {
-    let simple = bundle(&[HOST, "openmp-amdgpu9.06-amd-amdhsa--gfx906", "openmp-amdgcn-amd-amdhsa--gfx908"]);
+    let simple =
+        bundle(&[HOST, "openmp-amdgpu9.06-amd-amdhsa--gfx906", "openmp-amdgcn-amd-amdhsa--gfx908"]);
     let other = bundle(&[HOST, "openmp-amdgpu-amd-amdhsa--gfx903"]);
     let hip = bundle(&[HOST, GFX906]);
     archive_of(&[("simple.bundle", simple), ("other.bundle", other), ("hip.bundle", hip)])
 }
 
 fn archives_for_one_target() {
-    for target in ["openmp-amdgpu9.06-amd-amdhsa--gfx906", "openmp-amdgpu9.06-amd-amdhsa--gfx906:xnack+"] {
+    for target in
+        ["openmp-amdgpu9.06-amd-amdhsa--gfx906", "openmp-amdgpu9.06-amd-amdhsa--gfx906:xnack+"]
+    {
         let ran = succeeded(&unbundle_archive(&library(), "", target));
-        assert_eq!(member_names(ran.file("out.a")), ["simple-openmp-amdgpu9.06-amd-amdhsa--gfx906simple.bc"]);
+        assert_eq!(
+            member_names(ran.file("out.a")),
+            ["simple-openmp-amdgpu9.06-amd-amdhsa--gfx906simple.bc"]
+        );
     }
     let ran = succeeded(&unbundle_archive(&library(), "", "openmp-amdgcn-amd-amdhsa--gfx908"));
     assert!(member_names(ran.file("out.a")).iter().all(|name| name.contains("gfx908")));
@@ -181,8 +200,9 @@ fn archives_for_one_target() {
 
 fn archives_without_the_target() {
     let gfx803 = "openmp-amdgpu8.03-amd-amdhsa--gfx803";
-    let message =
-        format!("error: no compatible code object found for the target '{gfx803}' in heterogeneous archive library");
+    let message = format!(
+        "error: no compatible code object found for the target '{gfx803}' in heterogeneous archive library"
+    );
     fails(&unbundle_archive(&library(), "", gfx803), &message);
     let ran = succeeded(&unbundle_archive(&library(), "-allow-missing-bundles", gfx803));
     assert_eq!(ran.file("out.a"), b"!<arch>\n");
@@ -207,18 +227,26 @@ fn hip_and_openmp() {
 /// Bundling groups by kind and triple, so that both can be written; they are for one processor all the same.
 fn conflicts_across_kinds_in_archives() {
     let target = "hip-amdgcn-amd-amdhsa--gfx906";
-    let message = "error: conflicting TargetIDs [gfx906, gfx906:xnack+] found in conflict.bundle of lib.a\n";
-    for other in ["hipv4-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+"] {
+    let message =
+        "error: conflicting TargetIDs [gfx906, gfx906:xnack+] found in conflict.bundle of lib.a\n";
+    for other in
+        ["hipv4-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+"]
+    {
         let library = archive_of(&[("conflict.bundle", bundle(&[HOST, target, other]))]);
         fails(&unbundle_archive(&library, "-check-input-archive", target), message);
         succeeded(&unbundle_archive(&library, "", target));
     }
-    succeeded(&unbundle_archive(&library(), "-check-input-archive", "openmp-amdgcn-amd-amdhsa--gfx908"));
+    succeeded(&unbundle_archive(
+        &library(),
+        "-check-input-archive",
+        "openmp-amdgcn-amd-amdhsa--gfx908",
+    ));
 }
 
 /// LLVM's builds with assertions print this.
 fn compatibility_is_explained() {
-    let explain = "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
+    let explain =
+        "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
     for (target, line) in [
         (
             "openmp-amdgpu9.06-amd-amdhsa--gfx906",
@@ -240,11 +268,18 @@ fn a_target_without_environment_is_read() {
         let target = format!("openmp-{arch}-amd-amdhsa-gfx906");
         let ran = succeeded(&unbundle_archive(&library(), "", &target));
         assert_eq!(member_names(ran.file("out.a")).len(), 1);
-        assert!(ran.stderr.contains("warning: Targets need to follow the format '<offload kind>-"), "{}", ran.stderr);
-        let note = format!("note: '{target}' has no <env>: it is read as 'openmp-{arch}-amd-amdhsa--gfx906'\n");
+        assert!(
+            ran.stderr.contains("warning: Targets need to follow the format '<offload kind>-"),
+            "{}",
+            ran.stderr
+        );
+        let note = format!(
+            "note: '{target}' has no <env>: it is read as 'openmp-{arch}-amd-amdhsa--gfx906'\n"
+        );
         assert!(ran.stderr.ends_with(&note), "{}", ran.stderr);
     }
-    for target in [GFX906, "hip-amdgcn-amd-amdhsa-unknown-gfx906", "host-x86_64-unknown-linux-gnu"] {
+    for target in [GFX906, "hip-amdgcn-amd-amdhsa-unknown-gfx906", "host-x86_64-unknown-linux-gnu"]
+    {
         let line = format!("-type=bc -targets={target} -input=one -output=x");
         assert_eq!(ours(&bundler(&line)).stderr, "", "{target}");
     }
@@ -252,19 +287,26 @@ fn a_target_without_environment_is_read() {
 
 fn targets_of_another_form() {
     let message = "error: Targets need to follow the format '<offload kind>-<target triple>'";
-    fails(&unbundle_archive(&library(), "-hip-openmp-compatible", "openmp-amdgpu-amd-amdhsa"), message);
+    fails(
+        &unbundle_archive(&library(), "-hip-openmp-compatible", "openmp-amdgpu-amd-amdhsa"),
+        message,
+    );
 }
 
 /// LLVM 22 lists nothing of these.
 fn bundles_inside_of_other_files_are_listed() {
     let object = corpus_bytes("fat_file/hip_nordc.o");
-    let lines = |ran: Ran| String::from_utf8(ran.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = |ran: Ran| {
+        String::from_utf8(ran.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
     for (file_type, file) in [
         ("o", object.clone()),
         ("o", archive_of(&[("a.o", object.clone())])),
         ("a", archive_of(&[("a.o", object.clone())])),
     ] {
-        let listed = lines(succeeded(&bundler(&format!("-type={file_type} -list -input=x")).file("x", file)));
+        let listed = lines(succeeded(
+            &bundler(&format!("-type={file_type} -list -input=x")).file("x", file),
+        ));
         assert!(listed.contains(&"hipv4-amdgcn-amd-amdhsa--gfx906".to_owned()), "{listed:?}");
     }
     let archive = lines(succeeded(&bundler("-type=a -list -input=x").file("x", library())));

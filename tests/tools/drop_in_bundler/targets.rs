@@ -109,8 +109,10 @@ fn which_entry_serves() {
         let bundle = bundler(&line).run(Whose::Llvm).file("x").to_vec();
         for target in requested {
             for option in ["", "-hip-openmp-compatible"] {
-                let line = format!("-type=bc -unbundle {option} -targets={target} -input=x -output=y");
-                found += usize::from(bundler(&line).file("x", bundle.clone()).assert_same().succeeded());
+                let line =
+                    format!("-type=bc -unbundle {option} -targets={target} -input=x -output=y");
+                found +=
+                    usize::from(bundler(&line).file("x", bundle.clone()).assert_same().succeeded());
             }
         }
     }
@@ -135,10 +137,18 @@ fn compatibility_is_explained() {
     let fat = "hip-amdgcn-amd-amdhsa--gfx90a:xnack+";
     for (target, entry, expected) in [
         (GFX906, GFX906, "Compatible: Exact match: \t"),
-        ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", GFX906, "Compatible: Target IDs are compatible \t"),
+        (
+            "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
+            GFX906,
+            "Compatible: Target IDs are compatible \t",
+        ),
         (GFX906, HOST, "Incompatible: Kind/Triple mismatch \t"),
         ("hip-amdgcn-amd-amdhsa--gfx908", GFX906, "Incompatible: Processor mismatch \t"),
-        ("hip-amdgcn-amd-amdhsa--gfx90a", fat, "Incompatible: CodeObject has more features than target \t"),
+        (
+            "hip-amdgcn-amd-amdhsa--gfx90a",
+            fat,
+            "Incompatible: CodeObject has more features than target \t",
+        ),
         (
             "hip-amdgcn-amd-amdhsa--gfx90a:sramecc+",
             fat,

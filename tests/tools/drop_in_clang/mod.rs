@@ -36,7 +36,8 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
-    env::join_paths(ptxas.into_iter().chain([llvm_bin()]).chain(env::split_paths(&path))).expect("a list of folders")
+    env::join_paths(ptxas.into_iter().chain([llvm_bin()]).chain(env::split_paths(&path)))
+        .expect("a list of folders")
 }
 
 /// clang in a folder. The same words for both: it puts a hash of its options into the names of some symbols.

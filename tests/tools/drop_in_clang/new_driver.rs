@@ -46,7 +46,10 @@ fn compile(name: &str, arguments: &[&str]) -> PathBuf {
         fs::rename(folder.join("out"), folder.join(output)).expect("it was written");
     }
     let planned = stderr(&succeed(&mut clang(&["-###", "-o", "out"])));
-    assert!(planned.contains("\"tools/llvm-offload-binary\""), "clang runs the tool in our folder:\n{planned}");
+    assert!(
+        planned.contains("\"tools/llvm-offload-binary\""),
+        "clang runs the tool in our folder:\n{planned}"
+    );
     folder
 }
 
@@ -61,15 +64,22 @@ fn assert_same(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = compile(name, arguments);
     assert_same_files(&folder, ["ours", "theirs"]);
     let ours = read(folder.join("ours"));
-    assert!(ours.windows(4).any(|bytes| bytes == offload_format::offload_binary::MAGIC), "{arguments:?}");
+    assert!(
+        ours.windows(4).any(|bytes| bytes == offload_format::offload_binary::MAGIC),
+        "{arguments:?}"
+    );
     folder
 }
 
-const HIP_OPTIONS: [&str; 6] = ["-x", "hip", "-nogpuinc", "-nogpulib", "--offload-new-driver", "-fgpu-rdc"];
+const HIP_OPTIONS: [&str; 6] =
+    ["-x", "hip", "-nogpuinc", "-nogpulib", "--offload-new-driver", "-fgpu-rdc"];
 
 fn hip_with_the_new_driver() {
-    for (number, archs) in [&["gfx906"][..], &["gfx90a:xnack+", "gfx90a:xnack-", "gfx1100"]].iter().enumerate() {
-        let archs: Vec<String> = archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
+    for (number, archs) in
+        [&["gfx906"][..], &["gfx90a:xnack+", "gfx90a:xnack-", "gfx1100"]].iter().enumerate()
+    {
+        let archs: Vec<String> =
+            archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
         let mut arguments = HIP_OPTIONS.to_vec();
         arguments.extend(archs.iter().map(String::as_str));
         arguments.extend(["-c", "a.hip"]);
@@ -84,7 +94,8 @@ fn hip_with_the_new_driver() {
 fn openmp() {
     let options = ["-fopenmp", "-nogpulib", "-c", "a.c"];
     for archs in [&["gfx906"][..], &["gfx906", "gfx90a", "gfx1100"]] {
-        let archs: Vec<String> = archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
+        let archs: Vec<String> =
+            archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
         let mut arguments = options.to_vec();
         arguments.extend(archs.iter().map(String::as_str));
         assert_same(&format!("openmp_{}", archs.len()), &arguments);
@@ -97,18 +108,33 @@ fn openmp() {
 fn images_for_nvidia() {
     let options = ["--offload-arch=sm_80", "--cuda-feature=+ptx70", "-nogpulib", "-c"];
     assert_same("nvidia_openmp", &[&options[..], &["-fopenmp", "a.c"]].concat());
-    assert_same("nvidia_openmp_and_amd", &[&options[..], &["--offload-arch=gfx90a", "-fopenmp", "a.c"]].concat());
+    assert_same(
+        "nvidia_openmp_and_amd",
+        &[&options[..], &["--offload-arch=gfx90a", "-fopenmp", "a.c"]].concat(),
+    );
     let cuda = ["-x", "cuda", "-nogpuinc", "--offload-new-driver", "-fgpu-rdc", "a.cu"];
     assert_same("nvidia_cuda", &[&options[..], &cuda].concat());
 }
 
 /// Objects of a build with link-time optimization are bitcode, with the offload binary among its constants.
 fn openmp_in_bitcode() {
-    let options = ["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "-flto", "-c", "a.c"];
+    let options = [
+        "-fopenmp",
+        "-nogpulib",
+        "--offload-arch=gfx90a",
+        "--offload-arch=gfx1100",
+        "-flto",
+        "-c",
+        "a.c",
+    ];
     let folder = compile("openmp_in_bitcode", &options);
     assert_same_files(&folder, ["ours", "theirs"]);
     let extract = |tool: &Path, output: &str| {
-        succeed(Command::new(tool).current_dir(&folder).args(["ours", "--archive", &format!("--image=file={output}")]));
+        succeed(Command::new(tool).current_dir(&folder).args([
+            "ours",
+            "--archive",
+            &format!("--image=file={output}"),
+        ]));
         read(folder.join(output)).len()
     };
     let size = extract(&own::tool("llvm-offload-binary"), "ours.a");
@@ -119,13 +145,19 @@ fn openmp_in_bitcode() {
 
 /// What a library for devices is built with: objects, then the images for one target out of each.
 fn device_libraries_by_the_linker_wrapper() {
-    let folder = assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);
+    let folder =
+        assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);
     succeed(llvm("llvm-ar").current_dir(&folder).args(["rcD", "fat.a", "ours", "theirs"]));
     let image = "--image=triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=openmp,file=";
-    for (tool, output) in
-        [(own::tool("llvm-offload-binary"), "ours.a"), (llvm_bin().join("llvm-offload-binary"), "theirs.a")]
-    {
-        succeed(Command::new(tool).current_dir(&folder).args(["fat.a", "--archive", &format!("{image}{output}")]));
+    for (tool, output) in [
+        (own::tool("llvm-offload-binary"), "ours.a"),
+        (llvm_bin().join("llvm-offload-binary"), "theirs.a"),
+    ] {
+        succeed(Command::new(tool).current_dir(&folder).args([
+            "fat.a",
+            "--archive",
+            &format!("{image}{output}"),
+        ]));
     }
     assert_same_files(&folder, ["ours.a", "theirs.a"]);
     let library = read(folder.join("ours.a"));

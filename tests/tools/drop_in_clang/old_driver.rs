@@ -38,7 +38,8 @@ const HIP_OPTIONS: [&str; 9] = [
 /// A kernel that calls a function of another source.
 const CALLS: &str = "extern \"C\" __attribute__((device)) int twice(int);\n\
     __global__ void calls(int *out) { *out = twice(*out); }\n";
-const CALLED: &str = "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
+const CALLED: &str =
+    "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
 
 /// Runs `build` with LLVM's tools and with ours; both results.
 fn build(name: &str, build: impl Fn(&Path) -> Vec<PathBuf>) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
@@ -64,7 +65,10 @@ fn assert_same(name: &str, run: impl Fn(&Path) -> Vec<PathBuf>) -> Vec<Vec<u8>> 
 /// Checks that clang runs our bundler for this.
 fn assert_runs_ours(folder: &Path, arguments: &[&str]) {
     let planned = stderr(&succeed(clang(folder).arg("-###").args(arguments)));
-    assert!(planned.contains("\"tools/clang-offload-bundler\""), "clang runs the tool in our folder:\n{planned}");
+    assert!(
+        planned.contains("\"tools/clang-offload-bundler\""),
+        "clang runs the tool in our folder:\n{planned}"
+    );
 }
 
 fn hip_with_the_old_driver() {
@@ -72,10 +76,26 @@ fn hip_with_the_old_driver() {
     let objects = assert_same("hip_old", |folder| {
         assert_runs_ours(folder, &[&options[..], &["a.hip", "-o", "a.o"]].concat());
         succeed(clang(folder).args(&options).args(["a.hip", "-o", "a.o"]));
-        succeed(clang(folder).args(&options).args(["--offload-device-only", "a.hip", "-o", "a.hipfb"]));
+        succeed(clang(folder).args(&options).args([
+            "--offload-device-only",
+            "a.hip",
+            "-o",
+            "a.hipfb",
+        ]));
         // All that a source comes to: text for the host and bitcode for the devices in one file.
-        succeed(clang(folder).args(&options).args(["-fgpu-rdc", "-emit-llvm", "a.hip", "-o", "a.bc"]));
-        succeed(clang(folder).args(&options[..5]).args(&options[7..]).args(["-E", "a.hip", "-o", "a.hipi"]));
+        succeed(clang(folder).args(&options).args([
+            "-fgpu-rdc",
+            "-emit-llvm",
+            "a.hip",
+            "-o",
+            "a.bc",
+        ]));
+        succeed(
+            clang(folder)
+                .args(&options[..5])
+                .args(&options[7..])
+                .args(["-E", "a.hip", "-o", "a.hipi"]),
+        );
         ["a.o", "a.hipfb", "a.bc", "a.hipi"].map(PathBuf::from).to_vec()
     });
     assert!(objects[1].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"));
@@ -87,7 +107,11 @@ fn hip_compressed() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "--offload-compress"]].concat();
     let (theirs, ours) = build("hip_compressed", |folder| {
         succeed(clang(folder).args(&options).args(["a.hip", "-o", "a.o"]));
-        succeed(llvm("llvm-objcopy").current_dir(folder).args(["--dump-section=.hip_fatbin=fatbin", "a.o"]));
+        succeed(
+            llvm("llvm-objcopy")
+                .current_dir(folder)
+                .args(["--dump-section=.hip_fatbin=fatbin", "a.o"]),
+        );
         // The same zeros in both: no more than the section's size is left of it.
         scratch::write(folder.join("nothing"), []);
         let update = ["--update-section=.hip_fatbin=nothing", "a.o", "rest.o"];
@@ -95,7 +119,13 @@ fn hip_compressed() {
         for arch in ["gfx90a:xnack+", "gfx1100"] {
             let target = format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}");
             let mut take = llvm("clang-offload-bundler");
-            take.args(["-type=o", "-unbundle", "-input=fatbin", &target, &format!("-output={arch}")]);
+            take.args([
+                "-type=o",
+                "-unbundle",
+                "-input=fatbin",
+                &target,
+                &format!("-output={arch}"),
+            ]);
             succeed(take.current_dir(folder));
         }
         ["fatbin", "gfx90a:xnack+", "gfx1100", "rest.o"].map(PathBuf::from).to_vec()
@@ -149,21 +179,36 @@ fn the_linker_wrapper() {
     let options = [&HIP_OPTIONS[..], &["--offload-new-driver"]].concat();
     let copy = |folder: &Path| {
         const WRAPPER: &str = "clang-linker-wrapper";
-        fs::copy(llvm_bin().join(WRAPPER), folder.join("tools").join(WRAPPER)).expect("it can be copied");
+        fs::copy(llvm_bin().join(WRAPPER), folder.join("tools").join(WRAPPER))
+            .expect("it can be copied");
     };
     assert_same("linker_wrapper", |folder| {
         copy(folder);
         succeed(clang(folder).args(&options).args(["-fno-gpu-rdc", "a.hip", "-o", "a.o"]));
         for source in ["calls", "called"] {
             let output = format!("{source}.o");
-            succeed(clang(folder).args(&options).args(["-fgpu-rdc", &format!("{source}.hip"), "-o", &output]));
+            succeed(clang(folder).args(&options).args([
+                "-fgpu-rdc",
+                &format!("{source}.hip"),
+                "-o",
+                &output,
+            ]));
         }
         let mut link = clang(folder);
-        link.args(["-fuse-ld=lld", "--hip-link", "-fgpu-rdc", "--offload-new-driver", "--hip-path=/nonexistent"]);
+        link.args([
+            "-fuse-ld=lld",
+            "--hip-link",
+            "-fgpu-rdc",
+            "--offload-new-driver",
+            "--hip-path=/nonexistent",
+        ]);
         link.args(["-no-hip-rt", "-nogpulib", "-shared", "calls.o", "called.o", "-o", "all.so"]);
         link.args(["--offload-arch=gfx90a:xnack+", "--offload-arch=gfx1100"]);
         let printed = printed(&succeed(link.arg("-Wl,--wrapper-verbose")));
-        assert!(printed.contains("tools/clang-offload-bundler"), "the wrapper runs the bundler beside it:\n{printed}");
+        assert!(
+            printed.contains("tools/clang-offload-bundler"),
+            "the wrapper runs the bundler beside it:\n{printed}"
+        );
         ["a.o", "all.so"].map(PathBuf::from).to_vec()
     });
 }
@@ -174,9 +219,19 @@ fn openmp_archives() {
         scratch::write(folder.join("a.c"), "int host(void) { return 1; }\n");
         succeed(clang(folder).args(["-c", "a.c", "-o", "host.o"]));
         scratch::write(folder.join("d.c"), "int device(void) { return 2; }\n");
-        for (target, output) in [("amdgcn-amd-amdhsa", "amd.bc"), ("nvptx64-nvidia-cuda", "nvidia.bc")] {
+        for (target, output) in
+            [("amdgcn-amd-amdhsa", "amd.bc"), ("nvptx64-nvidia-cuda", "nvidia.bc")]
+        {
             let target = format!("--target={target}");
-            succeed(clang(folder).args([&target, "-nogpulib", "-emit-llvm", "-c", "d.c", "-o", output]));
+            succeed(clang(folder).args([
+                &target,
+                "-nogpulib",
+                "-emit-llvm",
+                "-c",
+                "d.c",
+                "-o",
+                output,
+            ]));
         }
         let bundler = || {
             let mut bundler = Command::new(folder.join("tools/clang-offload-bundler"));
@@ -188,10 +243,12 @@ fn openmp_archives() {
         let inputs = ["-input=host.o", "-input=amd.bc", "-input=nvidia.bc", "-output=fat.o"];
         succeed(bundler().args(["-type=o", targets]).args(inputs));
         succeed(llvm("llvm-ar").current_dir(folder).args(["rcsD", "fat.a", "fat.o"]));
-        for (target, output) in
-            [("openmp-amdgcn-amd-amdhsa--gfx90a:xnack+", "amd.a"), ("openmp-nvptx64-nvidia-cuda--sm_80", "nvidia.a")]
-        {
-            let words = [&format!("-targets={target}"), &format!("-output={output}")].map(String::from);
+        for (target, output) in [
+            ("openmp-amdgcn-amd-amdhsa--gfx90a:xnack+", "amd.a"),
+            ("openmp-nvptx64-nvidia-cuda--sm_80", "nvidia.a"),
+        ] {
+            let words =
+                [&format!("-targets={target}"), &format!("-output={output}")].map(String::from);
             succeed(bundler().args(["-type=a", "-unbundle", "-input=fat.a"]).args(words));
         }
         // The linker finds the device code by its symbols.

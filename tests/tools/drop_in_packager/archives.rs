@@ -35,9 +35,12 @@ fn archives_are_written() {
             (ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "b")], &object),
         ],
     );
-    for image in
-        ["--image=file=lib.a", "--image=file=lib.a,kind=hip", "--image=file=lib.a,arch=b", "--image=file=lib.a,arch=c"]
-    {
+    for image in [
+        "--image=file=lib.a",
+        "--image=file=lib.a,kind=hip",
+        "--image=file=lib.a,arch=b",
+        "--image=file=lib.a,arch=c",
+    ] {
         for name in ["in", "a-name-of-more-than-fifteen-bytes.bin", "dir/in"] {
             let ran = case(&[name, "--archive", image]).file(name, binary.clone()).assert_same();
             assert!(ran.succeeded());
@@ -49,12 +52,22 @@ fn archives_are_written() {
         assert_fails(&case(&["in", "--archive", image]).file("in", binary.clone()), missing);
     }
     // What is not there needs no file.
-    assert!(case(&["in", "--archive", "--image=arch=c"]).file("in", binary.clone()).assert_same().succeeded());
+    assert!(
+        case(&["in", "--archive", "--image=arch=c"])
+            .file("in", binary.clone())
+            .assert_same()
+            .succeeded()
+    );
     let first = case(&["in", "--archive", "--image=file=lib.a,kind=hip", "--image=kind=cuda"]);
     let ran = first.file("in", binary.clone()).assert_same();
     assert!(!ran.succeeded());
     assert!(ran.files.contains_key(Path::new("lib.a")), "the first archive is not there");
-    assert!(!case(&["in", "--archive", "--image=file=nowhere/lib.a"]).file("in", binary).assert_same().succeeded());
+    assert!(
+        !case(&["in", "--archive", "--image=file=nowhere/lib.a"])
+            .file("in", binary)
+            .assert_same()
+            .succeeded()
+    );
     for file in corpus("offload_binary") {
         case(&["in", "--archive", "--image=file=out.a"]).file("in", read(file)).assert_same();
     }
@@ -69,23 +82,30 @@ fn archives_are_read() {
     ];
     for options in ["rcD", "rcSD"] {
         let library = read(archive("archives_are_read", options, &files));
-        for arguments in
-            [&["lib.a", "--image="][..], &["lib.a", "--archive", "--image=file=out.a"], &["lib.a", "--image=kind=cuda"]]
-        {
+        for arguments in [
+            &["lib.a", "--image="][..],
+            &["lib.a", "--archive", "--image=file=out.a"],
+            &["lib.a", "--image=kind=cuda"],
+        ] {
             let ran = case(arguments).file("lib.a", library.clone()).assert_same();
             assert!(ran.succeeded());
         }
     }
     let inner = read(archive("archives_in_archives", "rcD", &files));
-    let outer =
-        read(archive("archives_outside", "rcD", &[("inner.a", inner), ("llvm_offloading.o", files[0].1.clone())]));
-    let ran = case(&["outer.a", "--archive", "--image=file=x.a"]).file("outer.a", outer).assert_same();
+    let outer = read(archive(
+        "archives_outside",
+        "rcD",
+        &[("inner.a", inner), ("llvm_offloading.o", files[0].1.clone())],
+    ));
+    let ran =
+        case(&["outer.a", "--archive", "--image=file=x.a"]).file("outer.a", outer).assert_same();
     assert!(ran.succeeded(), "{}", ran.stderr);
     assert!(ran.files.contains_key(Path::new("x.a")), "no archive is written");
 }
 
 fn thin_archives() {
-    let files = [("images.bin", several()), ("dir/more.bin", packed(&["--image=file=one.o,arch=x"]))];
+    let files =
+        [("images.bin", several()), ("dir/more.bin", packed(&["--image=file=one.o,arch=x"]))];
     let library = read(archive("thin_archives", "rcTD", &files));
     for place in ["", "elsewhere/"] {
         for arguments in [&["--image="][..], &["--archive", "--image=file=out.a"]] {
@@ -104,5 +124,8 @@ fn thin_archives() {
     // One that names itself.
     let own = b"!<thin>\nlib.a/          0           0     0     644     8         `\n";
     let ran = case(&["lib.a", "--image="]).file("lib.a", own).run(Whose::Ours);
-    assert_eq!(ran.stderr, "llvm-offload-binary: error: 'lib.a': thin archives that name each other\n");
+    assert_eq!(
+        ran.stderr,
+        "llvm-offload-binary: error: 'lib.a': thin archives that name each other\n"
+    );
 }

@@ -53,21 +53,35 @@ fn bitcode_for_hosts() {
     wrapped.extend([7, 0, 0, 1]);
     wrapped.extend(inside);
     scratch::write(folder.join("wrapped.bc"), wrapped);
-    for name in ["plain", "one", "three", "debug", "big", "lto", "thin", "apple", "linked", "wrapped"] {
+    for name in
+        ["plain", "one", "three", "debug", "big", "lto", "thin", "apple", "linked", "wrapped"]
+    {
         let name = format!("{name}.bc");
         let bytes = read(folder.join(&name));
         let ran = case(&[&name, "--image="]).file(&name, bytes.clone()).assert_same();
         assert!(ran.succeeded(), "{name}: {}", ran.stderr);
         assert_eq!(names(&ran).len() == 1, name == "plain.bc", "{name}: {:?}", names(&ran));
-        assert!(case(&[&name, "--archive", "--image=file=x.a"]).file(&name, bytes).assert_same().succeeded());
+        assert!(
+            case(&[&name, "--archive", "--image=file=x.a"])
+                .file(&name, bytes)
+                .assert_same()
+                .succeeded()
+        );
     }
     // LLVM's tool takes one module only.
-    let (theirs, ours) = case(&["cat.bc", "--image="]).file("cat.bc", read(folder.join("cat.bc"))).both();
+    let (theirs, ours) =
+        case(&["cat.bc", "--image="]).file("cat.bc", read(folder.join("cat.bc"))).both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);
     // Members of archives, and what is cut short.
-    let library = archive("bitcode_in_archives", "rcD", &[("three.bc", read(folder.join("three.bc")))]);
-    assert!(case(&["in.a", "--archive", "--image=file=x.a"]).file("in.a", read(library)).assert_same().succeeded());
+    let library =
+        archive("bitcode_in_archives", "rcD", &[("three.bc", read(folder.join("three.bc")))]);
+    assert!(
+        case(&["in.a", "--archive", "--image=file=x.a"])
+            .file("in.a", read(library))
+            .assert_same()
+            .succeeded()
+    );
     let three = read(folder.join("three.bc"));
     for size in [8, 100, 400, three.len() - 400] {
         let ran = case(&["in.bc", "--image="]).file("in.bc", &three[..size]).run(Whose::Ours);

@@ -154,7 +154,9 @@ fn misspelled_options() {
         assert!(!ran.succeeded(), "{argument}");
         case(&[argument, "one.o", "two.cubin"]).assert_same();
     }
-    for arguments in [&["-h", "x", "y"][..], &["--bogus", "-h"], &["-h", "--bogus"], &["-h=0", "-o", "out"]] {
+    for arguments in
+        [&["-h", "x", "y"][..], &["--bogus", "-h"], &["-h", "--bogus"], &["-h=0", "-o", "out"]]
+    {
         case(arguments).assert_same();
     }
 }
@@ -185,16 +187,22 @@ fn response_files() {
     case(&["-o", "out", "--image", "@arguments"]).file("arguments", "file=one.o").assert_same();
     let marked = [b"\xef\xbb\xbf".as_slice(), b"-o out ", image.as_bytes()].concat();
     case(&["@arguments"]).file("arguments", marked).assert_same();
-    case(&["@arguments"]).file("arguments", [b"-o out ", image.as_bytes(), b",x=\xff\xfe"].concat()).assert_same();
+    case(&["@arguments"])
+        .file("arguments", [b"-o out ", image.as_bytes(), b",x=\xff\xfe"].concat())
+        .assert_same();
     for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
-        let units = format!("\u{feff}-o out {image},x=ä").encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        let units = format!("\u{feff}-o out {image},x=ä")
+            .encode_utf16()
+            .flat_map(bytes)
+            .collect::<Vec<u8>>();
         assert!(case(&["@arguments"]).file("arguments", units).assert_same().succeeded());
     }
     // Neither a folder nor a file that asks for itself ends this tool with a signal.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(&[argument]).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
-        let message = format!("llvm-offload-binary: error: '{argument}': No such file or directory\n");
+        let message =
+            format!("llvm-offload-binary: error: '{argument}': No such file or directory\n");
         assert_eq!((ours.status.as_str(), ours.stderr), ("exit status: 1", message));
     }
 }
@@ -230,7 +238,11 @@ fn help_and_version() {
     ] {
         for tool in [TOOL, "clang-offload-packager"] {
             let (theirs, ours) = case_of(tool, arguments).both();
-            assert_eq!((&ours.status, &ours.stderr), (&theirs.status, &theirs.stderr), "{arguments:?}");
+            assert_eq!(
+                (&ours.status, &ours.stderr),
+                (&theirs.status, &theirs.stderr),
+                "{arguments:?}"
+            );
             let [theirs, ours] = [theirs, ours].map(|ran| String::from_utf8(ran.stdout).unwrap());
             let structure = |help: &str| -> Vec<String> {
                 let mut lines = Vec::new();
@@ -248,7 +260,9 @@ fn help_and_version() {
                         // What goes on from the line before has no name of an option.
                         None if line.starts_with("   ") => {}
                         // They have the name that the tool has now, whatever it was called by.
-                        None if line.ends_with(" options:") => lines.push("its own options".to_owned()),
+                        None if line.ends_with(" options:") => {
+                            lines.push("its own options".to_owned())
+                        }
                         None if line.ends_with(':') => lines.push(line.to_owned()),
                         None => {}
                     }
@@ -256,9 +270,16 @@ fn help_and_version() {
                 lines
             };
             let squeezed = |lines: Vec<String>| -> Vec<String> {
-                lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+                lines
+                    .iter()
+                    .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                    .collect()
             };
-            assert_eq!(squeezed(structure(&ours)), squeezed(structure(&theirs)), "{arguments:?}\n{ours}");
+            assert_eq!(
+                squeezed(structure(&ours)),
+                squeezed(structure(&theirs)),
+                "{arguments:?}\n{ours}"
+            );
             assert!(ours.contains("--image=<<key>=<value>,...>"), "{ours}");
             assert!(ours.lines().all(|line| line.len() <= 120), "{ours}");
         }
@@ -266,7 +287,11 @@ fn help_and_version() {
     for arguments in [&["--version"][..], &["-version"], &["--bogus", "--version"]] {
         for tool in [TOOL, "clang-offload-packager"] {
             let (theirs, ours) = case_of(tool, arguments).both();
-            assert_eq!((&ours.status, &ours.stderr), (&theirs.status, &theirs.stderr), "{arguments:?}");
+            assert_eq!(
+                (&ours.status, &ours.stderr),
+                (&theirs.status, &theirs.stderr),
+                "{arguments:?}"
+            );
             for ran in [theirs, ours] {
                 let text = String::from_utf8(ran.stdout).unwrap();
                 assert!(text.lines().next().unwrap().ends_with(" LLVM version 22.1.8"), "{text}");
@@ -276,7 +301,8 @@ fn help_and_version() {
 }
 
 fn the_old_name() {
-    let warning = "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.\n";
+    let warning =
+        "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.\n";
     let image = "--image=file=one.o,triple=x";
     let packager = |arguments: &[&str]| case_of("clang-offload-packager", arguments).assert_same();
     assert_eq!(packager(&["-o", "out", image]).stderr, warning);
@@ -300,7 +326,8 @@ fn the_old_name() {
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             let _ = fs::remove_file(&link);
             symlink(tool, &link).unwrap();
-            let by_path = Command::new(&link).args(["-o", "out", "--image=triple=x"]).output().unwrap();
+            let by_path =
+                Command::new(&link).args(["-o", "out", "--image=triple=x"]).output().unwrap();
             let of_options = Command::new(&link).arg("--bogus").output().unwrap();
             [by_path.stderr, of_options.stderr].map(|text| String::from_utf8(text).unwrap())
         });
@@ -312,7 +339,11 @@ fn options_of_libraries() {
     for option in ["--color", "--time-passes", "--stats"] {
         let (theirs, ours) = case(&[option, "-o", "out"]).both();
         assert!(theirs.succeeded(), "{option}: {}", theirs.stderr);
-        assert!(ours.stderr.starts_with("llvm-offload-binary: Unknown command line argument"), "{}", ours.stderr);
+        assert!(
+            ours.stderr.starts_with("llvm-offload-binary: Unknown command line argument"),
+            "{}",
+            ours.stderr
+        );
     }
 }
 
@@ -322,11 +353,15 @@ fn arguments_that_are_no_text() {
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,".as_slice(), bytes].concat();
-        Case::new(TOOL, [OsStr::new("-o"), OsStr::new("out"), OsStr::from_bytes(&image)]).file("one.o", "one")
+        Case::new(TOOL, [OsStr::new("-o"), OsStr::new("out"), OsStr::from_bytes(&image)])
+            .file("one.o", "one")
     };
     assert!(with(b"arch=\xff\xfe").assert_same().succeeded());
     let (theirs, ours) = with(b"\xff=x").both();
     assert!(theirs.succeeded());
-    assert_eq!(ours.stderr, "llvm-offload-binary: error: the key '\u{fffd}' of an image is not UTF-8\n");
+    assert_eq!(
+        ours.stderr,
+        "llvm-offload-binary: error: the key '\u{fffd}' of an image is not UTF-8\n"
+    );
     assert!(!ours.files.contains_key(Path::new("out")));
 }

@@ -26,7 +26,12 @@ offload_tests::tests! {
 /// LLVM 22 knows version 1 only, and nothing between two offload binaries.
 fn later_versions_and_gaps() {
     let images: [Image<'_>; 2] = [
-        (ImageKind::OBJECT, OffloadKind::HIP, &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")], b"one"),
+        (
+            ImageKind::OBJECT,
+            OffloadKind::HIP,
+            &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")],
+            b"one",
+        ),
         (ImageKind::SPIRV, OffloadKind::SYCL, &[("triple", "spirv64")], b"two!"),
     ];
     let first = binary(Version::V1, &images[..1]);
@@ -34,8 +39,16 @@ fn later_versions_and_gaps() {
     builder.image(ImageKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
     let compressed = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).unwrap();
     for (what, bytes, expected) in [
-        ("version 2", binary(Version::V2, &images), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"]),
-        ("version 3", binary(Version::V3, &images), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"]),
+        (
+            "version 2",
+            binary(Version::V2, &images),
+            vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"],
+        ),
+        (
+            "version 3",
+            binary(Version::V3, &images),
+            vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"],
+        ),
         ("compressed", compressed, vec!["in--sm_80.0.s"]),
         ("zeros after", [&first[..], &[0; 8]].concat(), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o"]),
         (
@@ -45,7 +58,8 @@ fn later_versions_and_gaps() {
         ),
     ] {
         let (theirs, ours) = case(&["in", "--image="]).file("in", bytes).both();
-        let message = "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
+        let message =
+            "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
         assert_eq!(theirs.stderr, message, "{what}");
         assert!(ours.succeeded(), "{what}: {}", ours.stderr);
         let mut expected = expected;
@@ -61,7 +75,10 @@ fn later_versions_and_gaps() {
 }
 
 fn the_old_kind_of_hip() {
-    let old = binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")], b"one")]);
+    let old = binary(
+        Version::V1,
+        &[(ImageKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")], b"one")],
+    );
     let (theirs, ours) = case(&["in", "--image=kind=hip,file=out"]).file("in", old).both();
     assert_eq!(names(&theirs), ["in"]);
     assert_eq!(ours.file("out"), b"one");
@@ -79,7 +96,11 @@ fn names_stay_in_the_folder() {
     let long = "x".repeat(10_000);
     let nul: &[(&str, &str)] = &[("arch", "a\0b")];
     for (version, strings, name) in [
-        (Version::V1, &[("triple", "../../up"), ("arch", "/etc/passwd")][..], "in-.._.._up-_etc_passwd.0.o".to_owned()),
+        (
+            Version::V1,
+            &[("triple", "../../up"), ("arch", "/etc/passwd")][..],
+            "in-.._.._up-_etc_passwd.0.o".to_owned(),
+        ),
         (Version::V1, &[("triple", "a/b")], "in-a_b-.0.o".to_owned()),
         (Version::V1, &[("arch", "a\nb\u{1b}[31m")], "in--a_b_[31m.0.o".to_owned()),
         (Version::V1, &[("arch", &long)], format!("in--{}.0.o", "x".repeat(247))),
@@ -105,9 +126,16 @@ fn outputs_that_are_links() {
         scratch::write(folder.join("target"), "old");
         symlink("target", folder.join("link")).unwrap();
         succeed(Command::new(tool).current_dir(&folder).args(["-o", "link", "--image=file=one.o"]));
-        (folder.join("link").is_symlink(), read(folder.join("target")) == b"old", read(folder.join("link")).len())
+        (
+            folder.join("link").is_symlink(),
+            read(folder.join("target")) == b"old",
+            read(folder.join("link")).len(),
+        )
     });
-    let [(ours_is_link, ours_left_target, our_size), (theirs_is_link, theirs_left_target, their_size)] = ran;
+    let [
+        (ours_is_link, ours_left_target, our_size),
+        (theirs_is_link, theirs_left_target, their_size),
+    ] = ran;
     assert_eq!((ours_is_link, ours_left_target), (true, false));
     assert_eq!((theirs_is_link, theirs_left_target), (false, true));
     assert_eq!(our_size, their_size);
@@ -120,9 +148,14 @@ fn permissions_of_outputs() {
         scratch::write(folder.join("out"), "old");
         fs::set_permissions(folder.join("out"), Permissions::from_mode(0o640)).unwrap();
         for output in ["out", "new"] {
-            succeed(Command::new(&tool).current_dir(&folder).args(["-o", output, "--image=file=one.o"]));
+            succeed(Command::new(&tool).current_dir(&folder).args([
+                "-o",
+                output,
+                "--image=file=one.o",
+            ]));
         }
-        let modes = ["out", "new"].map(|name| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777);
+        let modes = ["out", "new"]
+            .map(|name| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777);
         fs::remove_file(folder.join("new")).unwrap();
         modes
     });

@@ -37,12 +37,14 @@ fn images_are_extracted() {
         assert_eq!(names(&ran).len(), 3, "{name}");
     }
     // A file that is there is written anew.
-    let old = case(&["in", "--image=kind=openmp"]).file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
+    let old = case(&["in", "--image=kind=openmp"])
+        .file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
     let ran = old.file("in", several()).assert_same();
     assert_eq!(ran.file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc"), some_bytes(4, 8));
     // Images of all kinds that there are numbers for.
     for kind in [0, 1, 2, 3, 4, 5, 7, 100] {
-        let binary = binary(Version::V1, &[(ImageKind(kind), OffloadKind::HIP, &[("arch", "a")], b"bytes")]);
+        let binary =
+            binary(Version::V1, &[(ImageKind(kind), OffloadKind::HIP, &[("arch", "a")], b"bytes")]);
         assert!(case(&["in", "--image="]).file("in", binary).assert_same().succeeded());
     }
 }
@@ -80,7 +82,10 @@ fn what_is_asked_for() {
         let ran = case(&["in", &format!("--image={image}")]).file("in", several()).assert_same();
         assert!(ran.succeeded(), "{image}");
         let with_file = format!("--image={image},file=out");
-        assert!(case(&["in", &with_file]).file("in", several()).assert_same().succeeded(), "{image}");
+        assert!(
+            case(&["in", &with_file]).file("in", several()).assert_same().succeeded(),
+            "{image}"
+        );
     }
     // Each `--image` for itself, with numbers from 0.
     let two = case(&["in", "--image=kind=hip", "--image=kind=cuda", "--image=kind=hip,file=x"]);
@@ -94,14 +99,19 @@ fn one_file_for_several_images() {
     // As a name, no list.
     let ran = case(&["in", "--image=file=a,file=b,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(names(&ran), ["a,b", "in"]);
-    let path = case(&["in", "--image=file=new/out,arch=sm_80"]).file("in", several()).file("new/x", b"");
+    let path =
+        case(&["in", "--image=file=new/out,arch=sm_80"]).file("in", several()).file("new/x", b"");
     assert!(path.assert_same().succeeded());
     for file in ["nowhere/out", "", "folder"] {
         let ran = case(&["in", &format!("--image=file={file},arch=sm_80")]);
-        assert!(!ran.file("in", several()).file("folder/x", b"").assert_same().succeeded(), "{file}");
+        assert!(
+            !ran.file("in", several()).file("folder/x", b"").assert_same().succeeded(),
+            "{file}"
+        );
     }
-    let ran =
-        case(&["in", "--image=file=out,arch=sm_80", "--image=file=nowhere/x"]).file("in", several()).assert_same();
+    let ran = case(&["in", "--image=file=out,arch=sm_80", "--image=file=nowhere/x"])
+        .file("in", several())
+        .assert_same();
     assert!(!ran.succeeded());
     assert_eq!(ran.file("out").len(), 1000);
 }
@@ -110,9 +120,11 @@ fn files_that_have_offload_binaries_in_them() {
     for folder in ["offload_binary", "fat_file"] {
         for file in corpus(folder) {
             let name = file.file_name().unwrap().to_str().unwrap();
-            for arguments in
-                [&[name, "--image="][..], &[name, "--archive", "--image=file=lib.a"], &[name, "--image=kind=hip"]]
-            {
+            for arguments in [
+                &[name, "--image="][..],
+                &[name, "--archive", "--image=file=lib.a"],
+                &[name, "--image=kind=hip"],
+            ] {
                 case(arguments).file(name, read(&file)).assert_same();
             }
         }

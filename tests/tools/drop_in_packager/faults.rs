@@ -23,11 +23,14 @@ fn a_full_disk() {
     assert_eq!(theirs.stderr, "LLVM ERROR: IO failure on output stream: No space left on device\n");
     assert_eq!(ours.stderr, "llvm-offload-binary: error: '/dev/full': No space left on device\n");
     assert_eq!((&ours.status, names(&ours)), (&theirs.status, names(&theirs)));
-    let (theirs, ours) = case(&["in", "--image=file=/dev/full,arch=sm_80"]).file("in", several()).both();
+    let (theirs, ours) =
+        case(&["in", "--image=file=/dev/full,arch=sm_80"]).file("in", several()).both();
     assert_eq!(theirs.stderr, "LLVM ERROR: IO failure on output stream: No space left on device\n");
     assert_eq!(ours.stderr, "llvm-offload-binary: error: '/dev/full': No space left on device\n");
     // LLVM's tool would make an ordinary file of the device.
-    let ran = case(&["in", "--archive", "--image=file=/dev/full,arch=sm_80"]).file("in", several()).run(Whose::Ours);
+    let ran = case(&["in", "--archive", "--image=file=/dev/full,arch=sm_80"])
+        .file("in", several())
+        .run(Whose::Ours);
     assert_eq!(ran.stderr, "llvm-offload-binary: error: '/dev/full': No space left on device\n");
     assert!(!Path::new("/dev/full").is_file());
 }
@@ -41,14 +44,21 @@ fn an_error_leaves_the_old_output() {
         &["none", "--image=file=out"],
     ] {
         let ran = old(arguments);
-        assert_eq!((ran.status.as_str(), ran.file("out")), ("exit status: 1", b"old".as_slice()), "{arguments:?}");
+        assert_eq!(
+            (ran.status.as_str(), ran.file("out")),
+            ("exit status: 1", b"old".as_slice()),
+            "{arguments:?}"
+        );
         assert_eq!(names(&ran), ["out"], "{arguments:?}");
     }
     // A limit on the size of files stands for a disk that becomes full in the middle.
     let folder = scratch::folder("drop_in_packager/an_error_leaves_the_old_output");
     scratch::write(folder.join("big"), some_bytes(1, 100_000));
     scratch::write(folder.join("out"), "old");
-    let command = format!("trap '' XFSZ; ulimit -f 8; exec '{}' -o out --image=file=big", own::tool(TOOL).display());
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' -o out --image=file=big",
+        own::tool(TOOL).display()
+    );
     let output = Command::new("bash").args(["-c", &command]).current_dir(&folder).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.ends_with("error: 'out': File too large\n"), "{stderr}");
@@ -58,7 +68,9 @@ fn an_error_leaves_the_old_output() {
 
 fn files_in(folder: &Path) -> BTreeMap<String, u64> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
-    entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len())).collect()
+    entries
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len()))
+        .collect()
 }
 
 fn pipes_as_input() {
@@ -66,10 +78,15 @@ fn pipes_as_input() {
     succeed(Command::new("mkfifo").current_dir(&folder).arg("pipe"));
     let through_pipe = |arguments: &[&str], bytes: Vec<u8>| {
         let mut tool = Command::new(own::tool(TOOL));
-        let child = tool.current_dir(&folder).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let child =
+            tool.current_dir(&folder).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
         fs::write(folder.join("pipe"), bytes).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     through_pipe(&["-o", "out", "--image=file=pipe,triple=t,arch=a"], b"content".to_vec());
     through_pipe(&["pipe", "--image="], read(folder.join("out")));
@@ -84,6 +101,10 @@ fn sizes_that_a_header_claims() {
         compressed[32..40].copy_from_slice(&size.to_le_bytes());
         let ran = case(&["in", "--image="]).file("in", compressed.clone()).run(Whose::Ours);
         assert_eq!(ran.status, "exit status: 1");
-        assert!(ran.stderr.contains(&format!("'in': offload binary: {size} bytes are needed")), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!("'in': offload binary: {size} bytes are needed")),
+            "{}",
+            ran.stderr
+        );
     }
 }

@@ -11,15 +11,19 @@ offload_tests::tests! {
 }
 
 fn malformed_offload_binaries() {
-    const INVALID: &str = "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
-    const END: &str = "llvm-offload-binary: error: The end of the file was unexpectedly encountered\n";
+    const INVALID: &str =
+        "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
+    const END: &str =
+        "llvm-offload-binary: error: The end of the file was unexpectedly encountered\n";
     let good = packed(&["--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip"]);
     let number = |at: usize, value: u64| {
         let mut bytes = good.clone();
         bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         bytes
     };
-    let fails = |bytes: Vec<u8>, message| assert_fails(&case(&["in", "--image="]).file("in", bytes), message);
+    let fails = |bytes: Vec<u8>, message| {
+        assert_fails(&case(&["in", "--image="]).file("in", bytes), message)
+    };
     for size in [4, 8, 16, 31, 71] {
         fails(good[..size].to_vec(), INVALID);
     }
@@ -50,12 +54,20 @@ fn malformed_offload_binaries() {
     assert_fails(&case(&["in"]).file("in", good[..100].to_vec()), END);
 
     // What LLVM does not look at: its tool ends with a signal, or copies what follows in memory.
-    for (at, value) in
-        [(32 + 16, 1_u64 << 40), (32 + 16, u64::MAX), (32 + 32, 1 << 20), (32 + 32, 1 << 62), (72, 1 << 40)]
-    {
+    for (at, value) in [
+        (32 + 16, 1_u64 << 40),
+        (32 + 16, u64::MAX),
+        (32 + 32, 1 << 20),
+        (32 + 32, 1 << 62),
+        (72, 1 << 40),
+    ] {
         let ran = case(&["in", "--image="]).file("in", number(at, value)).run(Whose::Ours);
         assert_eq!(ran.status, "exit status: 1", "{at} {value}: {}", ran.stderr);
-        assert!(ran.stderr.starts_with("llvm-offload-binary: error: "), "{at} {value}: {}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("llvm-offload-binary: error: "),
+            "{at} {value}: {}",
+            ran.stderr
+        );
         assert_eq!(names(&ran), ["in"]);
     }
     let ran = case(&["in", "--image="]).file("in", number(32 + 32, 1 << 20)).run(Whose::Ours);
@@ -75,13 +87,20 @@ fn malformed_objects_and_archives() {
         let (theirs, ours) = case(&[name, "--image="]).file(name, bytes).both();
         assert_eq!((ours.status.as_str(), names(&ours)), ("exit status: 1", names(&theirs)));
         assert_eq!(theirs.status, ours.status);
-        assert!(ours.stderr.starts_with(&format!("llvm-offload-binary: error: '{name}': ")), "{}", ours.stderr);
+        assert!(
+            ours.stderr.starts_with(&format!("llvm-offload-binary: error: '{name}': ")),
+            "{}",
+            ours.stderr
+        );
         assert!(!theirs.stderr.contains(name), "{}", theirs.stderr);
     }
 }
 
 fn malformed_bitcode_in_an_archive() {
-    let binary = binary(Version::V1, &[(ImageKind::BITCODE, OffloadKind::HIP, &[("arch", "x")], b"BC\xc0\xdexx")]);
+    let binary = binary(
+        Version::V1,
+        &[(ImageKind::BITCODE, OffloadKind::HIP, &[("arch", "x")], b"BC\xc0\xdexx")],
+    );
     let (theirs, ours) = case(&["in", "--archive", "--image=file=lib.a"]).file("in", binary).both();
     assert_eq!(
         (theirs.status.as_str(), theirs.stderr.as_str()),

@@ -107,7 +107,9 @@ fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
             image.string(key, value);
         }
     }
-    builder.layout(version).to_vec(&images.iter().map(|(_, _, _, bytes)| *bytes).collect::<Vec<_>>())
+    builder
+        .layout(version)
+        .to_vec(&images.iter().map(|(_, _, _, bytes)| *bytes).collect::<Vec<_>>())
 }
 
 /// An archive that `llvm-ar` makes of these files.

@@ -60,9 +60,14 @@ fn compressed_and_back() {
     ] {
         let out = packed("text", &bytes, "abc", options);
         let (_, read) = OffloadBinaries::new(&out).next().unwrap().unwrap();
-        assert_eq!((read.version(), read.compressed().is_some()), (Version::V3, true), "{options:?}");
+        assert_eq!(
+            (read.version(), read.compressed().is_some()),
+            (Version::V3, true),
+            "{options:?}"
+        );
         assert_eq!(out.len() % 8, 0, "{options:?}");
-        let ran = succeeded(&case(&["in", "--image=file=back,arch=abc,triple=x-y-z"]).file("in", out));
+        let ran =
+            succeeded(&case(&["in", "--image=file=back,arch=abc,triple=x-y-z"]).file("in", out));
         assert_eq!(ran.file("back"), bytes, "{options:?}");
     }
     // Without the option nothing is compressed, and the bytes are those of LLVM 22.
@@ -72,15 +77,23 @@ fn compressed_and_back() {
 
 /// All images of one command line are in one binary.
 fn compressed_beside_plain() {
-    let both =
-        ["-o", "out", "--compress", "--image=file=one.o,arch=a,kind=hip", "--image=file=two.cubin,arch=b,kind=cuda"];
+    let both = [
+        "-o",
+        "out",
+        "--compress",
+        "--image=file=one.o,arch=a,kind=hip",
+        "--image=file=two.cubin,arch=b,kind=cuda",
+    ];
     let both = succeeded(&case(&both)).file("out").to_vec();
     let mut concatenated = both.clone();
     concatenated.extend(packed("text", b"plain", "c", &[]));
     let ran = succeeded(&case(&["in"]).file("in", concatenated));
     let expected = "Extracted: in--a.0.o\nExtracted: in--b.1.cubin\nExtracted: in-x-y-z-c.2.\n";
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
-    assert_eq!((ran.file("in--a.0.o"), ran.file("in-x-y-z-c.2.")), (b"one".as_slice(), b"plain".as_slice()));
+    assert_eq!(
+        (ran.file("in--a.0.o"), ran.file("in-x-y-z-c.2.")),
+        (b"one".as_slice(), b"plain".as_slice())
+    );
     assert_eq!(OffloadBinaries::new(&both).count(), 1);
 }
 
@@ -107,7 +120,8 @@ fn wrong_ways_to_compress() {
 }
 
 fn all_images_are_extracted() {
-    let ran = succeeded(&case(&["in.bin"]).file("in.bin", packed("text", b"some text", "abc", &[])));
+    let ran =
+        succeeded(&case(&["in.bin"]).file("in.bin", packed("text", b"some text", "abc", &[])));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Extracted: in-x-y-z-abc.0.\n");
     assert_eq!(ran.file("in-x-y-z-abc.0."), b"some text");
     // From a response file, too; and without strings.
@@ -120,7 +134,10 @@ fn all_images_are_extracted() {
 fn extracted(bytes: &[u8]) -> Vec<String> {
     let ran = succeeded(&case(&["in"]).file("in", bytes));
     let lines = String::from_utf8(ran.stdout).unwrap();
-    lines.lines().map(|line| line.strip_prefix("Extracted: in-x-y-z-").unwrap().to_owned()).collect()
+    lines
+        .lines()
+        .map(|line| line.strip_prefix("Extracted: in-x-y-z-").unwrap().to_owned())
+        .collect()
 }
 
 fn nested_images() {
@@ -140,7 +157,8 @@ fn nested_images() {
     mixed.extend(packed("text", b"x", "ghi", &[]));
     assert_eq!(extracted(&mixed), ["abc.0.", "def.1.", "ghi.2."]);
     // Asked for by its strings, it comes as it is.
-    let ran = succeeded(&case(&["in", "--image=file=back,arch=nested,triple=x-y-z"]).file("in", mixed));
+    let ran =
+        succeeded(&case(&["in", "--image=file=back,arch=nested,triple=x-y-z"]).file("in", mixed));
     assert_eq!(ran.file("back"), two);
 }
 
@@ -152,7 +170,8 @@ fn malformed_binaries_and_what_is_in_them() {
     let ran = fails(&case(&["in"]).file("in", nested.clone()), &message);
     assert_eq!((ran.stderr.as_str(), names(&ran)), (message.as_str(), vec!["in".to_owned()]));
     // As an image of its strings it is bytes like others.
-    let ran = succeeded(&case(&["in", "--image=arch=nested,triple=x-y-z,file=back"]).file("in", nested));
+    let ran =
+        succeeded(&case(&["in", "--image=arch=nested,triple=x-y-z,file=back"]).file("in", nested));
     assert_eq!(ran.file("back"), MALFORMED);
 }
 
@@ -172,25 +191,36 @@ fn images_by_the_name_of_their_member() {
         let ran = succeeded(&case(&["lib.a", &image]).file("lib.a", library.clone()));
         assert_eq!((ran.file("out"), ran.stderr.as_str()), (expected.as_slice(), ""));
     }
-    let ran =
-        succeeded(&case(&["lib.a", &format!("--image=member=c.o,{filter},file=out")]).file("lib.a", library.clone()));
+    let ran = succeeded(
+        &case(&["lib.a", &format!("--image=member=c.o,{filter},file=out")])
+            .file("lib.a", library.clone()),
+    );
     assert_eq!(names(&ran), ["lib.a"]);
-    let ran = succeeded(&case(&["lib.a", &format!("--image={filter},file=both")]).file("lib.a", library));
-    assert!(ran.stderr.contains("warning: Multiple inputs match to a single file, 'both'"), "{}", ran.stderr);
+    let ran =
+        succeeded(&case(&["lib.a", &format!("--image={filter},file=both")]).file("lib.a", library));
+    assert!(
+        ran.stderr.contains("warning: Multiple inputs match to a single file, 'both'"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Each level names the one below many times.
 fn images_that_are_named_without_end() {
     let mut inner = b"end".to_vec();
     for _ in 0..20 {
-        inner = binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "a")], inner.as_slice())]);
+        inner = binary(
+            Version::V1,
+            &[(ImageKind::OBJECT, OffloadKind::HIP, &[("arch", "a")], inner.as_slice())],
+        );
     }
     fails(&case(&["in"]).file("in", inner), "offload binaries more than 16 deep in each other\n");
     // Two entries for the same bytes on each of 16 levels come to 65536 images, of what has 7 KB.
     let mut inner = b"end".to_vec();
     for _ in 0..16 {
         let one = (ImageKind::OBJECT, OffloadKind::HIP, &[][..], inner.as_slice());
-        let mut twice = binary(Version::V2, &[one, (ImageKind::OBJECT, OffloadKind::HIP, &[][..], b"")]);
+        let mut twice =
+            binary(Version::V2, &[one, (ImageKind::OBJECT, OffloadKind::HIP, &[][..], b"")]);
         // The second entry gets the offset and the size of the first one.
         let place = twice[32 + 24..32 + 40].to_vec();
         twice[72 + 24..72 + 40].copy_from_slice(&place);

@@ -32,8 +32,10 @@ fn images_of_all_kinds_are_packed() {
     case(&["-o", "out", "--image=file=x"]).file("x", wrapped).assert_same();
     let ran = case(&["-o", "out"]).assert_same();
     assert_eq!(ran.file("out"), b"");
-    let images: Vec<String> = (0..40).map(|number| format!("--image=file=three.s,arch=sm_{number}")).collect();
-    let arguments = ["-o", "out"].into_iter().chain(images.iter().map(String::as_str)).collect::<Vec<_>>();
+    let images: Vec<String> =
+        (0..40).map(|number| format!("--image=file=three.s,arch=sm_{number}")).collect();
+    let arguments =
+        ["-o", "out"].into_iter().chain(images.iter().map(String::as_str)).collect::<Vec<_>>();
     assert!(case(&arguments).assert_same().succeeded());
 }
 
@@ -73,8 +75,14 @@ fn what_image_takes() {
 
 fn files_that_cannot_be_packed() {
     let folder = |arguments: &[&str]| case(arguments).file("folder/inside", b"");
-    assert_fails(&folder(&["-o", "out", "--image=file=folder"]), "llvm-offload-binary: error: Is a directory\n");
-    assert_fails(&folder(&["-o", "folder", "--image=file=one.o"]), "llvm-offload-binary: error: Is a directory\n");
+    assert_fails(
+        &folder(&["-o", "out", "--image=file=folder"]),
+        "llvm-offload-binary: error: Is a directory\n",
+    );
+    assert_fails(
+        &folder(&["-o", "folder", "--image=file=one.o"]),
+        "llvm-offload-binary: error: Is a directory\n",
+    );
     let nowhere = "llvm-offload-binary: error: No such file or directory\n";
     assert_fails(&case(&["-o", "nowhere/out", "--image=file=one.o"]), nowhere);
     assert_fails(&case(&["-o", "/proc/out", "--image=file=one.o"]), nowhere);
@@ -98,16 +106,19 @@ fn standard_input_and_output() {
         assert!(case(&["-o", "-", image]).stdin("BC\u{0}").assert_same().succeeded());
         assert!(case(&["-o", "out", image]).assert_same().succeeded());
     }
-    for arguments in
-        [&["-", "--image="][..], &["-", "--image=file=-,kind=cuda"], &["-", "--archive", "--image=file=x.a"]]
-    {
+    for arguments in [
+        &["-", "--image="][..],
+        &["-", "--image=file=-,kind=cuda"],
+        &["-", "--archive", "--image=file=x.a"],
+    ] {
         assert!(case(arguments).stdin(several()).assert_same().succeeded());
     }
     assert!(case(&["-", "--image="]).assert_same().succeeded());
     let ran = case(&["in", "--image=file=-,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(ran.stdout, some_bytes(2, 1000));
     // LLVM's tool writes an archive to a file that is called `-`.
-    let (theirs, ours) = case(&["in", "--archive", "--image=file=-,arch=sm_80"]).file("in", several()).both();
+    let (theirs, ours) =
+        case(&["in", "--archive", "--image=file=-,arch=sm_80"]).file("in", several()).both();
     assert!(theirs.file("-").starts_with(b"!<arch>\n"));
     assert!(ours.stdout == theirs.file("-"), "another archive comes out");
     assert_eq!(names(&ours), ["in"]);

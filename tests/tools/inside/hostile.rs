@@ -65,17 +65,28 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory is there")
 }
 
-const BAD_NAMES: [&[u8]; 8] =
-    [b"../../evil.cubin", b"/tmp/evil", b"a/../../b", b"C:\\evil", b"..", b"", b"nul\0byte", b"..\\evil"];
+const BAD_NAMES: [&[u8]; 8] = [
+    b"../../evil.cubin",
+    b"/tmp/evil",
+    b"a/../../b",
+    b"C:\\evil",
+    b"..",
+    b"",
+    b"nul\0byte",
+    b"..\\evil",
+];
 
 fn names_stay_in_the_folder() {
     let folder = scratch::folder("inside-names");
     let image = cubin();
     let named: Vec<Entry> = BAD_NAMES.iter().map(|name| Entry::new(name, &image)).collect();
-    let members: Vec<(&[u8], u8, &[u8])> = BAD_NAMES.iter().map(|name| (*name, b'0', &image[..])).collect();
-    for (archive, bytes) in
-        [("a.zip", zip(&named)), ("a.tar", tar(&members)), ("a.deb", deb("data.tar", &tar(&members)))]
-    {
+    let members: Vec<(&[u8], u8, &[u8])> =
+        BAD_NAMES.iter().map(|name| (*name, b'0', &image[..])).collect();
+    for (archive, bytes) in [
+        ("a.zip", zip(&named)),
+        ("a.tar", tar(&members)),
+        ("a.deb", deb("data.tar", &tar(&members))),
+    ] {
         scratch::write(folder.join("in").join(archive), bytes);
         let out = folder.join("deep/in/here");
         let _ = fs::remove_dir_all(folder.join("deep"));
@@ -87,7 +98,12 @@ fn names_stay_in_the_folder() {
         assert!(ran.stderr.contains(&format!("../../evil.cubin: {complaint}")), "{}", ran.stderr);
         assert!(ran.stderr.matches(complaint).count() >= 6, "{}", ran.stderr);
         let after = everything_in(&folder);
-        assert!(after.iter().all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)), "{after:?}");
+        assert!(
+            after
+                .iter()
+                .all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)),
+            "{after:?}"
+        );
         // The images are there all the same: no name is a path.
         assert!(everything_in(&out).len() >= 6, "{ran:?}");
     }
@@ -99,21 +115,37 @@ fn what_is_wrong_with_a_zip() {
     let good = Entry::deflated(b"good.cubin", &image);
     let one = Entry::deflated(b"one", b"one member");
     for (what, entries, expected) in [
-        ("checksum", vec![Entry { checksum: 1, ..one.clone() }], "one: is damaged: its checksum is "),
+        (
+            "checksum",
+            vec![Entry { checksum: 1, ..one.clone() }],
+            "one: is damaged: its checksum is ",
+        ),
         (
             "size",
             vec![Entry { size: 11, ..one.clone() }],
             "one: is damaged: it unpacks to 10 bytes, and the archive's list has 11",
         ),
         ("smaller", vec![Entry { size: 4, ..one.clone() }], "one: is damaged: it unpacks to "),
-        ("encrypted", vec![Entry { flags: 1, ..one.clone() }], "one: is encrypted, so that it cannot be unpacked"),
+        (
+            "encrypted",
+            vec![Entry { flags: 1, ..one.clone() }],
+            "one: is encrypted, so that it cannot be unpacked",
+        ),
         (
             "method",
             vec![Entry { method: 12, ..one.clone() }],
             "one: is compressed with BZIP2, which offload cannot unpack",
         ),
-        ("unknown", vec![Entry { method: 777, ..one.clone() }], "one: is compressed with method 777, which"),
-        ("garbage", vec![Entry { stored: b"\xff\xff\xff\xff".to_vec(), ..one.clone() }], "one: cannot be unpacked: "),
+        (
+            "unknown",
+            vec![Entry { method: 777, ..one.clone() }],
+            "one: is compressed with method 777, which",
+        ),
+        (
+            "garbage",
+            vec![Entry { stored: b"\xff\xff\xff\xff".to_vec(), ..one.clone() }],
+            "one: cannot be unpacked: ",
+        ),
         (
             "names",
             vec![Entry { local_name: Some(b"two".to_vec()), ..one.clone() }],
@@ -137,15 +169,25 @@ fn what_is_wrong_with_a_zip() {
         let ran = offload(&folder, &["ls", &format!("{what}.zip")]);
         assert!(ran.stdout.contains("\ngood.cubin  "), "{what}: {ran:?}");
         let ran = offload(&folder, &["verify", &format!("{what}.zip")]);
-        assert_eq!((ran.code, ran.stdout.matches(" [archive]\n").count()), (1, 1), "{what}: {ran:?}");
+        assert_eq!(
+            (ran.code, ran.stdout.matches(" [archive]\n").count()),
+            (1, 1),
+            "{what}: {ran:?}"
+        );
     }
     // Members that share bytes: as in archives of a few KB that unpack to petabytes.
     let same = Entry { offset: Some(0), name: b"two".to_vec(), ..one.clone() };
     let said = complaint(&folder, "overlap.zip", &zip(&[one.clone(), same, good.clone()]), &[]);
-    assert!(said.contains("one and two share bytes of the archive, so nothing of it is unpacked"), "{said}");
+    assert!(
+        said.contains("one and two share bytes of the archive, so nothing of it is unpacked"),
+        "{said}"
+    );
     let whole = zip(&[good]);
     let said = complaint(&folder, "cut.zip", &whole[..whole.len() - 30], &[]);
-    assert!(said.contains("which is at the end of a zip archive, is missing: the archive is cut short"), "{said}");
+    assert!(
+        said.contains("which is at the end of a zip archive, is missing: the archive is cut short"),
+        "{said}"
+    );
 }
 
 fn what_is_wrong_with_a_tar() {
@@ -180,7 +222,9 @@ fn what_is_wrong_with_a_tar() {
         ("long", long, "the header of a file in it has 8589934591 bytes"),
         ("pax", tar(&[(b"x", b'x', b"30 path=cut")]), "malformed pax extension"),
     ] {
-        for (name, archive) in [(format!("{what}.tar"), archive.clone()), (format!("{what}.tar.gz"), gzip(&archive))] {
+        for (name, archive) in
+            [(format!("{what}.tar"), archive.clone()), (format!("{what}.tar.gz"), gzip(&archive))]
+        {
             let said = complaint(&folder, &name, &archive, &[]);
             assert!(said.contains(expected), "{name}: {said}");
         }
@@ -230,7 +274,9 @@ fn nothing_stays_on_the_disk() {
     fs::create_dir_all(&temporary).expect("the target folder can be written");
     let list = |temporary: &Path| {
         offload_tests::own::run(
-            offload_tests::own::offload(&["ls", "large.zip"]).current_dir(&folder).env("TMPDIR", temporary),
+            offload_tests::own::offload(&["ls", "large.zip"])
+                .current_dir(&folder)
+                .env("TMPDIR", temporary),
         )
     };
     let ran = list(&temporary);
@@ -240,6 +286,12 @@ fn nothing_stays_on_the_disk() {
     // It does go there, and says where it could not.
     let ran = list(&folder.join("missing"));
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("large.cubin: cannot be unpacked into a temporary file in "), "{ran:?}");
-    assert!(ran.stderr.contains("missing: No such file or directory; TMPDIR names another folder"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("large.cubin: cannot be unpacked into a temporary file in "),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.contains("missing: No such file or directory; TMPDIR names another folder"),
+        "{ran:?}"
+    );
 }

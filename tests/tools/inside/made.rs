@@ -41,8 +41,13 @@ pub fn python(folder: &Path, archive: &str, files: &[&str]) {
 /// A package of Debian, as `dpkg-deb` writes it, with this member for the files.
 pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
     let mut package = b"!<arch>\n".to_vec();
-    for (name, data) in [("debian-binary", &b"2.0\n"[..]), ("control.tar.xz", b"not read"), (name, data)] {
-        package.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, "100644", data.len()).bytes());
+    for (name, data) in
+        [("debian-binary", &b"2.0\n"[..]), ("control.tar.xz", b"not read"), (name, data)]
+    {
+        package.extend(
+            format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, "100644", data.len())
+                .bytes(),
+        );
         package.extend(data);
         if data.len() % 2 == 1 {
             package.push(b'\n');
@@ -85,9 +90,14 @@ impl Entry {
     /// One that is deflated.
     pub fn deflated(name: &[u8], content: &[u8]) -> Self {
         use std::io::Write;
-        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+        let mut encoder =
+            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
         encoder.write_all(content).expect("memory is there");
-        Self { stored: encoder.finish().expect("memory is there"), method: 8, ..Self::new(name, content) }
+        Self {
+            stored: encoder.finish().expect("memory is there"),
+            method: 8,
+            ..Self::new(name, content)
+        }
     }
 }
 
@@ -105,18 +115,31 @@ pub fn zip(entries: &[Entry]) -> Vec<u8> {
         let offset = entry.offset.unwrap_or(file.len() as u32);
         let fields = |name: &[u8]| {
             let mut out = Vec::new();
-            [20, entry.flags, entry.method, 0, 0].iter().for_each(|field: &u16| out.extend(field.to_le_bytes()));
-            [entry.checksum, entry.stored.len() as u32, entry.size].iter().for_each(|it| out.extend(it.to_le_bytes()));
+            [20, entry.flags, entry.method, 0, 0]
+                .iter()
+                .for_each(|field: &u16| out.extend(field.to_le_bytes()));
+            [entry.checksum, entry.stored.len() as u32, entry.size]
+                .iter()
+                .for_each(|it| out.extend(it.to_le_bytes()));
             [name.len() as u16, 0].iter().for_each(|field| out.extend(field.to_le_bytes()));
             out
         };
         let local = entry.local_name.as_deref().unwrap_or(&entry.name);
         file.extend([&b"PK\x03\x04"[..], &fields(local), local, &entry.stored].concat());
         list.extend(
-            [&b"PK\x01\x02\x14\0"[..], &fields(&entry.name), &[0; 10], &offset.to_le_bytes(), &entry.name].concat(),
+            [
+                &b"PK\x01\x02\x14\0"[..],
+                &fields(&entry.name),
+                &[0; 10],
+                &offset.to_le_bytes(),
+                &entry.name,
+            ]
+            .concat(),
         );
     }
     let (count, at, size) = (entries.len() as u16, file.len() as u32, list.len() as u32);
-    let end = [&count.to_le_bytes()[..], &count.to_le_bytes(), &size.to_le_bytes(), &at.to_le_bytes()].concat();
+    let end =
+        [&count.to_le_bytes()[..], &count.to_le_bytes(), &size.to_le_bytes(), &at.to_le_bytes()]
+            .concat();
     [&file[..], &list, b"PK\x05\x06\0\0\0\0", &end, &[0; 2]].concat()
 }

@@ -34,7 +34,8 @@ fn offload(folder: &Path, arguments: &[&str]) -> Ran {
 #[track_caller]
 fn json(folder: &Path, arguments: &[&str]) -> Value {
     let ran = offload(folder, &[arguments, &["--json"]].concat());
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{ran:?}"))
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{ran:?}"))
 }
 
 /// The objects of files by their names.
@@ -64,7 +65,8 @@ fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
 fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &[&str]) {
     let list = offload(folder, &[&["ls", archive], options].concat());
     assert_eq!((list.code, list.stderr.as_str()), (0, ""), "{archive}: {}", list.stdout);
-    let (_, listed) = list.stdout.split_once("\n\n").expect("a line about the archive, then the files");
+    let (_, listed) =
+        list.stdout.split_once("\n\n").expect("a line about the archive, then the files");
     let mut listed: Vec<&str> = listed.trim_end().split("\n\n").collect();
     let plain = offload(folder, &[&["ls"], options, files].concat()).stdout;
     let mut plain: Vec<&str> = plain.trim_end().split("\n\n").collect();
@@ -81,7 +83,8 @@ fn some_files(folder: &Path) -> [&'static str; 3] {
         ("archive/lib.a", "lib.a"),
     ] {
         let to = folder.join(to);
-        fs::create_dir_all(to.parent().expect("a folder")).expect("the target folder can be written");
+        fs::create_dir_all(to.parent().expect("a folder"))
+            .expect("the target folder can be written");
         fs::copy(corpus_path(from), to).expect("the target folder can be written");
     }
     scratch::write(folder.join("README"), "no device code");
@@ -106,7 +109,10 @@ fn each_kind_of_archive() {
         kinds.push((archive, kind, words));
     }
     let tar = fs::read(folder.join("plain.tar")).expect("it was made");
-    scratch::write(folder.join("a.tar.zst"), zstd::encode_all(&tar[..], 3).expect("it is compressed"));
+    scratch::write(
+        folder.join("a.tar.zst"),
+        zstd::encode_all(&tar[..], 3).expect("it is compressed"),
+    );
     kinds.push(("a.tar.zst", "tar.zst", "zstd-compressed tar archive"));
     for (package, name, data) in [
         ("gz.deb", "data.tar.gz", fs::read(folder.join("a.tar.gz"))),
@@ -160,7 +166,10 @@ fn each_command() {
     python(&folder, "a.whl", &files);
 
     let ran = offload(&folder, &["verify", "a.whl"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "a.whl: ok: zip archive with 14.9 KiB of images in 3 files\n"));
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "a.whl: ok: zip archive with 14.9 KiB of images in 3 files\n")
+    );
     let mut damaged = fs::read(folder.join("lib/saxpy.fatbin")).expect("it is there");
     damaged.truncate(damaged.len() - 100);
     scratch::write(folder.join("cut.fatbin"), damaged);
@@ -168,7 +177,11 @@ fn each_command() {
     let ran = offload(&folder, &["verify", "damaged.whl"]);
     let alone = offload(&folder, &["verify", "cut.fatbin"]);
     assert_eq!(ran.code, 1);
-    assert_eq!(ran.stdout, alone.stdout.replace("cut.fatbin: ", "damaged.whl: cut.fatbin: "), "{ran:?}");
+    assert_eq!(
+        ran.stdout,
+        alone.stdout.replace("cut.fatbin: ", "damaged.whl: cut.fatbin: "),
+        "{ran:?}"
+    );
 
     // Each image goes into a file that is called as if the archive's file were by itself.
     let out = folder.join("out");
@@ -184,8 +197,16 @@ fn each_command() {
 
     let ran = offload(&folder, &["select", "a.whl", "-d", "sm_90"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.stdout.contains("a.whl: lib/saxpy.fatbin: sm_90 gets\n  sm_90  "), "{}", ran.stdout);
-    assert!(ran.stdout.contains("a.whl: lib.a: no image for sm_90 in any of 2 modules\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("a.whl: lib/saxpy.fatbin: sm_90 gets\n  sm_90  "),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("a.whl: lib.a: no image for sm_90 in any of 2 modules\n"),
+        "{}",
+        ran.stdout
+    );
     let document = json(&folder, &["select", "a.whl", "-d", "sm_90"]);
     let chosen = &by_name(&document["files"])["lib/saxpy.fatbin"]["modules"][0]["image"];
     assert_eq!(*chosen, json(&folder, &["select", "lib/saxpy.fatbin", "-d", "sm_90"]));
@@ -203,7 +224,8 @@ fn each_command() {
             };
             let size = fs::metadata(folder.join(archive)).expect("it was made").len();
             assert_eq!(sizes["size"], size, "{archive}");
-            let all = sum("images") + sum("containers") + sizes["rest_bytes"].as_u64().expect("a number");
+            let all =
+                sum("images") + sum("containers") + sizes["rest_bytes"].as_u64().expect("a number");
             assert_eq!(all, size, "{archive} {more:?}");
             assert!(sum("images") > size / 10, "{archive}: {sizes}");
         }
@@ -223,10 +245,16 @@ fn shared_objects_are_called_so() {
         image[..6].copy_from_slice(b"\x7fELF\x02\x01");
         (image[16], image[18]) = (file_type, 62);
         let mut builder = OffloadBinaryBuilder::new();
-        builder.image(ImageKind::OBJECT, OffloadKind::NONE, 64).string("triple", "x86_64-unknown-linux-gnu");
+        builder
+            .image(ImageKind::OBJECT, OffloadKind::NONE, 64)
+            .string("triple", "x86_64-unknown-linux-gnu");
         scratch::write(folder.join("pack"), builder.layout(Version::V1).to_vec(&[&image]));
         let ran = offload(&folder, &["extract", "pack"]);
-        assert_eq!(ran.stdout, format!("./pack.0.none.x86_64-unknown-linux-gnu.{extension}\n"), "{ran:?}");
+        assert_eq!(
+            ran.stdout,
+            format!("./pack.0.none.x86_64-unknown-linux-gnu.{extension}\n"),
+            "{ran:?}"
+        );
     }
 }
 
@@ -260,7 +288,8 @@ fn archives_inside_are_named() {
     scratch::write(folder.join("only.zip"), made::zip(&entries[..2]));
     let ran = offload(&folder, &["ls", "only.zip"]);
     assert!(
-        ran.stdout.contains("zip archive, no device code but in archives inside, which are not opened\n"),
+        ran.stdout
+            .contains("zip archive, no device code but in archives inside, which are not opened\n"),
         "{ran:?}"
     );
 }
@@ -274,8 +303,12 @@ fn what_is_not_opened_is_named() {
         ("a.rar", b"Rar!\x1a\x07\x01\0", "a RAR archive"),
     ] {
         scratch::write(folder.join(name), bytes);
-        let message = format!("{name}: this is {what}, which offload cannot open: unpack it, and name its files");
-        for arguments in [&["ls"][..], &["verify"], &["size"], &["extract"], &["select", "-d", "sm_90"]] {
+        let message = format!(
+            "{name}: this is {what}, which offload cannot open: unpack it, and name its files"
+        );
+        for arguments in
+            [&["ls"][..], &["verify"], &["size"], &["extract"], &["select", "-d", "sm_90"]]
+        {
             let ran = offload(&folder, &[arguments, &[name]].concat());
             assert_eq!(ran.code, 1, "{arguments:?} {ran:?}");
             assert!(ran.stderr.contains(&message), "{arguments:?} {ran:?}");

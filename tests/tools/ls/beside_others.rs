@@ -24,20 +24,31 @@ fn bundles_as_readobj_lists_them() {
     let mut compared = 0;
     for file in ["fat_file/hip_nordc.o", "fat_file/hip_rdc_olddriver.o"] {
         let folder = scratch::folder("ls-readobj");
-        let listing = stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(copied(&folder, file))));
+        let listing =
+            stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(copied(&folder, file))));
         let theirs: Vec<(String, u64, u64)> = listing
             .lines()
             .filter_map(|line| {
                 let (before, after) = line.split_once("file://")?;
                 let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
-                Some((before.split_whitespace().last()?.to_owned(), offset.parse().ok()?, size.parse().ok()?))
+                Some((
+                    before.split_whitespace().last()?.to_owned(),
+                    offset.parse().ok()?,
+                    size.parse().ok()?,
+                ))
             })
             .collect();
         let in_section = |image: &&Value| image["section"] == ".hip_fatbin";
         let ours: Vec<(String, u64, u64)> = images(file)
             .iter()
             .filter(in_section)
-            .map(|image| (string(&image["entry_id"]).to_owned(), number(&image["offset"]), number(&image["size"])))
+            .map(|image| {
+                (
+                    string(&image["entry_id"]).to_owned(),
+                    number(&image["offset"]),
+                    number(&image["size"]),
+                )
+            })
             .collect();
         assert_eq!(ours, theirs, "{file}");
         compared += ours.len();
@@ -49,9 +60,16 @@ fn offload_binaries_as_objdump_lists_them() {
     for file in ["fat_file/llvm_offloading.o", "fat_file/hip_rdc_newdriver.o"] {
         let folder = scratch::folder("ls-objdump");
         let mut objdump = llvm("llvm-objdump");
-        let listing = stdout(&succeed(objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file))));
+        let listing = stdout(&succeed(
+            objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file)),
+        ));
         let value = |block: &str, key: &str| {
-            block.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim().to_owned()
+            block
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
         };
         let theirs: Vec<[String; 3]> = listing
             .split("OFFLOADING IMAGE")
@@ -61,7 +79,9 @@ fn offload_binaries_as_objdump_lists_them() {
         let ours: Vec<[String; 3]> = images(file)
             .iter()
             .filter(|image| image["container"] == "offload-binary")
-            .map(|image| ["target_id", "triple", "offload_kind"].map(|key| string(&image[key]).to_owned()))
+            .map(|image| {
+                ["target_id", "triple", "offload_kind"].map(|key| string(&image[key]).to_owned())
+            })
             .collect();
         assert!(!ours.is_empty());
         assert_eq!(ours, theirs, "{file}");
@@ -71,9 +91,11 @@ fn offload_binaries_as_objdump_lists_them() {
 fn kernels_as_the_notes_have_them() {
     let file = "image/saxpy.gfx90a.hsaco";
     let image = &images(file)[0];
-    let notes = stdout(&succeed(llvm("llvm-readelf").args(["-n", "-s", "--wide"]).arg(corpus_path(file))));
+    let notes =
+        stdout(&succeed(llvm("llvm-readelf").args(["-n", "-s", "--wide"]).arg(corpus_path(file))));
     let value = |key: &str| {
-        let line = notes.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
+        let line =
+            notes.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
         line.unwrap_or_else(|| panic!("no {key} in {notes}")).trim().trim_matches('\'').to_owned()
     };
     let kernels = image["kernels"].as_array().expect("an array");
@@ -93,20 +115,25 @@ fn kernels_as_the_notes_have_them() {
     }
     // Each argument's lines begin with one of these, and those that the runtime fills in come last.
     let of_arguments = |key: &str| {
-        let lines = notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
+        let lines =
+            notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
         lines.map(|value| value.trim().to_owned()).collect::<Vec<_>>()
     };
-    let passed = of_arguments(".value_kind:").iter().take_while(|kind| !kind.starts_with("hidden_")).count();
+    let passed =
+        of_arguments(".value_kind:").iter().take_while(|kind| !kind.starts_with("hidden_")).count();
     let parameters = kernel["parameters"].as_array().expect("an array");
     assert_eq!(parameters.len(), passed);
     for (key, theirs) in [("offset", ".offset:"), ("size", ".size:")] {
-        let ours: Vec<String> = parameters.iter().map(|parameter| parameter[key].to_string()).collect();
+        let ours: Vec<String> =
+            parameters.iter().map(|parameter| parameter[key].to_string()).collect();
         assert_eq!(ours, of_arguments(theirs)[..passed], "{key}");
     }
     let symbol: Vec<&str> = notes
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .find(|words| words.get(3) == Some(&"FUNC") && words.last().copied() == kernel["name"].as_str())
+        .find(|words| {
+            words.get(3) == Some(&"FUNC") && words.last().copied() == kernel["name"].as_str()
+        })
         .expect("the kernel has a symbol");
     assert_eq!(kernel["code_size"].to_string(), symbol[2]);
     assert_eq!(image["target_id"], value("amdhsa.target:").rsplit('-').next().expect("a target"));
@@ -117,8 +144,11 @@ fn bundles_as_objdump_extracts_them() {
     for file in ["fat_file/hip_nordc.o"] {
         let folder = scratch::folder("ls-extract-objdump");
         let mut objdump = llvm("llvm-objdump");
-        let listing = stdout(&succeed(objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file))));
-        let names = listing.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
+        let listing = stdout(&succeed(
+            objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file)),
+        ));
+        let names =
+            listing.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
         let theirs: Vec<Vec<u8>> = names.map(|name| read(folder.join(name))).collect();
         let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
         assert!(theirs.len() > 1);
@@ -174,20 +204,26 @@ fn fatbins_as_cuobjdump_extracts_them() {
         let input = copied(&folder, file);
         for (option, listing, kind) in [("-xelf", "-lelf", "cubin"), ("-xptx", "-lptx", "ptx")] {
             let names = stdout(&succeed(cuda("cuobjdump").arg(listing).arg(&input)));
-            let names: Vec<&str> = names.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+            let names: Vec<&str> =
+                names.lines().filter_map(|line| line.split(": ").nth(1)).collect();
             if names.is_empty() {
                 continue;
             }
             succeed(cuda("cuobjdump").current_dir(&folder).args([option, "all"]).arg(&input));
             let images = images(file);
             let ours = extracted(&folder.join("ours"), &[file]);
-            let readable: Vec<&Value> = images.iter().filter(|image| image["sha256"].is_string()).collect();
+            let readable: Vec<&Value> =
+                images.iter().filter(|image| image["sha256"].is_string()).collect();
             let ours: Vec<(&Value, Vec<u8>)> = readable.into_iter().zip(ours).collect();
-            let ours: Vec<_> = ours.into_iter().filter(|(image, _)| image["image_kind"] == kind).collect();
+            let ours: Vec<_> =
+                ours.into_iter().filter(|(image, _)| image["image_kind"] == kind).collect();
             assert_eq!(ours.len(), names.len(), "{file} {kind}");
             for ((image, ours), name) in ours.iter().zip(&names) {
                 let theirs = read(folder.join(name));
-                assert!(name.contains(&string(&image["target_id"]).replace("compute_", "sm_")), "{file}: {name}");
+                assert!(
+                    name.contains(&string(&image["target_id"]).replace("compute_", "sm_")),
+                    "{file}: {name}"
+                );
                 assert_same_bytes(ours, &theirs, &format!("{file}: {name}"));
                 compared += 1;
             }
@@ -199,7 +235,12 @@ fn fatbins_as_cuobjdump_extracts_them() {
 fn members_of_thin_archives_are_named() {
     let folder = scratch::folder("ls-thin");
     let object = copied(&folder, "fat_file/hip_nordc.o");
-    succeed(llvm("llvm-ar").current_dir(&folder).args(["crT", "thin.a"]).arg(object.file_name().expect("a file")));
+    succeed(
+        llvm("llvm-ar")
+            .current_dir(&folder)
+            .args(["crT", "thin.a"])
+            .arg(object.file_name().expect("a file")),
+    );
     let run = offload(&["ls", text(&folder.join("thin.a"))]);
     assert_eq!(
         (run.code, run.stderr.as_str()),

@@ -18,7 +18,9 @@ fn packed(folder: &Path, targets: &[&str]) -> PathBuf {
         let mut builder = OffloadBinaryBuilder::new();
         let (kind, triple) = match target {
             it if it.starts_with("gfx") => (OffloadKind::HIP, "amdgcn-amd-amdhsa"),
-            it if it.contains('_') && !it.contains("linux") => (OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
+            it if it.contains('_') && !it.contains("linux") => {
+                (OffloadKind::CUDA, "nvptx64-nvidia-cuda")
+            }
             it => (OffloadKind::NONE, *it),
         };
         let image = builder.image(ImageKind::OBJECT, kind, target.len() as u64);
@@ -66,7 +68,8 @@ fn targets_choose_by_compatibility() {
         let mut arguments = vec![text(&file)];
         asked.iter().for_each(|target| arguments.extend(["--target", target]));
         let found = extracted(&folder.join("out"), &arguments);
-        let found: Vec<&str> = found.iter().map(|bytes| str::from_utf8(bytes).expect("text")).collect();
+        let found: Vec<&str> =
+            found.iter().map(|bytes| str::from_utf8(bytes).expect("text")).collect();
         assert_eq!(found, expected, "{asked:?}");
     }
     // Nothing for it: what there is, and no folder.
@@ -103,7 +106,9 @@ fn names_choose_by_equality() {
     let (_, files) = extract(&folder.join("all"), &["fat_file/hip_nordc.o"]);
     assert_eq!(files.keys().collect::<Vec<_>>(), ["hip_nordc.o.0.hipv4.gfx906.hsaco"]);
     let host = "host-x86_64-unknown-linux-gnu-";
-    for arguments in [&["fat_file/hip_nordc.o", "--exact", host][..], &["fat_file/hip_nordc.o", "--empty"]] {
+    for arguments in
+        [&["fat_file/hip_nordc.o", "--exact", host][..], &["fat_file/hip_nordc.o", "--empty"]]
+    {
         let (_, files) = extract(&folder.join("host"), arguments);
         assert_eq!(files["hip_nordc.o.0.host.x86_64-unknown-linux-gnu.bin"], b"");
     }

@@ -106,7 +106,12 @@ fn names_stay_in_the_folder() {
             assert!(!name.ends_with('.'), "{name}");
         }
         let after = everything_in(&folder);
-        assert!(after.iter().all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)), "{after:?}");
+        assert!(
+            after
+                .iter()
+                .all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)),
+            "{after:?}"
+        );
     }
 }
 
@@ -136,8 +141,12 @@ fn names_do_not_clash() {
 fn terminals_are_not_sent_commands() {
     let folder = scratch::folder("ls-escape");
     for file in hostile_files(&folder) {
-        for arguments in [&["ls", "--kernels"][..], &["ls", "--bytes"], &["ls", "--json"], &["extract", "-t", "sm_90"]]
-        {
+        for arguments in [
+            &["ls", "--kernels"][..],
+            &["ls", "--bytes"],
+            &["ls", "--json"],
+            &["extract", "-t", "sm_90"],
+        ] {
             let run = run(own::offload(&[]).args(arguments).arg(&file));
             for text in [&run.stdout, &run.stderr] {
                 let bad = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
@@ -152,7 +161,9 @@ fn compressed_bundle(seed: usize) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     let payloads = [some_bytes(seed, 3000), some_bytes(seed + 1, 5000)];
     for (payload, target) in payloads.iter().zip(["gfx906", "gfx1100"]) {
-        builder.entry(&format!("hipv4-amdgcn-amd-amdhsa--{target}"), payload.len() as u64).expect("an entry");
+        builder
+            .entry(&format!("hipv4-amdgcn-amd-amdhsa--{target}"), payload.len() as u64)
+            .expect("an entry");
     }
     let bundle = builder.layout().to_vec(&[&payloads[0], &payloads[1]]);
     compress(&bundle, &CompressOptions::default()).expect("it is compressed")
@@ -226,7 +237,8 @@ fn large_claims_cost_nothing() {
         assert_eq!(run.code, 1);
         // A system may give 60 GiB to who does not use them.
         let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
-        let ends = claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");
+        let ends =
+            claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");
         assert!(refused || ends, "{}", run.stderr);
         assert_eq!(run.stderr.contains("--max-size"), claim > 1 << 60, "{}", run.stderr);
     }
@@ -246,7 +258,9 @@ fn shared_bytes_end_somewhere() {
     file.extend(4000u64.to_le_bytes());
     let table = 32 + 4000 * (24 + id.len() as u64);
     for _ in 0..4000 {
-        [table, 1 << 20, id.len() as u64].iter().for_each(|number| file.extend(number.to_le_bytes()));
+        [table, 1 << 20, id.len() as u64]
+            .iter()
+            .for_each(|number| file.extend(number.to_le_bytes()));
         file.extend(id.bytes());
     }
     file.extend(some_bytes(1, 1 << 20));

@@ -24,7 +24,10 @@ offload_tests::tests! {
 
 fn inputs_that_cannot_be_read() {
     for (arguments, expected) in [
-        (&["ls", "nowhere"][..], "offload: error: cannot read nowhere: No such file or directory\n"),
+        (
+            &["ls", "nowhere"][..],
+            "offload: error: cannot read nowhere: No such file or directory\n",
+        ),
         (&["ls", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
         (&["extract", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
     ] {
@@ -50,7 +53,8 @@ fn pipes_are_read() {
         text(&own::tool("offload")),
         text(&folder)
     );
-    let output = succeed(Command::new("sh").args(["-c", &script]).current_dir(scratch::workspace()));
+    let output =
+        succeed(Command::new("sh").args(["-c", &script]).current_dir(scratch::workspace()));
     assert!(stdout(&output).contains("bundle in .hip_fatbin"), "{}", stdout(&output));
     let whole = extracted(&folder.join("whole"), &["fat_file/hip_nordc.o"]);
     assert_eq!([read(folder.join("stdin.0.hipv4.gfx906.hsaco"))], whole[..]);
@@ -70,9 +74,16 @@ fn outputs_that_cannot_be_written() {
     assert_eq!(everything_in(&folder.join("out")), [folder.join("out").join(name)]);
     if Path::new("/dev/full").exists() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it is a device");
-        let output = own::offload(&[]).args(["ls", "bundle/basic.bc"]).stdout(full).output().expect("offload starts");
+        let output = own::offload(&[])
+            .args(["ls", "bundle/basic.bc"])
+            .stdout(full)
+            .output()
+            .expect("offload starts");
         let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(text, "offload: error: cannot write to standard output: No space left on device\n");
+        assert_eq!(
+            text,
+            "offload: error: cannot write to standard output: No space left on device\n"
+        );
         assert_eq!(output.status.code(), Some(1));
     }
 }

@@ -20,8 +20,15 @@ type IsRight<'a> = &'a dyn Fn(&Value) -> bool;
 fn json_has_these_fields() {
     let is_text_or_null = |value: &Value| value.is_string() || value.is_null();
     let one_of = |names: &'static [&str]| move |value: &Value| names.contains(&string(value));
-    let containers: &[&str] =
-        &["bundle", "compressed-bundle", "text-bundle", "object-bundle", "offload-binary", "fatbin", "raw"];
+    let containers: &[&str] = &[
+        "bundle",
+        "compressed-bundle",
+        "text-bundle",
+        "object-bundle",
+        "offload-binary",
+        "fatbin",
+        "raw",
+    ];
     let kinds: &[&str] = &["elf", "cubin", "ptx", "bitcode", "spirv", "empty", "unknown"];
     let mut seen = Vec::new();
     for file in corpus_files() {
@@ -49,7 +56,11 @@ fn json_has_these_fields() {
                 ("member", &is_text_or_null),
             ];
             for (name, is_right) in fields {
-                assert!(image.get(name).is_some_and(is_right), "{file}: {name} is {:?}", image.get(name));
+                assert!(
+                    image.get(name).is_some_and(is_right),
+                    "{file}: {name} is {:?}",
+                    image.get(name)
+                );
             }
             assert_eq!(image.as_object().map(|object| object.len()), Some(fields.len()), "{file}");
             for kernel in image["kernels"].as_array().into_iter().flatten() {
@@ -57,12 +68,18 @@ fn json_has_these_fields() {
                 assert!(kernel.get("code_size").is_some(), "{file}: {kernel}");
             }
             let index = number(&image["container_index"]);
-            assert!(index == last || index == last + 1, "{file}: containers count from 0, without gaps");
+            assert!(
+                index == last || index == last + 1,
+                "{file}: containers count from 0, without gaps"
+            );
             last = index;
             seen.push(string(&image["container"]).to_owned());
         }
     }
-    assert!(containers.iter().all(|name| seen.iter().any(|it| it == name)), "the corpus has every container: {seen:?}");
+    assert!(
+        containers.iter().all(|name| seen.iter().any(|it| it == name)),
+        "the corpus has every container: {seen:?}"
+    );
 }
 
 fn json_of_several_files_is_an_array() {
@@ -87,7 +104,8 @@ fn sha256_is_that_of_the_bytes() {
         let bytes = corpus_bytes(&file);
         // What is extracted, in the order of the images that can be read.
         let all = extracted(&folder.join("out"), &[&file, "--empty"]);
-        let readable: Vec<Value> = images(&file).into_iter().filter(|image| image["sha256"].is_string()).collect();
+        let readable: Vec<Value> =
+            images(&file).into_iter().filter(|image| image["sha256"].is_string()).collect();
         assert_eq!(all.len(), readable.len(), "{file}");
         for (image, extracted) in readable.iter().zip(all) {
             let size = number(&image["size"]) as usize;

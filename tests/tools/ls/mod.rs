@@ -43,7 +43,8 @@ fn offload(arguments: &[&str]) -> Ran {
 #[track_caller]
 fn json(file: &str) -> Value {
     let run = offload(&["ls", "--json", file]);
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{file}: {error}\n{}{}", run.stdout, run.stderr))
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{file}: {error}\n{}{}", run.stdout, run.stderr))
 }
 
 fn images(file: &str) -> Vec<Value> {
@@ -63,14 +64,18 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
     let _ = fs::remove_dir_all(folder);
     let run = run(own::offload(&[]).args(["extract", "-o", text(folder)]).args(arguments));
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = files.map(|file| (file.file_name().into_string().expect("names are ASCII"), read(file.path())));
+    let files = files
+        .map(|file| (file.file_name().into_string().expect("names are ASCII"), read(file.path())));
     (run, files.collect())
 }
 
 /// The files in the order in which their names were printed.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
-    let names = run.stdout.lines().map(|line| Path::new(line).file_name().expect("a file").to_str().expect("text"));
+    let names = run
+        .stdout
+        .lines()
+        .map(|line| Path::new(line).file_name().expect("a file").to_str().expect("text"));
     let bytes: Vec<Vec<u8>> = names.map(|name| files[name].clone()).collect();
     assert_eq!(bytes.len(), files.len(), "each file is named once");
     bytes
@@ -87,12 +92,17 @@ fn copied(folder: &Path, file: &str) -> PathBuf {
 fn golden(folder: &str) {
     let mut text = String::new();
     let mut document = String::new();
-    for file in corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder))) {
+    for file in
+        corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder)))
+    {
         let run = offload(&["ls", "--kernels", file]);
         text += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
         document += &offload(&["ls", "--json", file]).stdout;
     }
     for (name, found) in [(format!("{folder}.txt"), text), (format!("{folder}.json"), document)] {
-        assert_as_checked_in(&scratch::workspace().join("tests/tools/expected/ls").join(name), &found);
+        assert_as_checked_in(
+            &scratch::workspace().join("tests/tools/expected/ls").join(name),
+            &found,
+        );
     }
 }

@@ -36,8 +36,11 @@ fn colour_is_for_terminals() {
 
 fn lines_fit_the_terminal() {
     let folder = scratch::folder("ls-width");
-    let mut files: Vec<String> = hostile_files(&folder).iter().map(|file| text(file).to_owned()).collect();
-    files.extend(["image/saxpy.gfx90a.hsaco", "nv_fatbin/lto.fatbin", "archive/lib.a"].map(str::to_owned));
+    let mut files: Vec<String> =
+        hostile_files(&folder).iter().map(|file| text(file).to_owned()).collect();
+    files.extend(
+        ["image/saxpy.gfx90a.hsaco", "nv_fatbin/lto.fatbin", "archive/lib.a"].map(str::to_owned),
+    );
     for file in files {
         for columns in [80, 100] {
             let text = in_terminal(columns, "NO_COLOR=1", &format!("ls --kernels {file}"));
@@ -53,11 +56,18 @@ fn lines_fit_the_terminal() {
 }
 
 fn help_fits_a_screen() {
-    for command in ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "completions"] {
-        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+    for command in
+        ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "completions"]
+    {
+        let arguments: Vec<&str> =
+            [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let run = offload(&arguments);
         assert_eq!(run.code, 0);
-        assert!(run.stdout.lines().count() <= 24, "{command}: {} lines", run.stdout.lines().count());
+        assert!(
+            run.stdout.lines().count() <= 24,
+            "{command}: {} lines",
+            run.stdout.lines().count()
+        );
         let wide = run.stdout.lines().find(|line| line.chars().count() > 80);
         assert_eq!(wide, None, "{command}");
     }
@@ -77,7 +87,10 @@ fn completions_are_shell_scripts() {
                 "source {}; COMP_WORDS=(offload ex); COMP_CWORD=1; _offload offload ex offload; echo ${{COMPREPLY[@]}}",
                 text(&folder.join("offload.bash"))
             );
-            assert_eq!(stdout(&succeed(Command::new("bash").args(["--norc", "-c", &script]))).trim(), "extract");
+            assert_eq!(
+                stdout(&succeed(Command::new("bash").args(["--norc", "-c", &script]))).trim(),
+                "extract"
+            );
         }
     }
     assert_eq!(offload(&["completions", "tcsh"]).code, 2);

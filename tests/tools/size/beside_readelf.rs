@@ -30,13 +30,16 @@ fn sections(file: &Path) -> BTreeMap<String, u64> {
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
     let mut sizes = BTreeMap::new();
     // [Nr] Name Type Address Off Size ...
-    for row in printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] ")) {
+    for row in
+        printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "))
+    {
         let columns: Vec<&str> = row.1.split_whitespace().collect();
         if let [name, kind, _, _, size, ..] = columns[..]
             && name.starts_with(['.', '_'])
             && kind != "NOBITS"
         {
-            *sizes.entry(name.to_owned()).or_default() += u64::from_str_radix(size, 16).expect("a size");
+            *sizes.entry(name.to_owned()).or_default() +=
+                u64::from_str_radix(size, 16).expect("a size");
         }
     }
     sizes.retain(|_, size| *size > 0);
@@ -51,13 +54,20 @@ fn check_image(file: &Path) -> usize {
     let kernels = sizes(list(&image["kernels"]));
     for kernel in list(&image["kernels"]) {
         let name = kernel["name"].as_str().expect("a name");
-        assert_eq!(Some(&number(&kernel["size"])), functions.get(name), "{}: {name}", file.display());
+        assert_eq!(
+            Some(&number(&kernel["size"])),
+            functions.get(name),
+            "{}: {name}",
+            file.display()
+        );
         assert_eq!(kernel["bytes"], kernel["size"], "{}: {name}", file.display());
         // offload size adds up the sections of all kernels.
-        let own: Vec<String> = expected.keys().filter(|it| it.ends_with(&format!(".{name}"))).cloned().collect();
+        let own: Vec<String> =
+            expected.keys().filter(|it| it.ends_with(&format!(".{name}"))).cloned().collect();
         for section in own {
             let size = expected.remove(&section).expect("it was listed");
-            *expected.entry(section[..section.len() - name.len() - 1].to_owned()).or_default() += size;
+            *expected.entry(section[..section.len() - name.len() - 1].to_owned()).or_default() +=
+                size;
         }
     }
     if let Some(text) = expected.get_mut(".text") {
@@ -107,7 +117,8 @@ fn kernels_and_sections_as_readelf_has_them() {
         assert_eq!(check_image(&compile(&folder, target)), 4);
     }
     let images = data::corpus("image").into_iter();
-    let images = images.filter(|file| file.extension().is_some_and(|it| it == "cubin" || it == "hsaco"));
+    let images =
+        images.filter(|file| file.extension().is_some_and(|it| it == "cubin" || it == "hsaco"));
     let kernels: usize = images.map(|file| check_image(&file)).sum();
     assert!(kernels > 8, "{kernels} kernels");
 }
@@ -128,7 +139,9 @@ fn compressed_images_share_what_is_stored() {
         let mut bundler = llvm("clang-offload-bundler");
         let ids = targets.map(|target| format!("hipv4-amdgcn-amd-amdhsa--{target}")).join(",");
         bundler.args(["-type=o", "-bundle-align=4096", "-input=/dev/null"]).args(options);
-        bundler.arg(format!("-targets=host-x86_64-unknown-linux-gnu,{ids}")).arg(format!("-output={}", out.display()));
+        bundler
+            .arg(format!("-targets=host-x86_64-unknown-linux-gnu,{ids}"))
+            .arg(format!("-output={}", out.display()));
         for target in targets {
             bundler.arg(format!("-input={}", compile(&folder, target).display()));
         }
@@ -143,15 +156,20 @@ fn compressed_images_share_what_is_stored() {
         assert_eq!(plain["target"], compressed["target"]);
         assert_eq!(plain["size"], compressed["size"]);
         for key in ["kernels", "sections"] {
-            assert_eq!(sizes(list(&plain[key])), sizes(list(&compressed[key])), "{key} of {}", plain["target"]);
+            assert_eq!(
+                sizes(list(&plain[key])),
+                sizes(list(&compressed[key])),
+                "{key} of {}",
+                plain["target"]
+            );
             assert!(!list(&plain[key]).is_empty());
         }
         // Its share is that of its size.
         let [size, inflated] = [&plain["size"], &plain["bytes"]].map(number);
         assert_eq!(size, inflated);
         let whole = number(&json(&[text(&folder.join("plain.hipfb"))])["size"]);
-        let share =
-            number(&compressed["bytes"]).abs_diff((u128::from(stored) * u128::from(size) / u128::from(whole)) as u64);
+        let share = number(&compressed["bytes"])
+            .abs_diff((u128::from(stored) * u128::from(size) / u128::from(whole)) as u64);
         assert!(share <= 1, "{compressed}");
     }
     assert_eq!(list(&compressed["images"]).len(), targets.len());

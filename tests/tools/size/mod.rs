@@ -42,7 +42,8 @@ fn size(arguments: &[&str]) -> Ran {
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
     let run = size(&[&["--json"], arguments].concat());
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{}{}", run.stdout, run.stderr))
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}\n{}{}", run.stdout, run.stderr))
 }
 
 fn number(value: &Value) -> u64 {
@@ -59,7 +60,10 @@ fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
 
 /// Size by name.
 fn sizes(values: &[Value]) -> BTreeMap<String, u64> {
-    values.iter().map(|it| (it["name"].as_str().expect("a name").to_owned(), number(&it["size"]))).collect()
+    values
+        .iter()
+        .map(|it| (it["name"].as_str().expect("a name").to_owned(), number(&it["size"])))
+        .collect()
 }
 
 #[track_caller]
@@ -68,7 +72,9 @@ fn check_sums(file: &Path, arguments: &[&str]) -> Value {
     let what = format!("{} {arguments:?}", file.display());
     assert_eq!(number(&account["size"]), fs::metadata(file).expect("it is there").len(), "{what}");
     let images = list(&account["images"]);
-    let all = sum(images, "bytes") + sum(list(&account["containers"]), "bytes") + number(&account["rest_bytes"]);
+    let all = sum(images, "bytes")
+        + sum(list(&account["containers"]), "bytes")
+        + number(&account["rest_bytes"]);
     assert_eq!(all, number(&account["size"]), "{what}");
     assert!(sum(list(&account["sections"]), "bytes") <= number(&account["rest_bytes"]), "{what}");
     for image in images {
@@ -83,7 +89,10 @@ fn every_byte_of_the_corpus_counts_once() {
     for file in corpus_files() {
         for arguments in [&[][..], &["--kernels"]] {
             let account = check_sums(&corpus_path(&file), arguments);
-            kernels += list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum::<usize>();
+            kernels += list(&account["images"])
+                .iter()
+                .map(|image| list(&image["kernels"]).len())
+                .sum::<usize>();
         }
     }
     assert!(kernels > 20, "{kernels} kernels in the corpus");
@@ -92,15 +101,21 @@ fn every_byte_of_the_corpus_counts_once() {
 fn bytes_that_images_share_count_once() {
     let account = check_sums(&corpus_path("malformed/overlap.bc"), &[]);
     let images = list(&account["images"]);
-    assert!(images.iter().any(|image| number(&image["bytes"]) < number(&image["size"])), "{account}");
+    assert!(
+        images.iter().any(|image| number(&image["bytes"]) < number(&image["size"])),
+        "{account}"
+    );
     // Forty images that all have the same bytes.
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     let count = 40u64;
-    let ids: Vec<String> = (0..count).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
+    let ids: Vec<String> =
+        (0..count).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
     let table = ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>() + 32;
     bundle.extend(count.to_le_bytes());
     for id in &ids {
-        [table, 5000, id.len() as u64].iter().for_each(|number| bundle.extend(number.to_le_bytes()));
+        [table, 5000, id.len() as u64]
+            .iter()
+            .for_each(|number| bundle.extend(number.to_le_bytes()));
         bundle.extend(id.bytes());
     }
     bundle.extend(some_bytes(1, 5000));
@@ -113,7 +128,9 @@ fn bytes_that_images_share_count_once() {
 
 fn kernels_of_compressed_images_are_asked_for() {
     let file = "fat_file/hip_nordc_compressed.o";
-    let count = |account: &Value| list(&account["images"]).iter().map(|it| list(&it["kernels"]).len()).sum::<usize>();
+    let count = |account: &Value| {
+        list(&account["images"]).iter().map(|it| list(&it["kernels"]).len()).sum::<usize>()
+    };
     assert_eq!(count(&json(&[file])), 0);
     assert!(count(&json(&["--kernels", file])) > 0);
     let hint = "The kernels of 2 compressed images are not looked for without --kernels.";
@@ -123,9 +140,11 @@ fn kernels_of_compressed_images_are_asked_for() {
 
 fn lines_fit_the_terminal() {
     for columns in [60, 80, 132] {
-        for arguments in
-            ["fat_file/hip_nordc.o", "-k fat_file/hip_nordc_compressed.o --by target", "archive/lib.a --by module"]
-        {
+        for arguments in [
+            "fat_file/hip_nordc.o",
+            "-k fat_file/hip_nordc_compressed.o --by target",
+            "archive/lib.a --by module",
+        ] {
             let printed = in_terminal(columns, "NO_COLOR=1", &format!("size {arguments}"));
             assert!(printed.contains("SHARE"), "{printed}");
             // The first line has the path that the user gave.
@@ -137,12 +156,17 @@ fn lines_fit_the_terminal() {
 }
 
 fn rows_that_are_left_out_are_counted() {
-    let rows = |count: &str| size(&["nv_fatbin/lz4_12.4.fatbin", "--by", "target", "-n", count]).stdout;
+    let rows =
+        |count: &str| size(&["nv_fatbin/lz4_12.4.fatbin", "--by", "target", "-n", count]).stdout;
     let all = rows("99");
-    let targets = all.lines().filter(|line| line.contains("sm_") || line.contains("compute_")).count();
+    let targets =
+        all.lines().filter(|line| line.contains("sm_") || line.contains("compute_")).count();
     assert!(targets > 2, "{all}");
     let few = rows("1");
-    let top = few.lines().filter(|line| line.contains("and ") && !line.contains("    and")).collect::<Vec<_>>();
+    let top = few
+        .lines()
+        .filter(|line| line.contains("and ") && !line.contains("    and"))
+        .collect::<Vec<_>>();
     assert_eq!(top.len(), 1, "{few}");
     // A line that counts one row takes as much room as the row.
     assert!(!few.contains("and 1 more"), "{few}");
@@ -150,11 +174,16 @@ fn rows_that_are_left_out_are_counted() {
 
 fn golden(folder: &str) {
     let mut found = String::new();
-    for file in corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder))) {
+    for file in
+        corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder)))
+    {
         for arguments in [&[][..], &["--kernels", "--by", "target"]] {
             let run = size(&[arguments, &[file]].concat());
             found += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
         }
     }
-    assert_as_checked_in(&scratch::workspace().join("tests/tools/expected/size").join(format!("{folder}.txt")), &found);
+    assert_as_checked_in(
+        &scratch::workspace().join("tests/tools/expected/size").join(format!("{folder}.txt")),
+        &found,
+    );
 }

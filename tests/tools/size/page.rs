@@ -28,7 +28,8 @@ fn page(folder: &Path, file: &str) -> (String, Value) {
     assert!(run.code <= 1, "{file}: {} {}", run.code, run.stderr);
     assert!(!run.stderr.contains("panicked"), "{file}: {}", run.stderr);
     let page = String::from_utf8(read(out)).expect("the page is UTF-8");
-    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("it has data");
+    let (_, rest) =
+        page.split_once("<script type=\"application/json\" id=\"data\">").expect("it has data");
     let (data, _) = rest.split_once("</script>").expect("the data ends");
     assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{file}");
     let data = serde_json::from_str(data).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -51,11 +52,20 @@ fn the_page_has_what_json_has() {
         let account = json(&["--kernels", &file]);
         assert_eq!(data["size"], account["size"], "{file}");
         assert_eq!(data["rest"], account["rest_bytes"], "{file}");
-        assert_eq!(number(&data["containers"]), sum(list(&account["containers"]), "bytes"), "{file}");
+        assert_eq!(
+            number(&data["containers"]),
+            sum(list(&account["containers"]), "bytes"),
+            "{file}"
+        );
         assert_eq!(list(&data["images"]).len(), list(&account["images"]).len(), "{file}");
         let named = |all: &Value| -> Vec<(String, u64, u64)> {
-            let row =
-                |it: &Value| (it["name"].as_str().expect("text").to_owned(), number(&it["bytes"]), number(&it["size"]));
+            let row = |it: &Value| {
+                (
+                    it["name"].as_str().expect("text").to_owned(),
+                    number(&it["bytes"]),
+                    number(&it["size"]),
+                )
+            };
             list(all).iter().map(row).collect()
         };
         assert_eq!(shares(&data, &data["host"]), named(&account["sections"]), "{file}");
@@ -68,8 +78,11 @@ fn the_page_has_what_json_has() {
                 assert_eq!(shares(&data, &drawn[key]), named(&image[key]), "{file}");
             }
             // What is drawn comes to the image.
-            let drawn_bytes: u64 =
-                ["kernels", "sections"].iter().flat_map(|key| shares(&data, &drawn[*key])).map(|it| it.1).sum();
+            let drawn_bytes: u64 = ["kernels", "sections"]
+                .iter()
+                .flat_map(|key| shares(&data, &drawn[*key]))
+                .map(|it| it.1)
+                .sum();
             assert_eq!(drawn_bytes + number(&drawn["other"][1]), number(&drawn["bytes"]), "{file}");
         }
     }
@@ -77,9 +90,19 @@ fn the_page_has_what_json_has() {
 
 fn the_page_needs_nothing_else() {
     let (page, _) = page(&scratch::folder("size-alone"), "fat_file/hip_nordc.o");
-    for word in
-        ["http:", "https:", "//cdn", "src=", "href=", "url(", "@import", "import(", "fetch(", "eval(", "innerHTML"]
-    {
+    for word in [
+        "http:",
+        "https:",
+        "//cdn",
+        "src=",
+        "href=",
+        "url(",
+        "@import",
+        "import(",
+        "fetch(",
+        "eval(",
+        "innerHTML",
+    ] {
         assert!(!page.contains(word), "the page has {word}");
     }
     let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
@@ -101,8 +124,10 @@ fn the_page_needs_nothing_else() {
 
 /// Base64 of bytes that are given as hexadecimal digits.
 fn base64(digits: &str) -> String {
-    let bits: String = digits.chars().map(|c| format!("{:04b}", c.to_digit(16).expect("a digit"))).collect();
-    let alphabet: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
+    let bits: String =
+        digits.chars().map(|c| format!("{:04b}", c.to_digit(16).expect("a digit"))).collect();
+    let alphabet: Vec<char> =
+        ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
     let mut text: String = (0..bits.len().div_ceil(6))
         .map(|at| format!("{:0<6}", &bits[at * 6..bits.len().min(at * 6 + 6)]))
         .map(|six| alphabet[usize::from_str_radix(&six, 2).expect("bits")])
@@ -140,14 +165,21 @@ fn names_stay_text() {
     let file = folder.join("<b>&\"'\u{202e}.bin");
     scratch::write(&file, binary.layout(Version::V2).to_vec(&payloads));
     check_sums(&file, &[]);
-    for arguments in [&[][..], &["--json"], &["--by", "target"], &["--by", "module"], &["--by", "kernel", "-n", "99"]] {
+    for arguments in [
+        &[][..],
+        &["--json"],
+        &["--by", "target"],
+        &["--by", "module"],
+        &["--by", "kernel", "-n", "99"],
+    ] {
         let run = size(&[arguments, &[text(&file)]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
         let bad = |c: &char| (c.is_control() && *c != '\n') || ['\u{202e}', '\u{2028}'].contains(c);
         assert_eq!(run.stdout.chars().find(bad), None, "{arguments:?}");
     }
     let account = json(&[text(&file)]);
-    let modules: Vec<&str> = list(&account["images"]).iter().filter_map(|it| it["module"].as_str()).collect();
+    let modules: Vec<&str> =
+        list(&account["images"]).iter().filter_map(|it| it["module"].as_str()).collect();
     assert_eq!(modules, names);
     let (page, data) = page(&folder, text(&file));
     let count = |word: &str| page.matches(word).count();
@@ -179,7 +211,8 @@ fn the_page_is_whole_or_not_there() {
             (1, "offload: error: cannot write /dev/full: No space left on device\n")
         );
     }
-    let names: Vec<_> = fs::read_dir(&folder).expect("it is there").flatten().map(|it| it.file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(&folder).expect("it is there").flatten().map(|it| it.file_name()).collect();
     assert_eq!(names, ["page.html"]);
     assert_eq!(size(&["bundle/basic.bc", "--html", text(&out)]).code, 0);
     assert!(read(&out).starts_with(b"<!DOCTYPE html>"));

@@ -18,7 +18,13 @@ fn list(device: &str) -> Result<(), Box<dyn Error>> {
     let device = DeviceInfo::parse(device)?;
     for module in KERNELS.modules() {
         let choice = module.select(&device)?;
-        println!("{}: {} {}, {} bytes", module.name(), choice.target(), choice.kind(), choice.bytes().len());
+        println!(
+            "{}: {} {}, {} bytes",
+            module.name(),
+            choice.target(),
+            choice.kind(),
+            choice.bytes().len()
+        );
     }
     Ok(())
 }

@@ -7,7 +7,11 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Puts the objects into a library, unless they are what is in it.
-pub(super) fn write(name: &str, objects: &[(PathBuf, ContentHash)], output: &OutDir) -> Result<PathBuf, Error> {
+pub(super) fn write(
+    name: &str,
+    objects: &[(PathBuf, ContentHash)],
+    output: &OutDir,
+) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record_path = output.work.join("members.record");
     let mut members = Parts::default();
@@ -23,7 +27,10 @@ pub(super) fn write(name: &str, objects: &[(PathBuf, ContentHash)], output: &Out
     build.cargo_metadata(false).cargo_warnings(false).cpp(true).out_dir(&output.root);
     build.objects(objects.iter().map(|(path, _)| path));
     build.try_compile(name).map_err(|error| {
-        Error::new(ErrorKind::ToolFailed, format!("could not put the objects into {}: {error}", path.display()))
+        Error::new(
+            ErrorKind::ToolFailed,
+            format!("could not put the objects into {}: {error}", path.display()),
+        )
     })?;
     record::write(&record_path, lines)?;
     Ok(path)

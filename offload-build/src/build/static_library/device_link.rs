@@ -38,7 +38,10 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     for target in &module.targets {
         let flags = module.options.flags_for(target).chain(source.options.flags_for(target));
         if let Some(flag) = relocatable_flag(flags.map(String::as_str)) {
-            return Err(Error::config(format!("{flag} among the flags of {} {ADVICE}", source.path.display())));
+            return Err(Error::config(format!(
+                "{flag} among the flags of {} {ADVICE}",
+                source.path.display()
+            )));
         }
     }
     if Compiler::of(&module.options.compilers, module.targets[0].family()) == Compiler::Nvcc {
@@ -52,7 +55,11 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
 }
 
 /// Checks, before anything is compiled, that the source's compiler can link what is compiled for its targets.
-pub(super) fn check_source(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<(), NotMade> {
+pub(super) fn check_source(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+) -> Result<(), NotMade> {
     if !run.request.device_link || is_by_nvcc(module, family) {
         return Ok(());
     }
@@ -64,7 +71,9 @@ pub(super) fn check_source(run: &Run<'_>, module: &PlannedModule, family: Family
         .into());
     }
     let clang = clang(run, family)?;
-    if clang.major().is_some_and(|major| major < FIRST_CLANG) || !run.tools.has_linker_wrapper(clang) {
+    if clang.major().is_some_and(|major| major < FIRST_CLANG)
+        || !run.tools.has_linker_wrapper(clang)
+    {
         return Err(MissingTool::linker_wrapper(clang).into());
     }
     Ok(())
@@ -86,14 +95,21 @@ fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
 
 impl DeviceLinker<'_> {
     /// Returns the objects of the library, of those of its sources.
-    pub(super) fn link(&self, objects: Vec<(PathBuf, ContentHash)>) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
+    pub(super) fn link(
+        &self,
+        objects: Vec<(PathBuf, ContentHash)>,
+    ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
         let run = self.run;
         let file_name = objects::file_name(self.targets);
-        let asks_for_debugger =
-            |module: &&PlannedModule| module.sources[0].options.debug.or(module.options.debug) == Some(true);
+        let asks_for_debugger = |module: &&PlannedModule| {
+            module.sources[0].options.debug.or(module.options.debug) == Some(true)
+        };
         let link = DeviceLink {
             targets: self.targets,
-            lists_differ: self.modules.iter().any(|module| module.targets.len() < self.targets.len()),
+            lists_differ: self
+                .modules
+                .iter()
+                .any(|module| module.targets.len() < self.targets.len()),
             objects: &objects,
             file_name: &file_name,
             options: &run.request.options,
@@ -104,10 +120,13 @@ impl DeviceLinker<'_> {
         let toolkit = (self.family == Family::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.family)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
-            let linked = objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
+            let linked =
+                objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
             return Ok(objects.into_iter().chain(linked).collect());
         }
-        let Ok(clang) = clang(run, self.family) else { unreachable!("it has compiled the objects") };
+        let Ok(clang) = clang(run, self.family) else {
+            unreachable!("it has compiled the objects")
+        };
         objects::make(run, slice::from_ref(&link.by_clang(clang, toolkit)), retain_entries)
     }
 

@@ -45,14 +45,19 @@ impl LinkLines {
     /// Returns what a library of this name is linked with.
     pub(super) fn of(run: &Run<'_>, name: &str, family: Family, cudart: Cudart) -> Self {
         let cargo = run.cargo;
-        let mut lines = Self { folders: vec![run.output.root.clone()], libraries: vec![format!("static={name}")] };
+        let mut lines = Self {
+            folders: vec![run.output.root.clone()],
+            libraries: vec![format!("static={name}")],
+        };
         match family {
             Family::Nvidia => {
-                let toolkit = run.tools.used_nvcc().expect("the objects were compiled with its headers");
+                let toolkit =
+                    run.tools.used_nvcc().expect("the objects were compiled with its headers");
                 lines.add_cuda(toolkit, run.request.device_link, cudart, cargo);
             }
             _ => {
-                let rocm = run.tools.rocm().tool().expect("the objects were compiled with its headers");
+                let rocm =
+                    run.tools.rocm().tool().expect("the objects were compiled with its headers");
                 lines.folders.extend(rocm.library_folder(&cargo.target_arch));
                 lines.libraries.push("dylib=amdhip64".to_owned());
             }
@@ -61,7 +66,9 @@ impl LinkLines {
             Some(named) => Some(named),
             None if cargo.target.ends_with("-msvc") => None,
             None if cargo.target_os == "android" => Some("c++_shared".to_owned()),
-            None if cargo.target_os == "linux" || cargo.target_os == "windows" => Some("stdc++".to_owned()),
+            None if cargo.target_os == "linux" || cargo.target_os == "windows" => {
+                Some("stdc++".to_owned())
+            }
             None => Some("c++".to_owned()),
         };
         lines.libraries.extend(cxx_library.map(|library| format!("dylib={library}")));
@@ -80,7 +87,8 @@ impl LinkLines {
                 // It loads the driver when it is first called, and returns an error where there is none.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
-                    self.libraries.extend(["dylib=dl", "dylib=rt", "dylib=pthread"].map(str::to_owned));
+                    self.libraries
+                        .extend(["dylib=dl", "dylib=rt", "dylib=pthread"].map(str::to_owned));
                 }
             }
             Cudart::Shared => self.libraries.push(shared_runtime(&folders)),
@@ -101,7 +109,8 @@ impl LinkLines {
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
-        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let files =
+            folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         if let Some(name) = names.filter(|name| name.starts_with("libcudart.so.")).min() {
             return format!("dylib:+verbatim={name}");

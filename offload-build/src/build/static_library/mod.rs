@@ -58,7 +58,13 @@ impl StaticLibrary {
 
     /// Makes one that is not built.
     pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
-        Self { name: name.to_owned(), path: None, targets: Vec::new(), is_skipped, link: LinkLines::default() }
+        Self {
+            name: name.to_owned(),
+            path: None,
+            targets: Vec::new(),
+            is_skipped,
+            link: LinkLines::default(),
+        }
     }
 }
 
@@ -67,15 +73,23 @@ impl StaticLibrary {
 /// Returns an error that names the call.
 pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     let calls = [
-        (request.device_link, "device_link()", "the sources of a module of a pack are linked in any case"),
+        (
+            request.device_link,
+            "device_link()",
+            "the sources of a module of a pack are linked in any case",
+        ),
         (request.cudart.is_some(), "cudart(...)", "a pack has no host code"),
-        (request.cargo_metadata.is_some(), "cargo_metadata(...)", "programs link a pack by its macro"),
+        (
+            request.cargo_metadata.is_some(),
+            "cargo_metadata(...)",
+            "programs link a pack by its macro",
+        ),
     ];
     match calls.iter().find(|(is_called, ..)| *is_called) {
         None => Ok(()),
-        Some((_, call, why)) => {
-            Err(Error::config(format!("{call} is for static libraries: {why}. Leave it out for compile")))
-        }
+        Some((_, call, why)) => Err(Error::config(format!(
+            "{call} is for static libraries: {why}. Leave it out for compile"
+        ))),
     }
 }
 
@@ -95,14 +109,17 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
             kernel.name
         )));
     }
-    const OWN_OPTIONS: &str = "the compiler puts device code into a static library as its own options say";
+    const OWN_OPTIONS: &str =
+        "the compiler puts device code into a static library as its own options say";
     for (is_asked, call, why) in [
         (request.compressed, "compress()", OWN_OPTIONS),
         (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
         (request.prebuilt.is_some(), "prebuilt(...)", "prebuilt sets have no static libraries"),
     ] {
         if is_asked {
-            return Err(Error::config(format!("{call} is for packs: {why}. Leave it out for compile_static")));
+            return Err(Error::config(format!(
+                "{call} is for packs: {why}. Leave it out for compile_static"
+            )));
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
@@ -122,11 +139,16 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 }
 
 /// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and tells Cargo what to link.
-pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
+pub(crate) fn make(
+    run: &Run<'_>,
+    name: &str,
+    modules: &[PlannedModule],
+) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
     check_prebuilt(run, name)?;
     // Those that support none of the targets are left out.
-    let modules: Vec<&PlannedModule> = modules.iter().filter(|module| !module.targets.is_empty()).collect();
+    let modules: Vec<&PlannedModule> =
+        modules.iter().filter(|module| !module.targets.is_empty()).collect();
     let mut targets: Vec<Target> = Vec::new();
     for target in modules.iter().flat_map(|module| &module.targets) {
         if !targets.contains(target) {
@@ -139,11 +161,13 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let mut failures = Vec::new();
     for &module in &modules {
         device_link::check_flags(run, module)?;
-        let made = device_link::check_source(run, module, family).and_then(|()| objects::plan(run, module, family));
+        let made = device_link::check_source(run, module, family)
+            .and_then(|()| objects::plan(run, module, family));
         match made {
             Ok(of_source) => planned.push(of_source),
             Err(NotMade::MissingTool(missing)) => {
-                let of_target = |target| (target, missing.clone(), "static libraries have none".to_owned());
+                let of_target =
+                    |target| (target, missing.clone(), "static libraries have none".to_owned());
                 failures.extend(module.targets.iter().map(of_target));
             }
             Err(NotMade::Fatal(error)) => return Err(error),
@@ -155,23 +179,36 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let mut objects = match objects::make_all(run, &modules, family, planned) {
         Ok(objects) => objects,
         Err(NotMade::Fatal(error)) => return Err(error),
-        Err(NotMade::MissingTool(missing)) => unreachable!("it has compiled the devices' parts: {missing}"),
+        Err(NotMade::MissingTool(missing)) => {
+            unreachable!("it has compiled the devices' parts: {missing}")
+        }
     };
     if run.request.device_link {
-        objects = DeviceLinker { run, modules: &modules, targets: &targets, family }.link(objects)?;
+        objects =
+            DeviceLinker { run, modules: &modules, targets: &targets, family }.link(objects)?;
     }
     let path = archive::write(name, &objects, run.output)?;
     let link = LinkLines::of(run, name, family, cudart);
     if run.request.cargo_metadata != Some(false) {
         link.tell(run.cargo);
     }
-    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets: names, is_skipped: false, link })
+    Ok(StaticLibrary {
+        name: name.to_owned(),
+        path: Some(path),
+        targets: names,
+        is_skipped: false,
+        link,
+    })
 }
 
 /// Whose GPUs it is for: a launch goes to one vendor's runtime.
 fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
     match targets.first().map(Target::family) {
-        Some(first) if first != Family::Cpu && targets.iter().all(|target| target.family() == first) => Ok(first),
+        Some(first)
+            if first != Family::Cpu && targets.iter().all(|target| target.family() == first) =>
+        {
+            Ok(first)
+        }
         _ => Err(Error::config(format!(
             "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
              the targets are {}. Say for each source which it is for: Source::new(\"...\").supports([\"nvidia\"])",
@@ -210,7 +247,8 @@ mod tests {
     fn objects_are_called_after_their_sources() {
         let mut build = crate::Build::new();
         build.files(["a/k.cu", "scale.cu", "b/k.cu", "0_k.cu"]);
-        let names: Vec<String> = modules(&build.request).unwrap().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> =
+            modules(&build.request).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["0_k", "0_scale", "1_k", "0_0_k"]);
     }
 }

@@ -37,7 +37,11 @@ pub(super) enum Planned {
 }
 
 /// Returns how the object of a source comes about.
-pub(super) fn plan(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Planned, NotMade> {
+pub(super) fn plan(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+) -> Result<Planned, NotMade> {
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
@@ -52,7 +56,8 @@ pub(super) fn plan(run: &Run<'_>, module: &PlannedModule, family: Family) -> Res
     if family == Family::Nvidia && is_by_nvcc {
         let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
         let sdk = Sdk::default();
-        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit).map(Planned::Whole);
+        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit)
+            .map(Planned::Whole);
     }
     let vendor = Vendor::of(run, family)?;
     if run.request.device_link {
@@ -64,19 +69,32 @@ pub(super) fn plan(run: &Run<'_>, module: &PlannedModule, family: Family) -> Res
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
         let sdk = vendor.sdk(run, targets)?;
-        parts.push(compilations(run, module, targets, &name, &sdk).device_code(vendor.mode, vendor.clang)?);
+        parts.push(
+            compilations(run, module, targets, &name, &sdk)
+                .device_code(vendor.mode, vendor.clang)?,
+        );
     }
     Ok(Planned::Parts(parts))
 }
 
 /// Returns how the host's part of a source is compiled, now that there is the device code for its targets.
-fn host(run: &Run<'_>, module: &PlannedModule, family: Family, images: &[DeviceImage]) -> Result<Compilation, NotMade> {
+fn host(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+    images: &[DeviceImage],
+) -> Result<Compilation, NotMade> {
     let vendor = Vendor::of(run, family)?;
     let sdk = vendor.sdk(run, &module.targets)?;
     let name = file_name(&module.targets);
     let compilations = compilations(run, module, &module.targets, &name, &sdk);
     if let Some(toolkit) = vendor.toolkit {
-        return Ok(compilations.host_object(vendor.mode, vendor.clang, images, FatBinary::By(toolkit))?);
+        return Ok(compilations.host_object(
+            vendor.mode,
+            vendor.clang,
+            images,
+            FatBinary::By(toolkit),
+        )?);
     }
     let mut bundled = Vec::new();
     for (target, (path, hash)) in module.targets.iter().zip(images) {
@@ -128,20 +146,27 @@ impl<'a> Vendor<'a> {
     /// What clang is told of the vendor's headers when it compiles for these targets.
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match (self.rocm, self.toolkit) {
-            (Some(rocm), _) => Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools, run.cargo)),
+            (Some(rocm), _) => {
+                Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools, run.cargo))
+            }
             (None, Some(toolkit)) => Sdk::cuda(toolkit, run.output),
             (None, None) => Ok(Sdk::default()),
         }
     }
 }
 
-fn by_nvcc(run: &Run<'_>, compilations: &Compilations<'_>, nvcc: &Nvcc) -> Result<Compilation, NotMade> {
+fn by_nvcc(
+    run: &Run<'_>,
+    compilations: &Compilations<'_>,
+    nvcc: &Nvcc,
+) -> Result<Compilation, NotMade> {
     let ccbin = run.tools.ccbin(&run.cargo.target).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
     let compilation = compilations.object_by_nvcc(nvcc, &ccbin, run.request.device_link)?;
     if cache::fresh(&compilation, &run.seen, run.output, run.cargo).is_none() {
         for target in compilations.targets {
             if let OffloadArch::Nvidia(arch) = target.arch()
-                && let Some(text) = run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
+                && let Some(text) =
+                    run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
             {
                 return Err(MissingTool::refusal(&nvcc.path, &text).into());
             }
@@ -201,8 +226,10 @@ pub(super) fn make(
     compilations: &[Compilation],
     finish: impl Fn(&Path) -> io::Result<()>,
 ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
-    let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, &run.seen, run.output, run.cargo)).collect();
-    let stale = compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
+    let fresh: Vec<_> =
+        compilations.iter().map(|it| cache::fresh(it, &run.seen, run.output, run.cargo)).collect();
+    let stale =
+        compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
     let start = run.run_steps(&stale.collect::<Vec<_>>());
     let start = start.map_err(|error| undefined::advise(error, run.request.device_link))?;
     let after = Seen::default();
@@ -213,7 +240,8 @@ pub(super) fn make(
             Some(made) => made,
             None => {
                 finish(path).map_err(|error| Error::io("finish", path, error))?;
-                let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
+                let before =
+                    Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
                 cache::record(compilation, before, &after, run.output, run.cargo)?
             }
         };
@@ -229,9 +257,16 @@ mod tests {
 
     #[test]
     fn a_long_list_has_a_short_name() {
-        let targets = |names: &[String]| names.iter().map(|name| Target::parse(name).unwrap()).collect::<Vec<_>>();
-        let names = |numbers: std::ops::Range<u32>| numbers.map(|number| format!("sm_{number}")).collect::<Vec<_>>();
-        assert_eq!(file_name(&targets(&["gfx90a:xnack-".to_owned(), "gfx1030".to_owned()])), "gfx90a:xnack-.gfx1030");
+        let targets = |names: &[String]| {
+            names.iter().map(|name| Target::parse(name).unwrap()).collect::<Vec<_>>()
+        };
+        let names = |numbers: std::ops::Range<u32>| {
+            numbers.map(|number| format!("sm_{number}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            file_name(&targets(&["gfx90a:xnack-".to_owned(), "gfx1030".to_owned()])),
+            "gfx90a:xnack-.gfx1030"
+        );
         let long = file_name(&targets(&names(50..90)));
         assert!(long.starts_with("sm_50.40.") && long.len() < 60, "{long}");
         assert_ne!(long, file_name(&targets(&names(50..91))));

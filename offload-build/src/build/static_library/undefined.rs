@@ -3,13 +3,17 @@
 use crate::error::{Error, ErrorKind};
 
 /// What compilers and linkers print about a device function that they do not find.
-const UNDEFINED: [&str; 3] =
-    ["Unresolved extern function", "lld: error: undefined ", "nvlink error   : Undefined reference"];
+const UNDEFINED: [&str; 3] = [
+    "Unresolved extern function",
+    "lld: error: undefined ",
+    "nvlink error   : Undefined reference",
+];
 
 /// Adds what to do to the error of a compiler or linker that does not find a device function.
 pub(super) fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();
-    if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words)) {
+    if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words))
+    {
         return error;
     }
     error.with_help(match is_linked {

@@ -22,9 +22,12 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             lines.map(|line| line.trim_start_matches(['/', '!'])).map(without_space).collect()
         }
         Some(last) if last.ends_with("*/") => {
-            let Some(start) = above.iter().rposition(|line| line.starts_with("/*")) else { return Vec::new() };
+            let Some(start) = above.iter().rposition(|line| line.starts_with("/*")) else {
+                return Vec::new();
+            };
             let text = above[start..].join("\n");
-            let Some(text) = text.strip_prefix("/*").and_then(|text| text.strip_suffix("*/")) else {
+            let Some(text) = text.strip_prefix("/*").and_then(|text| text.strip_suffix("*/"))
+            else {
                 return Vec::new();
             };
             // One that ends before the last line is not one comment.
@@ -69,6 +72,10 @@ mod tests {
         for none in ["void d", "void e", "void f"] {
             assert!(above(source, at(none)).is_empty(), "{none}");
         }
-        assert!(above(source, 0).is_empty() && above(source, 1).is_empty() && above(source, 1000).is_empty());
+        assert!(
+            above(source, 0).is_empty()
+                && above(source, 1).is_empty()
+                && above(source, 1000).is_empty()
+        );
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
             None => rest.find('(')?,
         };
         let (name, rest) = rest.split_at(end);
-        let is_kernel = before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel"));
+        let is_kernel =
+            before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel"));
         if !is_kernel && !annotated.contains(&name) {
             return None;
         }
@@ -85,7 +86,8 @@ mod tests {
                   define ptx_kernel void @bare() {\n\
                   !nvvm.annotations = !{!7, !8}\n!7 = !{ptr @_Z3oldi, !\"kernel\", i32 1}\n!8 = !{ptr @device, !\"maxnreg\", i32 1}\n";
         let found = kernels(ir, &Metadata::parse(ir));
-        let names: Vec<(&str, Id)> = found.iter().map(|kernel| (kernel.symbol.as_str(), kernel.subprogram)).collect();
+        let names: Vec<(&str, Id)> =
+            found.iter().map(|kernel| (kernel.symbol.as_str(), kernel.subprogram)).collect();
         assert_eq!(names, [("a b", 1), ("k", 2), ("_Z3oldi", 3)]);
         let aligns: Vec<_> = found[0].arguments.iter().map(|it| memory_align(it)).collect();
         assert_eq!(aligns, [None, Some(8)]);

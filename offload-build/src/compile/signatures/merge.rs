@@ -1,6 +1,8 @@
 //! Signatures of several sources, or of one source for several kinds of targets, as those of one module.
 
-use offload_format::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use offload_format::signature::{
+    Content, Identifiers, Record, Signature, Signatures, Type, identifier,
+};
 use std::collections::HashMap;
 
 /// Puts signatures together. Of a kernel that is there twice, the first counts.
@@ -11,7 +13,10 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
         kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
         let renamed = renamed(&records, &merged.records, &mut names);
         let rename = |ty: &mut Type| rename(ty, &renamed);
-        kernels.iter_mut().flat_map(|kernel| &mut kernel.parameters).for_each(|parameter| rename(&mut parameter.ty));
+        kernels
+            .iter_mut()
+            .flat_map(|kernel| &mut kernel.parameters)
+            .for_each(|parameter| rename(&mut parameter.ty));
         for record in &mut records {
             record.name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {
@@ -33,7 +38,11 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
 }
 
 /// New names of records that are not those which are known by their names.
-fn renamed(records: &[Record], known: &[Record], names: &mut Identifiers) -> HashMap<String, String> {
+fn renamed(
+    records: &[Record],
+    known: &[Record],
+    names: &mut Identifiers,
+) -> HashMap<String, String> {
     let mut renamed = HashMap::new();
     for record in records {
         let namesake = known.iter().find(|other| other.name == record.name);

@@ -50,7 +50,11 @@ impl<'ir> Metadata<'ir> {
 
     /// The nodes in a list that has a name.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Node<'ir>> {
-        self.named.get(name).into_iter().flat_map(Node::items).filter_map(|item| self.node(reference(item)?))
+        self.named
+            .get(name)
+            .into_iter()
+            .flat_map(Node::items)
+            .filter_map(|item| self.node(reference(item)?))
     }
 
     /// All nodes of a kind.
@@ -66,7 +70,9 @@ impl<'ir> Metadata<'ir> {
     /// The nodes in the list that a field refers to.
     pub(super) fn list(&self, node: Node<'ir>, field: &str) -> impl Iterator<Item = Node<'ir>> {
         let list = self.follow(node, field);
-        list.into_iter().flat_map(|list| list.items()).filter_map(|item| self.node(reference(item)?))
+        list.into_iter()
+            .flat_map(|list| list.items())
+            .filter_map(|item| self.node(reference(item)?))
     }
 }
 
@@ -128,7 +134,8 @@ pub(super) fn string(text: &str) -> Option<String> {
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
         let escaped = (*first == b'\\').then(|| behind.get(..2)).flatten();
-        let byte = escaped.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        let byte = escaped
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
         bytes.push(byte.unwrap_or(*first));
         rest = if byte.is_some() { &behind[2..] } else { behind };
     }
@@ -179,7 +186,8 @@ mod tests {
 
     #[test]
     fn commas_in_what_is_nested_do_not_split() {
-        let parts: Vec<&str> = split("ptr byref(%struct.P) align 8 %0, <4 x float> %f, i32 %\"a,b\"").collect();
+        let parts: Vec<&str> =
+            split("ptr byref(%struct.P) align 8 %0, <4 x float> %f, i32 %\"a,b\"").collect();
         assert_eq!(parts, ["ptr byref(%struct.P) align 8 %0", "<4 x float> %f", "i32 %\"a,b\""]);
         assert_eq!(split("").count(), 0);
     }

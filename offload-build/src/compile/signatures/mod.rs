@@ -43,21 +43,30 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let Some(passed) = passed(&metadata, subprogram) else { continue };
         if passed.len() == kernel.arguments.len() {
             for ((_, ty), argument) in passed.iter().zip(&kernel.arguments) {
-                kernels::memory_align(argument).into_iter().for_each(|align| types.set_align(*ty, align));
+                kernels::memory_align(argument)
+                    .into_iter()
+                    .for_each(|align| types.set_align(*ty, align));
             }
         }
         let mut given = Identifiers::default();
         let parameter = |(number, ty): (u64, u32)| {
-            let name = names.get(&(kernel.subprogram, number)).cloned().unwrap_or_else(|| format!("arg{number}"));
+            let name = names
+                .get(&(kernel.subprogram, number))
+                .cloned()
+                .unwrap_or_else(|| format!("arg{number}"));
             let ty = types.parameter(ty, &name)?;
             Some(Parameter { name: given.give(&identifier(&name)), ty })
         };
         let Some(parameters) = passed.into_iter().map(parameter).collect() else { continue };
         let line = subprogram.number("line").unwrap_or(0);
-        let file = metadata.follow(subprogram, "file").and_then(|file| file.string("filename")).unwrap_or_default();
+        let file = metadata
+            .follow(subprogram, "file")
+            .and_then(|file| file.string("filename"))
+            .unwrap_or_default();
         let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
         let text = sources.entry(file.clone()).or_insert_with(|| read(&file));
-        let comment = text.as_deref().map(|text| comment::above(text, line as usize)).unwrap_or_default();
+        let comment =
+            text.as_deref().map(|text| comment::above(text, line as usize)).unwrap_or_default();
         let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
         let source_name = types.qualified(subprogram, &own);
         signatures.push(Signature {

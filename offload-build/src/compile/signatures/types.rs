@@ -5,7 +5,8 @@ use offload_format::signature::{Field, Identifiers, Record, Scalar, Size, Type, 
 use std::collections::HashMap;
 
 /// Qualifiers and names of a type that has the same values.
-const TRANSPARENT: [&str; 5] = ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
+const TRANSPARENT: [&str; 5] =
+    ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
 /// Finds the types of a module, and the records among them.
 #[derive(Debug)]
@@ -66,7 +67,11 @@ impl<'ir> Types<'ir> {
         let (mut id, mut is_const, mut alias) = (id, false, None);
         // Types of compilers do not nest in a circle; damaged ones end too.
         for _ in 0..64 {
-            let Some(node) = self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag())) else { break };
+            let Some(node) =
+                self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()))
+            else {
+                break;
+            };
             is_const |= node.tag() == "const_type";
             alias = node.string("name").or(alias);
             let Some(next) = node.reference("baseType") else { break };
@@ -81,12 +86,16 @@ impl<'ir> Types<'ir> {
         let node = self.metadata.node(id)?;
         let name = alias.as_deref().unwrap_or(name);
         match (node.kind, node.tag()) {
-            ("DIBasicType", _) if scalar(node, place).is_some() => scalar(node, place).map(Type::Scalar),
+            ("DIBasicType", _) if scalar(node, place).is_some() => {
+                scalar(node, place).map(Type::Scalar)
+            }
             (_, "enumeration_type") => match node.reference("baseType") {
                 Some(base) => self.convert(base, Place::Memory, name),
                 None => Some(Type::Scalar(integer(true, node.number("size")?)?)),
             },
-            (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => Some(self.pointer(node, name)),
+            (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => {
+                Some(self.pointer(node, name))
+            }
             (_, "array_type") if node.has_flag("DIFlagVector") => self.vector(id, node, alias),
             (_, "array_type") => self.array(node, name),
             _ => self.record(id, node, name),
@@ -122,11 +131,13 @@ impl<'ir> Types<'ir> {
     /// A vector has the size of the next power of two, and is aligned to it.
     fn vector(&mut self, id: Id, node: Node<'ir>, alias: Option<String>) -> Option<Type> {
         let Type::Array { of, count } = self.array(node, "")? else { return None };
-        let bytes = of.size(&self.records)?.bytes.checked_mul(count)?.checked_next_power_of_two()?;
+        let bytes =
+            of.size(&self.records)?.bytes.checked_mul(count)?.checked_next_power_of_two()?;
         let name = alias.unwrap_or_else(|| format!("{of}x{count}"));
         let known = self.known(id, node, &name);
         if !known.is_complete {
-            let fields = vec![Field { name: "lanes".to_owned(), offset: 0, ty: Type::Array { of, count } }];
+            let fields =
+                vec![Field { name: "lanes".to_owned(), offset: 0, ty: Type::Array { of, count } }];
             self.complete(known, id, Size { bytes, align: bytes }, fields);
         }
         Some(Type::Record(self.records[known.record].name.clone()))
@@ -174,7 +185,9 @@ impl<'ir> Types<'ir> {
     /// The members that values have.
     fn members(&self, node: Node<'ir>) -> impl Iterator<Item = Node<'ir>> {
         let all = self.metadata.list(node, "elements");
-        all.filter(|it| matches!(it.tag(), "member" | "inheritance" | "variable") && !is_static(*it))
+        all.filter(|it| {
+            matches!(it.tag(), "member" | "inheritance" | "variable") && !is_static(*it)
+        })
     }
 
     /// The fields, if all can be told, and the greatest of their alignments.
@@ -193,7 +206,10 @@ impl<'ir> Types<'ir> {
                 continue;
             }
             let fallback = if member.tag() == "inheritance" { "base" } else { "field" };
-            let name = member.string("name").filter(|name| !name.is_empty()).unwrap_or_else(|| fallback.to_owned());
+            let name = member
+                .string("name")
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| fallback.to_owned());
             let ty = self.convert(base, Place::Memory, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
             align = [align, said, of_type].into_iter().flatten().max();

@@ -32,7 +32,8 @@ impl Jobserver {
         let client = unsafe { Client::from_env() };
         let inbox = Arc::<Mutex<Inbox>>::default();
         let inside = Arc::clone(&inbox);
-        let answer = move |token| inside.lock().unwrap_or_else(PoisonError::into_inner).came = Some(token);
+        let answer =
+            move |token| inside.lock().unwrap_or_else(PoisonError::into_inner).came = Some(token);
         Some(Self { thread: client?.into_helper_thread(answer).ok()?, inbox })
     }
 

@@ -40,8 +40,9 @@ impl Jobserver {
             // A negative number switches it off.
             None => {
                 let (read, write) = auth.split_once(',')?;
-                let path =
-                    |number: &str| Some(Path::new("/proc/self/fd").join(number.parse::<u32>().ok()?.to_string()));
+                let path = |number: &str| {
+                    Some(Path::new("/proc/self/fd").join(number.parse::<u32>().ok()?.to_string()))
+                };
                 (path(read)?, path(write)?)
             }
         };

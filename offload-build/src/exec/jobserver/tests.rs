@@ -88,6 +88,7 @@ fn what_is_no_jobserver() {
 fn elsewhere_is_the_same() {
     let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;
     let _: fn(&'static str) -> Option<linux::Jobserver> = linux::Jobserver::open;
-    let _: fn(&elsewhere::Jobserver) -> io::Result<Option<elsewhere::Token>> = elsewhere::Jobserver::take;
+    let _: fn(&elsewhere::Jobserver) -> io::Result<Option<elsewhere::Token>> =
+        elsewhere::Jobserver::take;
     let _: fn(&linux::Jobserver) -> io::Result<Option<linux::Token>> = linux::Jobserver::take;
 }

@@ -119,8 +119,9 @@ enum Part<'a> {
 
 fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
-    walk::walk(&bytes, visit)
-        .map_err(|reason| Error::config(format!("the source {} cannot be taken apart: {reason}", path.display())))
+    walk::walk(&bytes, visit).map_err(|reason| {
+        Error::config(format!("the source {} cannot be taken apart: {reason}", path.display()))
+    })
 }
 
 /// What is no container.
@@ -144,7 +145,9 @@ fn single(bytes: &[u8]) -> Part<'_> {
 fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
     const ET_REL: [u8; 2] = [1, 0];
     match header.target_id() {
-        _ if bytes.get(16..18) == Some(&ET_REL) => Part::Other("an AMD code object that is not linked".to_owned()),
+        _ if bytes.get(16..18) == Some(&ET_REL) => {
+            Part::Other("an AMD code object that is not linked".to_owned())
+        }
         Some(id) => Part::Image(Name::Target(id), bytes),
         None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
     }

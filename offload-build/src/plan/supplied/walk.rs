@@ -12,7 +12,8 @@ const LIMIT: u64 = 1 << 32;
 /// Containers in containers: an archive of bundles of offload binaries of fatbins.
 const DEPTH: u32 = 4;
 
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
 /// Shows every image in these bytes, or says why they cannot be taken apart.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
@@ -42,7 +43,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             continue;
         }
         #[cfg(feature = "containers")]
-        let bytes = &images.read(image).map_err(|error| text(&inventory.problem_of(image, error).error))?;
+        let bytes =
+            &images.read(image).map_err(|error| text(&inventory.problem_of(image, error).error))?;
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
@@ -50,7 +52,9 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
-            _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => visit(single(bytes)),
+            _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => {
+                visit(single(bytes))
+            }
             _ => match depth.checked_sub(1) {
                 Some(depth) => walk_in(bytes, depth, visit)?,
                 None => visit(Part::Other("containers in containers in containers".to_owned())),
@@ -62,7 +66,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
 
 /// Whether a fatbin says that this is a cubin or PTX. What else there is, LTO-IR, is scrambled.
 fn is_loaded(image: &Image<'_>) -> bool {
-    matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx)) && image.target_id.is_some()
+    matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx))
+        && image.target_id.is_some()
 }
 
 fn text(error: &Error) -> String {

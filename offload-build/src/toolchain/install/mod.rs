@@ -38,14 +38,44 @@ struct Packages {
 }
 
 const PACKAGES: [Packages; 7] = [
-    Packages { installer: Installer::Apt, clang: "clang lld", lld: "lld", cxx: "g++", pip: Some("python3-pip") },
-    Packages { installer: Installer::Dnf, clang: "clang lld", lld: "lld", cxx: "gcc-c++", pip: Some("python3-pip") },
-    Packages { installer: Installer::Pacman, clang: "clang lld", lld: "lld", cxx: "gcc", pip: Some("python-pip") },
-    Packages { installer: Installer::Zypper, clang: "clang lld", lld: "lld", cxx: "gcc-c++", pip: Some("python3-pip") },
+    Packages {
+        installer: Installer::Apt,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "g++",
+        pip: Some("python3-pip"),
+    },
+    Packages {
+        installer: Installer::Dnf,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc-c++",
+        pip: Some("python3-pip"),
+    },
+    Packages {
+        installer: Installer::Pacman,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc",
+        pip: Some("python-pip"),
+    },
+    Packages {
+        installer: Installer::Zypper,
+        clang: "clang lld",
+        lld: "lld",
+        cxx: "gcc-c++",
+        pip: Some("python3-pip"),
+    },
     // NVIDIA's programs need glibc, which Alpine has not.
     Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
     Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
-    Packages { installer: Installer::Winget, clang: "LLVM.LLVM", lld: "LLVM.LLVM", cxx: "LLVM.LLVM", pip: None },
+    Packages {
+        installer: Installer::Winget,
+        clang: "LLVM.LLVM",
+        lld: "LLVM.LLVM",
+        cxx: "LLVM.LLVM",
+        pip: None,
+    },
 ];
 
 /// Releases with a default clang that is too old, or without the linker wrapper, and what their package lists have instead.
@@ -76,16 +106,21 @@ impl Wanted {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
         match self {
-            Self::Clang => ("clang and lld, 15 or newer (new GPUs need new ones)", named(NAME_CLANG)),
-            Self::Lld(_) => ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG")),
+            Self::Clang => {
+                ("clang and lld, 15 or newer (new GPUs need new ones)", named(NAME_CLANG))
+            }
+            Self::Lld(_) => {
+                ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG"))
+            }
             Self::NewClang => {
-                let what =
-                    "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
+                let what = "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
                 (what, named(NAME_CLANG))
             }
             Self::LinkingClang => (
                 "clang 19 or newer with its clang-linker-wrapper",
-                named("or name one in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: .compiler(Compiler::Nvcc)"),
+                named(
+                    "or name one in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: .compiler(Compiler::Nvcc)",
+                ),
             ),
             Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
             Self::Ptxas { old } => {
@@ -95,19 +130,27 @@ impl Wanted {
                 };
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
-                        return ("no ptxas: NVIDIA has none for macOS", format!("but list PTX: {ptx}"));
+                        return (
+                            "no ptxas: NVIDIA has none for macOS",
+                            format!("but list PTX: {ptx}"),
+                        );
                     }
                     (Installer::Apk, _) => {
-                        let glibc = "no ptxas here: NVIDIA's needs glibc, which this system does not have";
+                        let glibc =
+                            "no ptxas here: NVIDIA's needs glibc, which this system does not have";
                         return (glibc, format!("but list PTX, which needs no ptxas: {ptx}"));
                     }
                     (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
                     (_, false) => "ptxas, NVIDIA's assembler",
                 };
-                let toolkit = "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
+                let toolkit =
+                    "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
                 (what, format!("{toolkit}, or list PTX, which needs neither: {ptx}"))
             }
-            Self::Nvcc => ("nvcc with its parts", named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC")),
+            Self::Nvcc => (
+                "nvcc with its parts",
+                named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC"),
+            ),
             Self::Rocm => (
                 "HIP's headers and the libraries for devices",
                 named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
@@ -118,7 +161,9 @@ impl Wanted {
     /// The commands, one a line. None where no package of the system is known to do.
     fn commands(&self, system: &System) -> Vec<String> {
         let installer = system.installer;
-        let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else { return Vec::new() };
+        let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {
+            return Vec::new();
+        };
         let install = |packages: &str| system.install(packages).into_iter().collect::<Vec<_>>();
         let with_path = |commands: Vec<String>| match installer {
             // Neither puts it into PATH, and macOS has a clang there that knows no GPU.
@@ -126,21 +171,32 @@ impl Wanted {
             Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
             _ => commands,
         };
-        let other_clang = OTHER_CLANGS.iter().find(|(release, _)| system.release.as_deref() == Some(*release));
+        let other_clang =
+            OTHER_CLANGS.iter().find(|(release, _)| system.release.as_deref() == Some(*release));
         match self {
             Self::Clang => match other_clang {
                 Some((_, Some(version))) => install(&format!("clang-{version} lld-{version}")),
                 Some((_, None)) => Vec::new(),
                 None => with_path(install(packages.clang)),
             },
-            Self::Lld(Some(version)) if installer == Installer::Apt => install(&format!("lld-{version}")),
+            Self::Lld(Some(version)) if installer == Installer::Apt => {
+                install(&format!("lld-{version}"))
+            }
             Self::Lld(_) => install(packages.lld),
             Self::NewClang | Self::LinkingClang if installer == Installer::Apt => {
                 // Which release has a new one by default changes; these are known.
-                let lists_have = other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
-                let with_wrapper =
-                    |version| if *self == Self::LinkingClang { format!(" llvm-{version}") } else { String::new() };
-                let names = lists_have.map(|version| format!("clang-{version} lld-{version}{}", with_wrapper(version)));
+                let lists_have =
+                    other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
+                let with_wrapper = |version| {
+                    if *self == Self::LinkingClang {
+                        format!(" llvm-{version}")
+                    } else {
+                        String::new()
+                    }
+                };
+                let names = lists_have.map(|version| {
+                    format!("clang-{version} lld-{version}{}", with_wrapper(version))
+                });
                 names.map(|names| install(&names)).unwrap_or_default()
             }
             Self::NewClang => with_path(install(packages.clang)),
@@ -158,12 +214,24 @@ impl Wanted {
                     true => ("ptxas-12", "nvidia-cuda-nvcc-cu12", "nvidia/cuda_nvcc/bin/ptxas"),
                     false => ("ptxas", "nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas"),
                 };
-                by_pip(system, packages, folder, package, &format!("OFFLOAD_PTXAS=\"{PYTHON_FOLDER}/{folder}/{path}\""))
+                by_pip(
+                    system,
+                    packages,
+                    folder,
+                    package,
+                    &format!("OFFLOAD_PTXAS=\"{PYTHON_FOLDER}/{folder}/{path}\""),
+                )
             }
             Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
             Self::Nvcc => {
                 let parts = "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl";
-                by_pip(system, packages, "cuda", parts, &format!("CUDA_HOME=\"{PYTHON_FOLDER}/cuda/nvidia/cu13\""))
+                by_pip(
+                    system,
+                    packages,
+                    "cuda",
+                    parts,
+                    &format!("CUDA_HOME=\"{PYTHON_FOLDER}/cuda/nvidia/cu13\""),
+                )
             }
             Self::Rocm => match installer {
                 Installer::Apt => install("libamdhip64-dev rocm-device-libs"),
@@ -175,14 +243,23 @@ impl Wanted {
 }
 
 const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bin/clang\"";
-const OWN_CLANG_OF_WINGET: &str = "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
+const OWN_CLANG_OF_WINGET: &str =
+    "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
 
 /// Commands that unpack packages of Python into a folder and set a variable. pip keeps the mode of programs, which other
 /// unpackers of wheels lose, and takes a folder of its own where the system manages Python's packages itself.
-fn by_pip(system: &System, known: &Packages, folder: &str, packages: &str, variable: &str) -> Vec<String> {
+fn by_pip(
+    system: &System,
+    known: &Packages,
+    folder: &str,
+    packages: &str,
+    variable: &str,
+) -> Vec<String> {
     let Some(pip) = known.pip else { return Vec::new() };
     let install_pip = if system.has_pip { None } else { system.install(pip) };
-    let unpack = format!("pip3 install --upgrade --no-deps --target \"{PYTHON_FOLDER}/{folder}\" {packages}");
+    let unpack = format!(
+        "pip3 install --upgrade --no-deps --target \"{PYTHON_FOLDER}/{folder}\" {packages}"
+    );
     install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
 }
 

@@ -55,28 +55,36 @@ impl System {
     /// The system that this runs on.
     pub(crate) fn here() -> Self {
         let read = |path| fs::read_to_string(path).ok();
-        let os_release = read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default();
-        let has_pip = ["/usr/bin/pip3", "/usr/local/bin/pip3"].iter().any(|path| Path::new(path).is_file());
+        let os_release =
+            read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default();
+        let has_pip =
+            ["/usr/bin/pip3", "/usr/local/bin/pip3"].iter().any(|path| Path::new(path).is_file());
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
     /// The system with this name of Rust's and this `/etc/os-release`, where root has no pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
-            let line = os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+            let line =
+                os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
         // ID first: what a system is like is said from near to far.
-        let ids = ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
+        let ids =
+            ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
         // `opensuse-leap` and its kin count by what they are like.
-        let by_id = |id: &str| BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer);
+        let by_id = |id: &str| {
+            BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer)
+        };
         let installer = match os {
             "macos" => Installer::Brew,
             "windows" => Installer::Winget,
             _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
         };
         // Of a system that is made of Ubuntu or Debian, the release whose packages it takes.
-        let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"].iter().find_map(|name| value(name));
+        let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
+            .iter()
+            .find_map(|name| value(name));
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
@@ -85,7 +93,9 @@ impl System {
         let sudo = if self.needs_sudo { "sudo " } else { "" };
         Some(match self.installer {
             Installer::Apt => {
-                format!("{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}")
+                format!(
+                    "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}"
+                )
             }
             Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
             // Arch does not support a newer list of packages beside older packages.

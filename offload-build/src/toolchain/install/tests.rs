@@ -35,8 +35,14 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang(ALPINE), "apk add -U clang lld");
     assert_eq!(clang("ID=nixos\n"), "");
     assert_eq!(clang("ID=debian\nVERSION_CODENAME=bullseye\n"), "", "its clang is too old");
-    assert!(commands(&Wanted::Clang, "macos", "").starts_with("brew install llvm lld ; export OFFLOAD_CLANG="));
-    assert!(commands(&Wanted::Clang, "windows", "").starts_with("winget install --exact --id LLVM.LLVM ; $env:"));
+    assert!(
+        commands(&Wanted::Clang, "macos", "")
+            .starts_with("brew install llvm lld ; export OFFLOAD_CLANG=")
+    );
+    assert!(
+        commands(&Wanted::Clang, "windows", "")
+            .starts_with("winget install --exact --id LLVM.LLVM ; $env:")
+    );
 }
 
 #[test]
@@ -73,7 +79,9 @@ fn ptxas_without_root_where_pip_is() {
 #[test]
 fn a_new_clang_only_where_the_lists_have_one() {
     assert!(commands(&Wanted::NewClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22"));
-    assert!(commands(&Wanted::LinkingClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22 llvm-22"));
+    assert!(
+        commands(&Wanted::LinkingClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22 llvm-22")
+    );
     assert_eq!(commands(&Wanted::NewClang, "linux", JAMMY), "");
     assert_eq!(commands(&Wanted::LinkingClang, "linux", FEDORA), "dnf install -y clang lld llvm");
 }
@@ -92,10 +100,13 @@ fn page_of_the_guide() -> String {
         ("Windows", "windows", ""),
     ];
     let mut page = "| system | clang and lld | C++ compiler |\n|---|---|---|\n".to_owned();
-    let cell = |commands: &[String]| commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join("<br>");
+    let cell = |commands: &[String]| {
+        commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join("<br>")
+    };
     for (name, os, os_release) in systems {
         let system = System::of(os, os_release);
-        let [clang, cxx] = [Wanted::Clang, Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
+        let [clang, cxx] =
+            [Wanted::Clang, Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
         page += &format!("| {name} | {clang} | {cxx} |\n");
     }
     let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
@@ -116,5 +127,10 @@ fn the_guide_has_the_same_commands() {
     let from = text.find(start).expect("the page has the first mark") + start.len();
     let to = from + text[from..].find(end).expect("the page has the last mark");
     let page = page_of_the_guide();
-    assert_eq!(&text[from..to], page, "{} between its marks; it should be:\n{page}", path.display());
+    assert_eq!(
+        &text[from..to],
+        page,
+        "{} between its marks; it should be:\n{page}",
+        path.display()
+    );
 }

@@ -27,7 +27,11 @@ pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
 impl<'data> CubinArguments<'data> {
     /// Whether an argument of this number continues the run.
     pub(in crate::image) fn takes(&self, number: u64) -> bool {
-        if self.is_descending() { self.first.checked_sub(self.count) == Some(number) } else { number == self.count }
+        if self.is_descending() {
+            self.first.checked_sub(self.count) == Some(number)
+        } else {
+            number == self.count
+        }
     }
 
     /// Runs start at number 0 or end there.
@@ -111,10 +115,14 @@ impl Attribute {
     }
 
     /// Its value as an argument.
-    pub(in crate::image) fn argument<'data>(&self, all: &Attributes<'data>) -> Result<Argument<'data>> {
+    pub(in crate::image) fn argument<'data>(
+        &self,
+        all: &Attributes<'data>,
+    ) -> Result<Argument<'data>> {
         let [_, place, size] = self.words(all)?;
         let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
-        let (ordinal, offset, size) = (u64::from(place & 0xffff), u64::from(place >> 16), u64::from(size));
+        let (ordinal, offset, size) =
+            (u64::from(place & 0xffff), u64::from(place >> 16), u64::from(size));
         Ok(Argument { ordinal, offset, size, value_kind: None, name: None, type_name: None })
     }
 }

@@ -26,8 +26,12 @@ impl<'data> MetadataArguments<'data> {
 }
 
 /// Reads one argument.
-pub(in crate::image) fn read_argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
-    let (mut offset, mut size, mut value_kind, mut name, mut type_name) = (None, None, None, None, None);
+pub(in crate::image) fn read_argument<'data>(
+    cursor: &mut Cursor<'data>,
+    ordinal: u64,
+) -> Result<Argument<'data>> {
+    let (mut offset, mut size, mut value_kind, mut name, mut type_name) =
+        (None, None, None, None, None);
     let start = *cursor;
     for _ in 0..cursor.map("kernel argument")? {
         match cursor.str("kernel argument key")? {

@@ -34,7 +34,8 @@ const REFERENCE_ALIGN: u64 = 4;
 impl<'data> PtxArguments<'data> {
     pub(in crate::image) fn next(&mut self) -> Result<Option<Argument<'data>>> {
         loop {
-            let wrong = Error::new(ErrorKind::Malformed, "parameter of a PTX kernel", self.tokens.at());
+            let wrong =
+                Error::new(ErrorKind::Malformed, "parameter of a PTX kernel", self.tokens.at());
             let ordinal = self.ordinal;
             self.ordinal += 1;
             match self.parameter().ok_or(wrong)? {
@@ -46,7 +47,14 @@ impl<'data> PtxArguments<'data> {
                     let address = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
                     self.end = address.checked_add(size).ok_or(wrong)?;
                     let offset = address - self.base;
-                    return Ok(Some(Argument { ordinal, offset, size, value_kind: None, name, type_name }));
+                    return Ok(Some(Argument {
+                        ordinal,
+                        offset,
+                        size,
+                        value_kind: None,
+                        name,
+                        type_name,
+                    }));
                 }
             }
         }
@@ -94,7 +102,12 @@ impl<'data> PtxArguments<'data> {
         if size == 0 {
             return Some(Parameter::Reference);
         }
-        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size), name, type_name })
+        Some(Parameter::Value {
+            size: size.checked_mul(count)?,
+            align: align.max(size),
+            name,
+            type_name,
+        })
     }
 }
 

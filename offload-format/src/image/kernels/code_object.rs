@@ -47,7 +47,12 @@ impl<'data> CodeObjectKernels<'data> {
         })?;
         let note = match note {
             None => {
-                return Ok(Self { cursor: Cursor::new(b"", "code object metadata"), left: 0, base: 0, symbols: None });
+                return Ok(Self {
+                    cursor: Cursor::new(b"", "code object metadata"),
+                    left: 0,
+                    base: 0,
+                    symbols: None,
+                });
             }
             Some(Ok(note)) => note,
             Some(Err(offset)) => {
@@ -83,7 +88,8 @@ impl<'data> CodeObjectKernels<'data> {
             return Ok(None);
         }
         self.left -= 1;
-        let (mut kernel, symbol) = kernel(&mut self.cursor).map_err(|error| error.shifted(self.base))?;
+        let (mut kernel, symbol) =
+            kernel(&mut self.cursor).map_err(|error| error.shifted(self.base))?;
         let function = symbol.and_then(|symbol| symbol.strip_suffix(".kd")).unwrap_or(kernel.name);
         let found = self.symbols.and_then(|symbols| symbols.find(function.as_bytes(), STT_FUNC));
         kernel.code_size = found.map(|symbol| symbol.size);

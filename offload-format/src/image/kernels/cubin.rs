@@ -69,7 +69,9 @@ impl<'data> CubinKernels<'data> {
             let section = elf.section(index)?;
             match section.kind {
                 SHT_SYMTAB if symbols.is_none() => symbols = Some(Symbols::parse(&elf, &section)?),
-                SHT_CUDA_INFO if section.info == 0 => all = Some(Attributes::parse(&elf, &section)?),
+                SHT_CUDA_INFO if section.info == 0 => {
+                    all = Some(Attributes::parse(&elf, &section)?)
+                }
                 _ => {}
             }
         }
@@ -103,8 +105,10 @@ impl<'data> CubinKernels<'data> {
             let mut kernel = Kernel::new(self.name(&text)?);
             kernel.code_size = Some(symbol.size);
             let of_text = u64::from(text.info >> 24);
-            kernel.registers =
-                self.registers.find(number, &mut self.budget)?.or(Some(of_text).filter(|&count| count > 0));
+            kernel.registers = self
+                .registers
+                .find(number, &mut self.budget)?
+                .or(Some(of_text).filter(|&count| count > 0));
             kernel.private_memory = self.stack.find(number, &mut self.budget)?;
             let shared = self.shared.find(&self.elf, self.next, &mut self.budget)?;
             kernel.shared_memory = Some(shared.map_or(0, |section| section.size));
@@ -129,7 +133,11 @@ impl<'data> CubinKernels<'data> {
 }
 
 /// What the attributes of a kernel say.
-fn attributes<'data>(kernel: &mut Kernel<'data>, all: Attributes<'data>, budget: &mut Budget) -> Result<()> {
+fn attributes<'data>(
+    kernel: &mut Kernel<'data>,
+    all: Attributes<'data>,
+    budget: &mut Budget,
+) -> Result<()> {
     // Sections may share their bytes.
     budget.spend(all.reader.len())?;
     let mut next = all;
@@ -144,12 +152,17 @@ fn attributes<'data>(kernel: &mut Kernel<'data>, all: Attributes<'data>, budget:
                 let [x, y, z] = attribute.words::<3>(&all)?.map(u64::from);
                 kernel.max_threads = Some(x.saturating_mul(y).saturating_mul(z));
             }
-            REQUIRED_BLOCK => kernel.required_block = Some(attribute.words::<3>(&all)?.map(u64::from)),
+            REQUIRED_BLOCK => {
+                kernel.required_block = Some(attribute.words::<3>(&all)?.map(u64::from))
+            }
             ARGUMENTS_SIZE => kernel.arguments_size = Some(attribute.short),
             ARGUMENT | LARGE_ARGUMENT => {
                 let number = attribute.argument(&all)?.ordinal;
                 match &mut arguments {
-                    None => arguments = Some(CubinArguments { all: start, first: number, count: 1, given: 0 }),
+                    None => {
+                        arguments =
+                            Some(CubinArguments { all: start, first: number, count: 1, given: 0 })
+                    }
                     Some(run) if start.at == end && run.takes(number) => run.count += 1,
                     Some(_) => return Err(all.wrong(start.at, "order of cubin arguments")),
                 }
@@ -217,7 +230,8 @@ impl<'data> OfFunctions<'data> {
     }
 
     fn matches(&self, attribute: &Attribute, symbol: u32) -> Option<u64> {
-        let [of, number] = (attribute.kind == self.kind).then(|| attribute.words(&self.all).ok())??;
+        let [of, number] =
+            (attribute.kind == self.kind).then(|| attribute.words(&self.all).ok())??;
         (of == symbol).then_some(u64::from(number))
     }
 }
@@ -247,7 +261,9 @@ impl Related {
     }
 
     fn has(&self, elf: &Elf<'_>, section: &Section) -> bool {
-        self.kinds.contains(&section.kind) && section.info != 0 && elf.name_after(section, self.prefix).is_some()
+        self.kinds.contains(&section.kind)
+            && section.info != 0
+            && elf.name_after(section, self.prefix).is_some()
     }
 
     /// The section that belongs to section `text`. Asked for from the last to the first.

@@ -20,7 +20,10 @@ use ptx::PtxKernels;
 pub struct Kernels<'data>(Tables<'data>);
 
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and no allocation to put it in")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and no allocation to put it in"
+)]
 enum Tables<'data> {
     CodeObject(CodeObjectKernels<'data>),
     Cubin(CubinKernels<'data>),
@@ -43,7 +46,9 @@ impl<'data> Kernels<'data> {
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let budget = Budget::for_file(data);
         let kernels = Self(match Image::parse(data)? {
-            Image::CodeObject(header) => Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?),
+            Image::CodeObject(header) => {
+                Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?)
+            }
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
             _ => return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0)),

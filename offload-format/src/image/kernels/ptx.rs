@@ -47,11 +47,13 @@ impl<'data> PtxKernels<'data> {
                 continue;
             }
             let wrong = Error::new(ErrorKind::Malformed, "PTX kernel", at as u64);
-            let name = tokens.next().and_then(|(_, name)| str::from_utf8(name).ok()).ok_or(wrong)?;
+            let name =
+                tokens.next().and_then(|(_, name)| str::from_utf8(name).ok()).ok_or(wrong)?;
             let mut kernel = Kernel::new(name);
             kernel.arguments_size = Some(0);
             if tokens.skip(b"(") {
-                let arguments = PtxArguments { tokens: *tokens, ordinal: 0, base: self.base, end: self.base };
+                let arguments =
+                    PtxArguments { tokens: *tokens, ordinal: 0, base: self.base, end: self.base };
                 kernel.arguments = arguments.clone().into();
                 let mut all = arguments;
                 while all.next()?.is_some() {}
@@ -75,7 +77,8 @@ fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> 
             b";" => return Some(false),
             b".pragma" => while tokens.next()?.1 != b";" {},
             b".maxntid" => {
-                kernel.max_threads = Some(dimensions(tokens)?.into_iter().fold(1, u64::saturating_mul));
+                kernel.max_threads =
+                    Some(dimensions(tokens)?.into_iter().fold(1, u64::saturating_mul));
             }
             b".reqntid" => kernel.required_block = Some(dimensions(tokens)?),
             _ => {}

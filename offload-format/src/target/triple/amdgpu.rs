@@ -18,7 +18,11 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("9.4", "gfx9-4-generic", &["9.42", "9.50"]),
     ("10.1", "gfx10-1-generic", &["10.10", "10.11", "10.12", "10.13"]),
     ("10.3", "gfx10-3-generic", &["10.30", "10.31", "10.32", "10.33", "10.34", "10.35", "10.36"]),
-    ("11", "gfx11-generic", &["11.00", "11.01", "11.02", "11.03", "11.50", "11.51", "11.52", "11.53", "11.54"]),
+    (
+        "11",
+        "gfx11-generic",
+        &["11.00", "11.01", "11.02", "11.03", "11.50", "11.51", "11.52", "11.53", "11.54"],
+    ),
     ("11.7", "gfx11-7-generic", &["11.70", "11.71", "11.72"]),
     ("12", "gfx12-generic", &["12.00", "12.01"]),
     ("12.5", "gfx12-5-generic", &["12.50", "12.51"]),
@@ -31,7 +35,8 @@ const SYNONYMS: &[(&str, &str)] = &[("9.5", "9.4"), ("10", "10.1")];
 
 /// Whether this is `amdgpu` or `amdgpu` and a number. The number need not be a known one: later releases have more.
 pub(super) fn is_name(name: &str) -> bool {
-    name.strip_prefix(NAME).is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
+    name.strip_prefix(NAME)
+        .is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The number in an architecture's name; empty if it has none, as `amdgcn` and `amdgpu` do.
@@ -57,11 +62,15 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     let is_processor = |number: &&str| {
         // `gfx906` is number 9.06: two digits behind the period.
         number.split_once('.').is_some_and(|(major, rest)| {
-            processor.strip_prefix("gfx").and_then(|it| it.strip_prefix(major)).is_some_and(|it| it == rest)
+            processor
+                .strip_prefix("gfx")
+                .and_then(|it| it.strip_prefix(major))
+                .is_some_and(|it| it == rest)
         })
     };
     let family = FAMILIES.iter().find(|(_, target, _)| !target.is_empty() && *target == processor);
-    let member = || FAMILIES.iter().flat_map(|(.., members)| members.iter().copied()).find(is_processor);
+    let member =
+        || FAMILIES.iter().flat_map(|(.., members)| members.iter().copied()).find(is_processor);
     family.map(|(number, ..)| *number).or_else(member)
 }
 
@@ -70,9 +79,14 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
 #[cfg(feature = "read")]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     let number = number(name);
-    let family = FAMILIES.iter().find(|(family, ..)| *family == number).map(|(_, target, _)| *target);
-    let of_table =
-        || crate::target::amdgpu::PROCESSORS.iter().map(|row| row.name).find(|row| number_of(row) == Some(number));
+    let family =
+        FAMILIES.iter().find(|(family, ..)| *family == number).map(|(_, target, _)| *target);
+    let of_table = || {
+        crate::target::amdgpu::PROCESSORS
+            .iter()
+            .map(|row| row.name)
+            .find(|row| number_of(row) == Some(number))
+    };
     family.or_else(of_table).filter(|target| !target.is_empty())
 }
 
@@ -94,7 +108,8 @@ mod tests {
     #[test]
     fn the_table_of_processors_has_the_same_families() {
         for row in PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941")) {
-            let number = number_of(row.name).unwrap_or_else(|| panic!("{} has no number", row.name));
+            let number =
+                number_of(row.name).unwrap_or_else(|| panic!("{} has no number", row.name));
             assert_eq!(processor(&alloc::format!("amdgpu{number}")), Some(row.name));
             let family = FAMILIES.iter().find(|(_, _, members)| members.contains(&number));
             if let Some(generic) = row.generic {

@@ -103,7 +103,10 @@ pub(super) fn sub_architecture(name: &str) -> &str {
         "arm64e" | "arm64ec" => name,
         "aarch64" | "arm64" => "v8",
         "xscale" | "xscaleeb" => "v5te",
-        _ => version(name).filter(|version| !version.is_empty()).and_then(find).map_or("", |(_, sub)| *sub),
+        _ => version(name)
+            .filter(|version| !version.is_empty())
+            .and_then(find)
+            .map_or("", |(_, sub)| *sub),
     }
 }
 
@@ -131,5 +134,6 @@ fn find(version: &str) -> Option<&'static (&'static str, &'static str)> {
 
 /// Whether this is the name without its dash: `v8.2a` for `v8.2-a`.
 fn is_without_dash(version: &str, name: &str) -> bool {
-    name.split_once('-').is_some_and(|(before, behind)| version.strip_prefix(before) == Some(behind))
+    name.split_once('-')
+        .is_some_and(|(before, behind)| version.strip_prefix(before) == Some(behind))
 }

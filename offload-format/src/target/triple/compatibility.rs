@@ -10,7 +10,9 @@ impl TargetTriple<'_> {
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
         let same_arch = match [a.arch, b.arch] {
-            ["arm", "thumb"] | ["thumb", "arm"] | ["armeb", "thumbeb"] | ["thumbeb", "armeb"] => true,
+            ["arm", "thumb"] | ["thumb", "arm"] | ["armeb", "thumbeb"] | ["thumbeb", "armeb"] => {
+                true
+            }
             [a, b] => a == b,
         };
         let same_vendor = a.vendor == b.vendor;
@@ -48,7 +50,8 @@ impl<'a> Meaning<'a> {
             vendor: names::vendor(triple.vendor),
             os,
             env: names::environment(triple.env),
-            format: names::format(triple.env).unwrap_or_else(|| names::default_format(arch, os.unwrap_or(""))),
+            format: names::format(triple.env)
+                .unwrap_or_else(|| names::default_format(arch, os.unwrap_or(""))),
         }
     }
 }

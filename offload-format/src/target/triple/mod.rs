@@ -66,7 +66,8 @@ impl<'a> TargetTriple<'a> {
         let mut next = || fields.next().unwrap_or("");
         let triple = Self::new(next(), next(), next(), next());
         if triple.arch.is_empty() || !text.contains('-') {
-            let reason = "a target triple is '<arch>-<vendor>-<os>' or '<arch>-<vendor>-<os>-<env>'";
+            let reason =
+                "a target triple is '<arch>-<vendor>-<os>' or '<arch>-<vendor>-<os>-<env>'";
             return Err(ParseError::new(text, 0, reason));
         }
         Ok(triple)
@@ -94,7 +95,8 @@ impl<'a> TargetTriple<'a> {
     /// cover all. A processor that no table holds is covered: nothing is known against it.
     #[cfg(feature = "read")]
     pub fn covers_amdgpu_processor(&self, processor: &str) -> bool {
-        amdgpu::number_of(processor).is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
+        amdgpu::number_of(processor)
+            .is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
     }
 
     /// Whether the operating system is AMD's HSA runtime, whose triples have no environment.
@@ -107,8 +109,8 @@ impl<'a> TargetTriple<'a> {
 /// if the operating system is another.
 fn dxil_version(os: &str) -> Option<&'static str> {
     const VERSIONS: [&str; 10] = [
-        "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6", "dxilv1.7", "dxilv1.8",
-        "dxilv1.9",
+        "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6",
+        "dxilv1.7", "dxilv1.8", "dxilv1.9",
     ];
     let version = os.strip_prefix("shadermodel")?;
     match version.strip_prefix("6.") {

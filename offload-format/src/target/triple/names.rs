@@ -23,8 +23,8 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     (
         "dxil",
         &[
-            "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6", "dxilv1.7", "dxilv1.8",
-            "dxilv1.9",
+            "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6",
+            "dxilv1.7", "dxilv1.8", "dxilv1.9",
         ],
     ),
     ("hexagon", &[]),
@@ -63,11 +63,27 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("spirv", &["spirv1.5", "spirv1.6"]),
     (
         "spirv32",
-        &["spirv32v1.0", "spirv32v1.1", "spirv32v1.2", "spirv32v1.3", "spirv32v1.4", "spirv32v1.5", "spirv32v1.6"],
+        &[
+            "spirv32v1.0",
+            "spirv32v1.1",
+            "spirv32v1.2",
+            "spirv32v1.3",
+            "spirv32v1.4",
+            "spirv32v1.5",
+            "spirv32v1.6",
+        ],
     ),
     (
         "spirv64",
-        &["spirv64v1.0", "spirv64v1.1", "spirv64v1.2", "spirv64v1.3", "spirv64v1.4", "spirv64v1.5", "spirv64v1.6"],
+        &[
+            "spirv64v1.0",
+            "spirv64v1.1",
+            "spirv64v1.2",
+            "spirv64v1.3",
+            "spirv64v1.4",
+            "spirv64v1.5",
+            "spirv64v1.6",
+        ],
     ),
     ("tce", &[]),
     ("tcele", &[]),
@@ -82,8 +98,10 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
 ];
 
 /// Vendors. All of the name has to be equal; `sie` is `scei`.
-const VENDORS: &[&str] =
-    &["amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe", "pc", "scei", "suse"];
+const VENDORS: &[&str] = &[
+    "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
+    "pc", "scei", "suse",
+];
 
 /// Operating systems. A version may follow the name, so one that another begins with stands behind it.
 const SYSTEMS: &[&str] = &[
@@ -138,7 +156,8 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 
 /// Operating systems of Apple's kernel.
 #[cfg(feature = "read")]
-const DARWIN: &[&str] = &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
+const DARWIN: &[&str] =
+    &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
 /// Environments. A version may follow the name, so one that another begins with stands behind it.
 const ENVIRONMENTS: &[&str] = &[
@@ -205,7 +224,10 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
     let row = ARCHITECTURES.iter().find(|(first, others)| *first == name || others.contains(&name));
     let kalimba = || name.starts_with("kalimba").then_some("kalimba");
     let numbered = || amdgpu::is_name(name).then_some("amdgcn");
-    row.map(|(first, _)| *first).or_else(kalimba).or_else(numbered).or_else(|| arm::architecture(name))
+    row.map(|(first, _)| *first)
+        .or_else(kalimba)
+        .or_else(numbered)
+        .or_else(|| arm::architecture(name))
 }
 
 /// The part of an architecture's name that says which of its versions is meant; empty where none does.
@@ -229,7 +251,9 @@ pub(super) fn vendor(name: &str) -> Option<&'static str> {
 }
 
 pub(super) fn system(name: &str) -> Option<&'static str> {
-    let alias = || SYSTEM_ALIASES.iter().find(|(alias, _)| name.starts_with(alias)).map(|(_, known)| *known);
+    let alias = || {
+        SYSTEM_ALIASES.iter().find(|(alias, _)| name.starts_with(alias)).map(|(_, known)| *known)
+    };
     starts(SYSTEMS, name).or_else(alias)
 }
 
@@ -248,7 +272,9 @@ pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);
     match architecture {
         "aarch64" | "aarch64_32" | "arm" | "thumb" | "i386" | "x86_64" if darwin => "macho",
-        "aarch64" | "aarch64_32" | "arm" | "thumb" | "i386" | "x86_64" if matches!(system, "windows" | "uefi") => {
+        "aarch64" | "aarch64_32" | "arm" | "thumb" | "i386" | "x86_64"
+            if matches!(system, "windows" | "uefi") =>
+        {
             "coff"
         }
         "mipsel" if system == "windows" => "coff",

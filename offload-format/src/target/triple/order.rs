@@ -21,7 +21,8 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
     ];
     for place in [VENDOR, SYSTEM, ENVIRONMENT] {
         let is_open = |at: usize, settled: &[bool; 3]| !settled.get(at).is_some_and(|it| *it);
-        let found = (0..components.len()).find(|at| is_open(*at, &settled) && fits(place, components[*at]));
+        let found =
+            (0..components.len()).find(|at| is_open(*at, &settled) && fits(place, components[*at]));
         let (false, Some(mut at)) = (settled[place], found) else {
             continue;
         };
@@ -37,7 +38,12 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
     }
     // `thumbv7em-none-eabi`: no operating system, rather than a vendor of that name.
     let [vendor, system, environment] = settled;
-    if architecture_is_known && !vendor && !system && environment && components[..ENVIRONMENT] == ["none", ""] {
+    if architecture_is_known
+        && !vendor
+        && !system
+        && environment
+        && components[..ENVIRONMENT] == ["none", ""]
+    {
         components.swap(VENDOR, SYSTEM);
     }
 }
@@ -57,7 +63,12 @@ fn is_windows(system: &str) -> bool {
 }
 
 /// Puts a component into a place. What stands there, and behind it, moves to the next open place, up to an empty one.
-fn insert<'a>(components: &mut Components<'a>, settled: &[bool; 3], place: usize, mut component: &'a str) {
+fn insert<'a>(
+    components: &mut Components<'a>,
+    settled: &[bool; 3],
+    place: usize,
+    mut component: &'a str,
+) {
     for at in (place..components.len()).filter(|at| !settled.get(*at).is_some_and(|it| *it)) {
         core::mem::swap(&mut components[at], &mut component);
         if component.is_empty() {

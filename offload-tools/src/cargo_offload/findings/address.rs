@@ -18,9 +18,13 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let kind = what.split(" on ").next().unwrap_or(what);
     let kind = kind.split([' ', '(']).next().unwrap_or(kind);
     // Shadow bytes and what they mean follow the summary; another report may, too.
-    let size = lines.iter().position(|line| line.starts_with("SUMMARY: ")).map_or(lines.len(), |at| at + 1);
+    let size = lines
+        .iter()
+        .position(|line| line.starts_with("SUMMARY: "))
+        .map_or(lines.len(), |at| at + 1);
     let lines = &lines[..size];
-    let access = lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));
+    let access =
+        lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));
     let access = access.filter(|access| access.starts_with("READ") || access.starts_with("WRITE"));
     let stack = lines.iter().position(|line| line.trim_start().starts_with("#0 "))?;
     let of_kernel = of_kernel(lines[stack..].iter().copied());
@@ -31,7 +35,10 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     };
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
     let notes = located.map(without_addresses).into_iter().collect();
-    Some((Finding { kind: kind.to_owned(), places: vec![place], notes, ..Finding::default() }, size))
+    Some((
+        Finding { kind: kind.to_owned(), places: vec![place], notes, ..Finding::default() },
+        size,
+    ))
 }
 
 /// `0 bytes to the right of 400-byte region`, without where the region is.
@@ -60,7 +67,11 @@ Shadow bytes around the buggy address:";
         let lines: Vec<&str> = report.lines().collect();
         let (finding, size) = read(&lines).unwrap();
         assert_eq!((finding.kind.as_str(), size), ("heap-buffer-overflow", 10));
-        let place = Place { line: "kernels/sum.cu:15".into(), what: "read of size 4".into(), thread: String::new() };
+        let place = Place {
+            line: "kernels/sum.cu:15".into(),
+            what: "read of size 4".into(),
+            thread: String::new(),
+        };
         assert_eq!(finding.places, [place]);
         assert_eq!(finding.notes, ["0 bytes to the right of 400-byte region"]);
     }

@@ -133,7 +133,9 @@ fn without_column(place: &str) -> &str {
 /// The frame of a kernel's source: the first that is not of a sanitizer, of the run time or of its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
     let is_inside = |line: &str| {
-        line.contains("/libsanitizer/") || line.contains("compiler-rt") || line.contains("/include/offload/")
+        line.contains("/libsanitizer/")
+            || line.contains("compiler-rt")
+            || line.contains("/include/offload/")
     };
     let mut frames = frames.map_while(frame);
     frames.find(|frame| !is_inside(frame.line) && !frame.line.starts_with('('))

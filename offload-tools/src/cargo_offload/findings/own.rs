@@ -26,8 +26,13 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let groups: Vec<&str> = lines[1..].iter().map_while(|line| line.strip_prefix("  ")).collect();
     let place = |group: &&str| {
         let (what, thread) = group.split_once(": the first is ").unwrap_or((group, ""));
-        let (what, line) = what.rsplit_once(" at ").filter(|(_, line)| line.contains(':')).unwrap_or((what, ""));
-        Place { line: line.to_owned(), what: what.to_owned(), thread: format!("block {block}), {thread}") }
+        let (what, line) =
+            what.rsplit_once(" at ").filter(|(_, line)| line.contains(':')).unwrap_or((what, ""));
+        Place {
+            line: line.to_owned(),
+            what: what.to_owned(),
+            thread: format!("block {block}), {thread}"),
+        }
     };
     let finding = Finding {
         kind: kind.to_owned(),
@@ -40,20 +45,28 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
 
 /// A kernel that took too long.
 fn endless(line: &str) -> Option<Finding> {
-    let (kernel, rest) = line.strip_prefix("the kernel ")?.split_once(" takes longer than OFFLOAD_CPU_TIME_LIMIT=")?;
+    let (kernel, rest) = line
+        .strip_prefix("the kernel ")?
+        .split_once(" takes longer than OFFLOAD_CPU_TIME_LIMIT=")?;
     let (limit, rest) = rest.split_once(" allows: it is in ")?;
     let (thread, line) = rest.split_once(", at ")?;
     Some(Finding {
         kind: format!("a kernel that does not end within {limit} s"),
         kernel: Some(kernel.to_owned()),
-        places: vec![Place { line: line.to_owned(), what: String::new(), thread: thread.to_owned() }],
+        places: vec![Place {
+            line: line.to_owned(),
+            what: String::new(),
+            thread: thread.to_owned(),
+        }],
         ..Finding::default()
     })
 }
 
 /// Adds what a line says of the finding above it.
 pub(super) fn add_to(finding: &mut Finding, line: &str) {
-    if let Some((kernel, place)) = line.strip_prefix(ABOVE).and_then(|rest| rest.split_once(", block ")) {
+    if let Some((kernel, place)) =
+        line.strip_prefix(ABOVE).and_then(|rest| rest.split_once(", block "))
+    {
         finding.kernel = Some(kernel.to_owned());
         if let Some(first) = finding.places.first_mut() {
             first.thread = format!("block {place}");
@@ -79,7 +92,10 @@ mod tests {
         assert_eq!((finding.kind.as_str(), size), ("a barrier that not all threads reach", 3));
         assert_eq!(finding.kernel.as_deref(), Some("diverge"));
         let [wait, returned] = &*finding.places else { panic!("{finding:?}") };
-        assert_eq!((wait.line.as_str(), wait.what.as_str()), ("kernels/sum.cu:24", "8 wait at the barrier"));
+        assert_eq!(
+            (wait.line.as_str(), wait.what.as_str()),
+            ("kernels/sum.cu:24", "8 wait at the barrier")
+        );
         assert_eq!(wait.thread, "block (0, 0, 0), thread (0, 0, 0)");
         assert_eq!(returned.what, "56 returned, after kernels/sum.cu:23 and kernels/sum.cu:25");
     }
@@ -90,14 +106,20 @@ mod tests {
                     thread (7, 0, 0), at kernels/spin.cu:3";
         let (finding, _) = read(&[line]).unwrap();
         assert_eq!(finding.kind, "a kernel that does not end within 2 s");
-        assert_eq!((finding.kernel.as_deref(), &*finding.places[0].line), (Some("spin"), "kernels/spin.cu:3"));
+        assert_eq!(
+            (finding.kernel.as_deref(), &*finding.places[0].line),
+            (Some("spin"), "kernels/spin.cu:3")
+        );
         assert_eq!(finding.places[0].thread, "block (0, 0, 0), thread (7, 0, 0)");
     }
 
     #[test]
     fn whose_the_finding_above_is() {
         let mut finding = Finding { places: vec![Place::default()], ..Finding::default() };
-        add_to(&mut finding, "offload: the finding above is of the kernel scale, block (1, 0, 0), thread (36, 0, 0)");
+        add_to(
+            &mut finding,
+            "offload: the finding above is of the kernel scale, block (1, 0, 0), thread (36, 0, 0)",
+        );
         add_to(&mut finding, "offload: the shared memory there is part, 256 bytes");
         add_to(&mut finding, "Shadow bytes around the buggy address:");
         assert_eq!(finding.kernel.as_deref(), Some("scale"));

@@ -19,7 +19,10 @@ use super::{Finding, Place, of_kernel};
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, kind) = lines.first()?.split_once("WARNING: ThreadSanitizer: ")?;
     let kind = kind.split(" (pid=").next().unwrap_or(kind);
-    let size = lines.iter().position(|line| line.starts_with("SUMMARY: ")).map_or(lines.len(), |at| at + 1);
+    let size = lines
+        .iter()
+        .position(|line| line.starts_with("SUMMARY: "))
+        .map_or(lines.len(), |at| at + 1);
     let lines = &lines[..size];
     let mut finding = Finding { kind: kind.to_owned(), ..Finding::default() };
     for (at, line) in lines.iter().enumerate() {
@@ -37,8 +40,9 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
 fn access(line: &str) -> Option<(String, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
-    let is_access =
-        ["write of", "read of", "atomic write of", "atomic read of"].iter().any(|start| access.starts_with(start));
+    let is_access = ["write of", "read of", "atomic write of", "atomic read of"]
+        .iter()
+        .any(|start| access.starts_with(start));
     let thread = rest.split_once(" by thread ").map(|(_, name)| name.trim_end_matches(':'));
     // What locks are held stands behind the name.
     is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
@@ -80,13 +84,19 @@ SUMMARY: ThreadSanitizer: data race kernels/sum.cu:4 in block_sum(int, float con
 ==================";
         let lines: Vec<&str> = report.lines().collect();
         let (finding, size) = read(&lines).unwrap();
-        assert_eq!((finding.kind.as_str(), finding.kernel.as_deref(), size), ("data race", Some("block_sum"), 15));
+        assert_eq!(
+            (finding.kind.as_str(), finding.kernel.as_deref(), size),
+            ("data race", Some("block_sum"), 15)
+        );
         let place = |line: &str, what: &str, thread: u32| Place {
             line: line.into(),
             what: what.into(),
             thread: format!("block (0, 0, 0), thread ({thread}, 0, 0)"),
         };
-        let sides = [place("kernels/sum.cu:4", "write of size 4", 1), place("kernels/sum.cu:8", "read of size 4", 0)];
+        let sides = [
+            place("kernels/sum.cu:4", "write of size 4", 1),
+            place("kernels/sum.cu:8", "read of size 4", 0),
+        ];
         assert_eq!(finding.places, sides);
     }
 }

@@ -27,7 +27,10 @@ mod tests {
             "offload: the finding above is of the kernel shift, block (0, 0, 0), thread (32, 0, 0)",
         ];
         let (finding, size) = read(&lines).unwrap();
-        assert_eq!((finding.kind.as_str(), size), ("shift exponent 34 is too large for 32-bit type 'int'", 2));
+        assert_eq!(
+            (finding.kind.as_str(), size),
+            ("shift exponent 34 is too large for 32-bit type 'int'", 2)
+        );
         assert_eq!(finding.places[0].line, "kernels/shift.cu:19");
     }
 }

@@ -45,7 +45,9 @@ pub fn run(args: &Args, _: &Context) -> Result {
 /// The target triple that Cargo builds for here, as rustc has it.
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let text = output
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     let said = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
     said.unwrap_or_else(|| match std::env::consts::OS {
         "windows" => format!("{}-pc-windows-msvc", std::env::consts::ARCH),
@@ -65,7 +67,9 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     writeln!(out, "\n{}", styled(HEADING, "Runtimes, where programs are started"))?;
     for runtime in runtimes {
         match &runtime.path {
-            Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(&path.display().to_string())))?,
+            Some(path) => {
+                entry(out, runtime.name, &styled(GOOD, &escaped_str(&path.display().to_string())))?
+            }
             None => entry(out, runtime.name, &styled(BAD, "not found"))?,
         }
         paragraph(out, "is", runtime.what)?;
@@ -73,7 +77,9 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     }
     writeln!(out, "\n{}", styled(HEADING, "GPUs of this machine (the target 'native')"))?;
     match &report.native {
-        Ok(targets) => targets.iter().try_for_each(|target| writeln!(out, "  {}", styled(TARGET, target)))?,
+        Ok(targets) => {
+            targets.iter().try_for_each(|target| writeln!(out, "  {}", styled(TARGET, target)))?
+        }
         Err(trail) => {
             entry(out, "none", "")?;
             trail.iter().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
@@ -86,7 +92,9 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
         let targets = escaped_str(&targets.join(" "));
         let (state, why) = match (&verdict.refusal, &verdict.unoptimized) {
             (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
-            (None, Some(why)) => (styled(BAD, "can be built, but not in the dev profile"), Some(why)),
+            (None, Some(why)) => {
+                (styled(BAD, "can be built, but not in the dev profile"), Some(why))
+            }
             (None, None) => (styled(GOOD, "can be built"), None),
         };
         // A long list of targets has its verdict on a line of its own.
@@ -97,7 +105,9 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
                 entry(out, "", &state)?;
             }
         }
-        why.iter().flat_map(|why| why.lines()).try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
+        why.iter()
+            .flat_map(|why| why.lines())
+            .try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
     }
     Ok(())
 }
@@ -106,8 +116,9 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
 fn groups(verdicts: &[Verdict]) -> Vec<(Vec<&str>, &Verdict)> {
     let mut groups: Vec<(Vec<&str>, &Verdict)> = Vec::new();
     for verdict in verdicts {
-        let is_same =
-            |other: &Verdict| (&other.refusal, &other.unoptimized) == (&verdict.refusal, &verdict.unoptimized);
+        let is_same = |other: &Verdict| {
+            (&other.refusal, &other.unoptimized) == (&verdict.refusal, &verdict.unoptimized)
+        };
         match groups.iter_mut().find(|(_, other)| is_same(other)) {
             Some((targets, _)) => targets.push(&verdict.target),
             None => groups.push((vec![&verdict.target], verdict)),

@@ -22,7 +22,11 @@ pub struct Runtime {
 pub fn all() -> [Runtime; 3] {
     let loader = Loader::new();
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = match cfg!(windows) {
-        true => (&["nvcuda.dll"], &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"], &["hsa-runtime64.dll"]),
+        true => (
+            &["nvcuda.dll"],
+            &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"],
+            &["hsa-runtime64.dll"],
+        ),
         false => (
             &["libcuda.so.1"],
             &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"],
@@ -58,19 +62,27 @@ const FOLDERS: [&str; 6] = [
 ];
 
 /// Where they are put without the loader being told.
-const UNKNOWN_TO_LOADER: [&str; 3] = ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
+const UNKNOWN_TO_LOADER: [&str; 3] =
+    ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
 
 impl Loader {
     fn new() -> Self {
-        let named = env::var_os(VARIABLE).map(|value| env::split_paths(&value).collect()).unwrap_or_default();
-        let list =
-            |program: &str| Command::new(program).arg("-p").output().ok().filter(|output| output.status.success());
+        let named = env::var_os(VARIABLE)
+            .map(|value| env::split_paths(&value).collect())
+            .unwrap_or_default();
+        let list = |program: &str| {
+            Command::new(program).arg("-p").output().ok().filter(|output| output.status.success())
+        };
         let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(list);
-        Self { named, listed: listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) }
+        Self {
+            named,
+            listed: listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()),
+        }
     }
 
     fn find(&self, name: &'static str, what: &'static str, files: &[&str]) -> Runtime {
-        let in_folder = |folder: &Path| files.iter().map(|file| folder.join(file)).find(|path| path.is_file());
+        let in_folder =
+            |folder: &Path| files.iter().map(|file| folder.join(file)).find(|path| path.is_file());
         let named = self.named.iter().find_map(|folder| in_folder(folder));
         let path = named.or_else(|| match &self.listed {
             Some(list) => files.iter().find_map(|file| listed(list, file)),
@@ -81,7 +93,8 @@ impl Loader {
             false => FOLDERS.join(" "),
         };
         let mut looked = format!("{} in {VARIABLE}, {places}", files.join(", "));
-        if let (None, Some(hidden)) = (&path, UNKNOWN_TO_LOADER.iter().find_map(|folder| in_folder(Path::new(folder))))
+        if let (None, Some(hidden)) =
+            (&path, UNKNOWN_TO_LOADER.iter().find_map(|folder| in_folder(Path::new(folder))))
         {
             looked += &format!(
                 "\n{} is there, but the loader does not look there: add its folder to {VARIABLE}",

@@ -56,7 +56,12 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let summary = context.inside(&args.file, &archive, |file| {
             task.all_read &= file.warn_of_problems(&args.file);
             let path = PathBuf::from(file.shown(&args.file));
-            task.extract(&path, file.input, file.inventory, &mut Names::new(last_part(file.name), &mut used))
+            task.extract(
+                &path,
+                file.input,
+                file.inventory,
+                &mut Names::new(last_part(file.name), &mut used),
+            )
         })?;
         task.out.flush()?;
         summary.report(context, &args.file);
@@ -64,7 +69,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
     } else {
         let inventory = context.inventory(&input);
         task.all_read &= inventory.problems.is_empty();
-        inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+        inventory
+            .problems
+            .iter()
+            .for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
         context.warn_if_unopened(&args.file, &input, &inventory);
         let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
         task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
@@ -73,7 +81,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
         for pack in &beside.packs {
             let inventory = pack.inventory(context);
             task.all_read &= inventory.problems.is_empty();
-            inventory.problems.iter().for_each(|problem| context.warn_of(&pack.path, problem_text(problem)));
+            inventory
+                .problems
+                .iter()
+                .for_each(|problem| context.warn_of(&pack.path, problem_text(problem)));
             task.extract(&pack.path, &pack.input, &inventory, &mut Names::new(name, &mut used))?;
         }
         task.out.flush()?;
@@ -118,10 +129,19 @@ impl<'t> Task<'t> {
     }
 
     /// Writes the images of one file.
-    fn extract(&mut self, file: &Path, input: &Input, inventory: &Inventory<'_>, names: &mut Names<'_>) -> Result<()> {
+    fn extract(
+        &mut self,
+        file: &Path,
+        input: &Input,
+        inventory: &Inventory<'_>,
+        names: &mut Names<'_>,
+    ) -> Result<()> {
         let Self { args, context, wanted, .. } = *self;
-        let is_there = |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
-        let is_chosen = |image: &&Image<'_>| wanted.by_name(image) || (is_there(image) && wanted.by_target(image));
+        let is_there =
+            |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
+        let is_chosen = |image: &&Image<'_>| {
+            wanted.by_name(image) || (is_there(image) && wanted.by_target(image))
+        };
         let chosen: Vec<&Image<'_>> = inventory.images.iter().filter(is_chosen).collect();
         self.list(inventory);
         if chosen.is_empty() {
@@ -162,7 +182,9 @@ impl<'t> Task<'t> {
 
     /// Notes the names of what is there.
     fn list(&mut self, inventory: &Inventory<'_>) {
-        for image in inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)) {
+        for image in
+            inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
+        {
             match self.there.iter().position(|(label, _)| label == image.label()) {
                 Some(index) => self.there[index].1 += 1,
                 None if self.there.len() < MOST => self.there.push((image.label().to_owned(), 1)),
@@ -186,15 +208,23 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
 fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error {
     let file = text::escaped(file.as_os_str().as_encoded_bytes());
     if there.is_empty() {
-        return Error::new("nothing to extract", format!("{file} has no device code that can be read"));
+        return Error::new(
+            "nothing to extract",
+            format!("{file} has no device code that can be read"),
+        );
     }
     let mut list = String::from("there is:");
     for (label, count) in there {
-        let times = if *count > 1 { styled(FAINT, &format!("  {count} images")) } else { String::new() };
-        list += &format!("\n    {}{times}", styled(TARGET, &text::shortened(&text::escaped_str(label), 70)));
+        let times =
+            if *count > 1 { styled(FAINT, &format!("  {count} images")) } else { String::new() };
+        list += &format!(
+            "\n    {}{times}",
+            styled(TARGET, &text::shortened(&text::escaped_str(label), 70))
+        );
     }
     if there.len() == MOST {
         list += "\n    ...";
     }
-    Error::new("nothing to extract", format!("{file} has no image for {}", wanted.names())).advice(list)
+    Error::new("nothing to extract", format!("{file} has no image for {}", wanted.names()))
+        .advice(list)
 }

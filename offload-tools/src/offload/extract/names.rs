@@ -37,7 +37,13 @@ impl<'u> Names<'u> {
     }
 
     /// The name for an image.
-    pub(super) fn of(&mut self, container: &Container<'_>, image: &Image<'_>, kind: ImageKind, bytes: &[u8]) -> String {
+    pub(super) fn of(
+        &mut self,
+        container: &Container<'_>,
+        image: &Image<'_>,
+        kind: ImageKind,
+        bytes: &[u8],
+    ) -> String {
         let mut name = self.file.clone();
         let mut add = |text: &str| {
             name.push('.');
@@ -85,7 +91,9 @@ fn part(text: &[u8]) -> String {
 
 fn extension(kind: ImageKind, bytes: &[u8]) -> &'static str {
     match kind {
-        ImageKind::Elf if matches!(image::Image::parse(bytes), Ok(image::Image::CodeObject(_))) => "hsaco",
+        ImageKind::Elf if matches!(image::Image::parse(bytes), Ok(image::Image::CodeObject(_))) => {
+            "hsaco"
+        }
         ImageKind::Elf if image::is_shared_object(bytes) => "so",
         ImageKind::Elf => "o",
         ImageKind::Cubin => "cubin",
@@ -125,9 +133,13 @@ mod tests {
 
     #[test]
     fn files_are_not_called_as_devices() {
-        for (file, expected) in
-            [("con", "_con"), ("NUL.o", "_NUL.o"), ("com1.so", "_com1.so"), ("-rf", "_-rf"), ("libfoo.so", "libfoo.so")]
-        {
+        for (file, expected) in [
+            ("con", "_con"),
+            ("NUL.o", "_NUL.o"),
+            ("com1.so", "_com1.so"),
+            ("-rf", "_-rf"),
+            ("libfoo.so", "libfoo.so"),
+        ] {
             assert_eq!(Names::new(file.as_bytes(), &mut Used::default()).file, expected);
         }
     }

@@ -34,7 +34,11 @@ impl<'a> Target<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         if let Ok(arch) = NvidiaArch::parse(text) {
             let device = DeviceInfo::parse(&format!("sm_{}", arch.number())).ok()?;
-            return Some(if arch.code == NvidiaCode::Ptx { Target::Ptx(device) } else { Target::Device(device) });
+            return Some(if arch.code == NvidiaCode::Ptx {
+                Target::Ptx(device)
+            } else {
+                Target::Device(device)
+            });
         }
         if let Ok(device) = DeviceInfo::parse(text) {
             return Some(Target::Device(device));
@@ -56,15 +60,21 @@ impl<'a> Target<'a> {
         let named = Named::new(image);
         match self {
             Target::Device(device) => judge(&named, device).is_ok(),
-            Target::Ptx(device) => matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok(),
-            Target::Generic(target) => matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target)),
+            Target::Ptx(device) => {
+                matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok()
+            }
+            Target::Generic(target) => {
+                matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target))
+            }
             Target::Triple(wanted) => match named.code() {
-                Code::Cpu(triple) => TargetTriple::parse(triple).is_ok_and(|it| it.is_compatible_with(wanted)),
+                Code::Cpu(triple) => {
+                    TargetTriple::parse(triple).is_ok_and(|it| it.is_compatible_with(wanted))
+                }
                 _ => false,
             },
-            Target::Entry(wanted) => {
-                image.parsed_entry_id().is_some_and(|id| id.provides_for(wanted, false).is_compatible())
-            }
+            Target::Entry(wanted) => image
+                .parsed_entry_id()
+                .is_some_and(|id| id.provides_for(wanted, false).is_compatible()),
         }
     }
 }
@@ -72,13 +82,15 @@ impl<'a> Target<'a> {
 impl<'a> Wanted<'a> {
     /// Returns an error for a target that is none of the known forms.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
-        let parse = |text: &'a String| match Target::parse(text) {
+        let parse = |text: &'a String| {
+            match Target::parse(text) {
             Some(target) => Ok((text.as_str(), target)),
             None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
                 .advice(
                     "expected gfx90a:xnack-, sm_90, compute_80, cpu, a target triple or a bundle entry ID; \
                  --exact takes any name that 'offload ls' shows",
                 )),
+        }
         };
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }
@@ -103,9 +115,14 @@ impl<'a> Wanted<'a> {
 
     /// What was asked for and none of `images` is.
     pub(super) fn without_image(&self, images: &[&Image<'_>]) -> impl Iterator<Item = &'a str> {
-        let targets = self.targets.iter().filter(|(_, target)| !images.iter().any(|image| target.can_use(image)));
-        let names = self.names.iter().filter(|name| !images.iter().any(|image| is_called(image, name)));
-        let found: Vec<&str> = targets.map(|(text, _)| *text).chain(names.map(String::as_str)).collect();
+        let targets = self
+            .targets
+            .iter()
+            .filter(|(_, target)| !images.iter().any(|image| target.can_use(image)));
+        let names =
+            self.names.iter().filter(|name| !images.iter().any(|image| is_called(image, name)));
+        let found: Vec<&str> =
+            targets.map(|(text, _)| *text).chain(names.map(String::as_str)).collect();
         found.into_iter()
     }
 
@@ -122,5 +139,7 @@ impl<'a> Wanted<'a> {
 
 /// Its target ID, triple or bundle entry ID.
 fn is_called(image: &Image<'_>, name: &str) -> bool {
-    [&image.target_id, &image.entry_id, &image.triple].into_iter().any(|it| it.as_deref() == Some(name))
+    [&image.target_id, &image.entry_id, &image.triple]
+        .into_iter()
+        .any(|it| it.as_deref() == Some(name))
 }

@@ -27,7 +27,11 @@ impl KernelTable {
         Self { bytes, terminal, headed: false }
     }
 
-    pub(super) fn print(&mut self, out: &mut dyn Write, kernels: &[KernelRecord]) -> io::Result<()> {
+    pub(super) fn print(
+        &mut self,
+        out: &mut dyn Write,
+        kernels: &[KernelRecord],
+    ) -> io::Result<()> {
         if kernels.is_empty() {
             return writeln!(out, "{INDENT}{}", styled(FAINT, "(no kernels)"));
         }
@@ -53,7 +57,13 @@ impl KernelTable {
     }
 
     /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it in one.
-    fn signature(&self, out: &mut dyn Write, name: &str, kernel: &KernelRecord, indent: &str) -> io::Result<()> {
+    fn signature(
+        &self,
+        out: &mut dyn Write,
+        name: &str,
+        kernel: &KernelRecord,
+        indent: &str,
+    ) -> io::Result<()> {
         let signature = kernel.signature();
         let room = self.terminal.map(|columns| columns - INDENT.len() - indent.len());
         match room.filter(|room| name.chars().count() + signature.chars().count() > *room) {
@@ -65,7 +75,13 @@ impl KernelTable {
         }
     }
 
-    fn row(&self, out: &mut dyn Write, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
+    fn row(
+        &self,
+        out: &mut dyn Write,
+        cells: &[String; 6],
+        name: &str,
+        style: Style,
+    ) -> io::Result<()> {
         let mut line = String::new();
         for (cell, width) in cells.iter().zip(WIDTHS) {
             let _ = write!(line, "{cell:>width$} ");
@@ -102,7 +118,11 @@ impl KernelTable {
             },
             match kernel.registers {
                 Some(registers) => registers.to_string(),
-                None => letters([(kernel.vgprs, 'v'), (kernel.sgprs, 's'), (kernel.agprs.filter(|it| *it > 0), 'a')]),
+                None => letters([
+                    (kernel.vgprs, 'v'),
+                    (kernel.sgprs, 's'),
+                    (kernel.agprs.filter(|it| *it > 0), 'a'),
+                ]),
             },
             size(kernel.shared_memory),
             size(kernel.private_memory),

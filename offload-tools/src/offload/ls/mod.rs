@@ -58,7 +58,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
             writeln!(out)?;
         }
         if let Some(archive) = Archive::of(input.bytes()) {
-            all_read &= list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
+            all_read &=
+                list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
             continue;
         }
         let inventory = context.inventory(&input);
@@ -70,7 +71,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
         all_read &= problems.is_empty();
         problems.iter().for_each(|problem| context.warn_of(path, problem));
         for member in &inventory.elsewhere {
-            out::note(&format!("{}: not listed, as it is in a file of its own", text::escaped(member)));
+            out::note(&format!(
+                "{}: not listed, as it is in a file of its own",
+                text::escaped(member)
+            ));
         }
         all_read &= !context.warn_if_unopened(path, &input, &inventory);
         let beside = KernelPacks::of(path, &input, &inventory);
@@ -79,7 +83,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
             if !args.json {
                 writeln!(out)?;
             }
-            let (name, inventory) = (pack.path.as_os_str().as_encoded_bytes(), pack.inventory(context));
+            let (name, inventory) =
+                (pack.path.as_os_str().as_encoded_bytes(), pack.inventory(context));
             let (listed, problems) = list(&mut out, args, context, name, &pack.input, &inventory)?;
             records.extend(listed.map(Record::File));
             out.flush()?;
@@ -115,8 +120,10 @@ fn list_archive(
         if !args.json {
             writeln!(listing)?;
         }
-        let (record, problems) = list(&mut listing, args, context, file.name, file.input, file.inventory)?;
-        warnings.extend(problems.into_iter().map(|problem| format!("{}: {problem}", file.shown(path))));
+        let (record, problems) =
+            list(&mut listing, args, context, file.name, file.input, file.inventory)?;
+        warnings
+            .extend(problems.into_iter().map(|problem| format!("{}: {problem}", file.shown(path))));
         files.extend(record);
         for member in &file.inventory.elsewhere {
             notes.push(format!(
@@ -129,7 +136,12 @@ fn list_archive(
     })?;
     if args.json {
         let file = path.to_string_lossy().into_owned();
-        records.push(Record::Archive(ArchiveRecord { file, size: input.size(), archive: archive.kind(), files }));
+        records.push(Record::Archive(ArchiveRecord {
+            file,
+            size: input.size(),
+            archive: archive.kind(),
+            files,
+        }));
     } else {
         let name = text::escaped(path.as_os_str().as_encoded_bytes());
         let size = |size| size_text(size, args.bytes);
@@ -158,7 +170,8 @@ fn list(
         let record = record(name, input, inventory, context, &mut problems);
         return Ok((Some(record), problems));
     }
-    let options = table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
+    let options =
+        table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
     table::print(out, name, input, inventory, &options, &mut problems)?;
     Ok((None, problems))
 }
@@ -200,7 +213,11 @@ fn record(
         records.push(record);
         progress.add(image.size);
     }
-    FileRecord { file: String::from_utf8_lossy(name).into_owned(), size: input.size(), images: records }
+    FileRecord {
+        file: String::from_utf8_lossy(name).into_owned(),
+        size: input.size(),
+        images: records,
+    }
 }
 
 /// Prints JSON that a terminal can show.

@@ -7,7 +7,9 @@ use crate::files::Input;
 use crate::offload::out;
 use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
 use anstyle::Style;
-use offload_format::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, Place};
+use offload_format::inventory::{
+    Container, ContainerKind, Image, ImageKind, Images, Inventory, Place,
+};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -80,7 +82,11 @@ pub(super) fn print(
                 false => Ok((row.kind, None)),
             };
             let kind = found.as_ref().map_or(row.kind, |(kind, _)| kind);
-            writeln!(out, "    {}", widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new()))?;
+            writeln!(
+                out,
+                "    {}",
+                widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new())
+            )?;
             match found {
                 Ok((_, Some(found))) => kernels.print(out, &found)?,
                 Ok((_, None)) => {}
@@ -104,17 +110,29 @@ fn read<'a>(
 /// `9 images in 2 containers`.
 fn count(inventory: &Inventory<'_>) -> String {
     let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
-    let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
+    let images = inventory
+        .images
+        .iter()
+        .filter(|image| image.known_kind() != Some(ImageKind::Empty))
+        .count();
     match (inventory.containers.len(), containers) {
         (0, _) if !inventory.problems.is_empty() => "nothing that can be read".to_owned(),
-        (0, _) if !inventory.references.is_empty() => "its device code is in kernel packs".to_owned(),
+        (0, _) if !inventory.references.is_empty() => {
+            "its device code is in kernel packs".to_owned()
+        }
         (0, _) => "no device code".to_owned(),
         (_, 0) => plural(images, "image"),
-        (_, containers) => format!("{} in {}", plural(images, "image"), plural(containers, "container")),
+        (_, containers) => {
+            format!("{} in {}", plural(images, "image"), plural(containers, "container"))
+        }
     }
 }
 
-fn where_in_archive(out: &mut dyn Write, place: &Place<'_>, terminal: Option<usize>) -> io::Result<()> {
+fn where_in_archive(
+    out: &mut dyn Write,
+    place: &Place<'_>,
+    terminal: Option<usize>,
+) -> io::Result<()> {
     let mut line = String::new();
     if let Some(slice) = place.slice {
         let _ = write!(line, "slice for processor {slice:#x}");
@@ -177,8 +195,13 @@ fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) ->
     let mut facts = String::new();
     match (&first.method, first.inflated_size) {
         (Some(method), Some(inflated)) => {
-            let (size_text, inflated_text) = (size_text(size, options.bytes), size_text(inflated, options.bytes));
-            let _ = write!(facts, ", {method}, {size_text} for {inflated_text}{}", ratio(size, inflated));
+            let (size_text, inflated_text) =
+                (size_text(size, options.bytes), size_text(inflated, options.bytes));
+            let _ = write!(
+                facts,
+                ", {method}, {size_text} for {inflated_text}{}",
+                ratio(size, inflated)
+            );
         }
         _ if first.kind != ContainerKind::Raw => {
             let _ = write!(facts, ", {}", size_text(size, options.bytes));
@@ -269,7 +292,8 @@ impl Widths {
             // Names take what numbers leave, the target before the module.
             widths.offload_kind = widths.offload_kind.min(12);
             let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
-            let others = [widths.offload_kind, widths.kind, widths.size, widths.stored, widths.offset];
+            let others =
+                [widths.offload_kind, widths.kind, widths.size, widths.stored, widths.offset];
             let free = terminal.saturating_sub(4 + others.into_iter().map(gap).sum::<usize>());
             let module = widths.module.min(12);
             widths.target = widths.target.min(free.saturating_sub(gap(module)).max(12));
@@ -281,12 +305,15 @@ impl Widths {
     /// The row, its first column in a style of its own.
     fn line(&self, row: &Row, target: Style, others: Style) -> String {
         let mut line = String::new();
-        for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)] {
+        for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)]
+        {
             if width > 0 {
                 let _ = write!(line, "  {:width$}", self.cell(cell, width));
             }
         }
-        for (width, cell) in [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)] {
+        for (width, cell) in
+            [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)]
+        {
             if width > 0 {
                 let _ = write!(line, "  {cell:>width$}");
             }

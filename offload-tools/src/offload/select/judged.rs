@@ -52,7 +52,9 @@ pub(super) fn judge_all<'i, 'a>(
 }
 
 /// The image of a module that fits best.
-pub(super) fn best<'i, 'a>(verdicts: &[(&'i Image<'a>, Verdict<'i>)]) -> Option<(&'i Image<'a>, Fit)> {
+pub(super) fn best<'i, 'a>(
+    verdicts: &[(&'i Image<'a>, Verdict<'i>)],
+) -> Option<(&'i Image<'a>, Fit)> {
     let mut best: Option<(&Image<'a>, &Fit, &Named<'i>)> = None;
     for (image, verdict) in verdicts {
         if let Verdict::Fits(fit, named) = verdict

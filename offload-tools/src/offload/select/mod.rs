@@ -50,7 +50,8 @@ pub struct Args {
 
 /// Shows which image a device gets.
 pub fn run(args: &Args, context: &Context) -> Result {
-    let device = DeviceInfo::parse(&args.device).map_err(|error| Error::text(format!("--device {error}")))?;
+    let device = DeviceInfo::parse(&args.device)
+        .map_err(|error| Error::text(format!("--device {error}")))?;
     let input = context.open(&args.file)?;
     let mut out = out::stdout();
     let is_chosen = match Archive::of(input.bytes()) {
@@ -89,7 +90,8 @@ fn select_beside(
 ) -> Result<bool> {
     let has_any = |pack: &&KernelPack| {
         let inventory = pack.inventory(context);
-        let verdicts = judge_all(&inventory, &mut Images::new(context.max_size), device, &mut |_, _| {});
+        let verdicts =
+            judge_all(&inventory, &mut Images::new(context.max_size), device, &mut |_, _| {});
         modules(&inventory, verdicts).iter().any(|module| module.chosen.is_some())
     };
     let mut packs: Vec<&KernelPack> = beside.packs.iter().filter(has_any).collect();
@@ -104,8 +106,12 @@ fn select_beside(
         return json_of_packs(out, args, context, device, &packs);
     }
     for pack in packs {
-        let args =
-            Args { file: pack.path.clone(), device: args.device.clone(), json: args.json, output: args.output.clone() };
+        let args = Args {
+            file: pack.path.clone(),
+            device: args.device.clone(),
+            json: args.json,
+            output: args.output.clone(),
+        };
         is_chosen |= select_of(out, &args, context, device, &pack.input, &pack.inventory(context))?;
     }
     Ok(is_chosen)
@@ -123,9 +129,15 @@ fn json_of_packs(
     for pack in packs {
         let inventory = pack.inventory(context);
         let mut images = Images::new(context.max_size);
-        let modules = modules(&inventory, judge_all(&inventory, &mut images, device, &mut |_, _| {}));
+        let modules =
+            modules(&inventory, judge_all(&inventory, &mut images, device, &mut |_, _| {}));
         if modules.iter().any(|module| module.chosen.is_some()) {
-            files.push(FileRecord::new(&pack.path.to_string_lossy(), &modules, &inventory, &mut images));
+            files.push(FileRecord::new(
+                &pack.path.to_string_lossy(),
+                &modules,
+                &inventory,
+                &mut images,
+            ));
         }
     }
     let is_chosen = !files.is_empty();
@@ -143,10 +155,16 @@ fn select_of<'a>(
     input: &Input,
     inventory: &Inventory<'a>,
 ) -> Result<bool> {
-    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+    inventory
+        .problems
+        .iter()
+        .for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
     context.warn_if_unopened(&args.file, input, inventory);
     for member in &inventory.elsewhere {
-        out::note(&format!("{}: not looked at, as it is in a file of its own", text::escaped(member)));
+        out::note(&format!(
+            "{}: not looked at, as it is in a file of its own",
+            text::escaped(member)
+        ));
     }
     let mut images = Images::new(context.max_size);
     let modules = modules(
@@ -192,8 +210,12 @@ fn select_inside(
 ) -> Result<bool> {
     if args.output.is_some() {
         let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
-        let error = Error::text(format!("--output writes one image, and {file} is an archive of files"));
-        return Err(error.advice(format!("offload extract --target {} writes the images of all of them", args.device)));
+        let error =
+            Error::text(format!("--output writes one image, and {file} is an archive of files"));
+        return Err(error.advice(format!(
+            "offload extract --target {} writes the images of all of them",
+            args.device
+        )));
     }
     let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
     let summary = context.inside(&args.file, archive, |file| {
@@ -203,12 +225,20 @@ fn select_inside(
         let modules = modules(
             inventory,
             judge_all(inventory, &mut images, device, &mut |image, error| {
-                out::warn(&format!("{shown}: {}", problem_text(&inventory.problem_of(image, error))));
+                out::warn(&format!(
+                    "{shown}: {}",
+                    problem_text(&inventory.problem_of(image, error))
+                ));
             }),
         );
         is_chosen |= modules.iter().any(|module| module.chosen.is_some());
         if args.json {
-            files.push(FileRecord::new(&String::from_utf8_lossy(file.name), &modules, inventory, &mut images));
+            files.push(FileRecord::new(
+                &String::from_utf8_lossy(file.name),
+                &modules,
+                inventory,
+                &mut images,
+            ));
         } else if !modules.is_empty() {
             if !std::mem::take(&mut is_first) {
                 writeln!(out)?;
@@ -231,7 +261,9 @@ fn select_inside(
 
 fn too_many(args: &Args, count: usize) -> Error {
     let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
-    let error = Error::text(format!("--output writes one image, and {file} has {count} modules with one each"));
+    let error = Error::text(format!(
+        "--output writes one image, and {file} has {count} modules with one each"
+    ));
     error.advice(format!("offload extract --target {} writes those of all modules", args.device))
 }
 
@@ -270,7 +302,12 @@ struct PacksRecord {
 }
 
 impl FileRecord {
-    fn new<'a>(file: &str, modules: &[Module<'_, 'a>], inventory: &Inventory<'a>, images: &mut Images<'a>) -> Self {
+    fn new<'a>(
+        file: &str,
+        modules: &[Module<'_, 'a>],
+        inventory: &Inventory<'a>,
+        images: &mut Images<'a>,
+    ) -> Self {
         let module = |module: &Module<'_, 'a>| ModuleRecord {
             module: module.name.clone(),
             container_index: module.containers[0],
@@ -281,10 +318,16 @@ impl FileRecord {
 }
 
 /// What JSON says of the image that is chosen of a module. What cannot be read of it was said when it was judged.
-fn record<'a>(module: &Module<'_, 'a>, inventory: &Inventory<'a>, images: &mut Images<'a>) -> Option<ImageRecord> {
+fn record<'a>(
+    module: &Module<'_, 'a>,
+    inventory: &Inventory<'a>,
+    images: &mut Images<'a>,
+) -> Option<ImageRecord> {
     module.chosen.map(|(image, _)| {
         let (record, error) = ImageRecord::new(inventory, image, images);
-        error.into_iter().for_each(|error| out::warn(&problem_text(&inventory.problem_of(image, error))));
+        error
+            .into_iter()
+            .for_each(|error| out::warn(&problem_text(&inventory.problem_of(image, error))));
         record
     })
 }
@@ -296,7 +339,9 @@ fn write<'a>(
     image: &Image<'a>,
     images: &mut Images<'a>,
 ) -> Result<()> {
-    let bytes = images.read(image).map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
+    let bytes = images
+        .read(image)
+        .map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
     let source = match (image.in_file(), image.offset) {
         (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
         _ => Source::Bytes(&bytes),

@@ -25,16 +25,22 @@ enum Key<'i, 'a> {
 }
 
 /// Sorts the images of a file into modules, in file order.
-pub(super) fn modules<'i, 'a>(inventory: &'i Inventory<'a>, verdicts: Verdicts<'i, 'a>) -> Vec<Module<'i, 'a>> {
+pub(super) fn modules<'i, 'a>(
+    inventory: &'i Inventory<'a>,
+    verdicts: Verdicts<'i, 'a>,
+) -> Vec<Module<'i, 'a>> {
     let mut modules: Vec<Module<'i, 'a>> = Vec::new();
     let mut numbers = HashMap::new();
     for (image, verdict) in verdicts {
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            ContainerKind::OffloadBinary | ContainerKind::Kpack | ContainerKind::Raw => {
-                Key::Named(place.slice.map(u64::from), place.member, place.section, image.module.as_deref())
-            }
+            ContainerKind::OffloadBinary | ContainerKind::Kpack | ContainerKind::Raw => Key::Named(
+                place.slice.map(u64::from),
+                place.member,
+                place.section,
+                image.module.as_deref(),
+            ),
             ContainerKind::Bundle
             | ContainerKind::CompressedBundle
             | ContainerKind::TextBundle
@@ -42,7 +48,12 @@ pub(super) fn modules<'i, 'a>(inventory: &'i Inventory<'a>, verdicts: Verdicts<'
             | ContainerKind::Fatbin => Key::Container(image.container),
         };
         let number = *numbers.entry(key).or_insert_with(|| {
-            modules.push(Module { name: None, containers: Vec::new(), verdicts: Vec::new(), chosen: None });
+            modules.push(Module {
+                name: None,
+                containers: Vec::new(),
+                verdicts: Vec::new(),
+                chosen: None,
+            });
             modules.len() - 1
         });
         let module = &mut modules[number];

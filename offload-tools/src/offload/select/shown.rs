@@ -26,7 +26,11 @@ pub(super) fn print(
 
 /// Prints that there are no images.
 pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) -> Result<()> {
-    writeln!(out, "{file}: {}", styled(BAD, &format!("no image for {device}: there are no images")))?;
+    writeln!(
+        out,
+        "{file}: {}",
+        styled(BAD, &format!("no image for {device}: there are no images"))
+    )?;
     Ok(())
 }
 
@@ -40,8 +44,12 @@ fn print_module(
 ) -> Result<()> {
     let groups = counted(module.reasons());
     let chosen = module.chosen;
-    let width =
-        width(groups.iter().map(|((label, _), _)| label.as_str()).chain(chosen.map(|(image, _)| image.label())));
+    let width = width(
+        groups
+            .iter()
+            .map(|((label, _), _)| label.as_str())
+            .chain(chosen.map(|(image, _)| image.label())),
+    );
     match &chosen {
         Some((image, fit)) => {
             writeln!(out, "{}", styled(HEADING, &format!("{file}: {device} gets")))?;
@@ -64,15 +72,22 @@ fn print_modules(
     device: &DeviceInfo,
     modules: &[Module<'_, '_>],
 ) -> Result<()> {
-    let (with, without): (Vec<_>, Vec<_>) = modules.iter().partition(|module| module.chosen.is_some());
+    let (with, without): (Vec<_>, Vec<_>) =
+        modules.iter().partition(|module| module.chosen.is_some());
     let facts = match with.len() {
         0 => styled(BAD, &format!("no image for {device} in any of {} modules", modules.len())),
-        count => styled(HEADING, &format!("{device} gets an image in {count} of {} modules", modules.len())),
+        count => styled(
+            HEADING,
+            &format!("{device} gets an image in {count} of {} modules", modules.len()),
+        ),
     };
     writeln!(out, "{file}: {facts}")?;
-    let width = width(with.iter().filter_map(|module| module.chosen).map(|(image, _)| image.label()));
+    let width =
+        width(with.iter().filter_map(|module| module.chosen).map(|(image, _)| image.label()));
     let chosen = with.iter().filter_map(|module| Some((*module, module.chosen?)));
-    for ((label, fit), group) in grouped(chosen, |(_, (image, fit))| (image.label().to_owned(), fit.to_string())) {
+    for ((label, fit), group) in
+        grouped(chosen, |(_, (image, fit))| (image.label().to_owned(), fit.to_string()))
+    {
         writeln!(out, "  {}  {fit}", styled(GOOD, &padded(&label, width)))?;
         let bytes = group.iter().map(|(_, (image, _))| image.size).fold(0, u64::saturating_add);
         let facts = format!("{}, {}", plural(group.len(), "module"), text::size(bytes));
@@ -82,7 +97,11 @@ fn print_modules(
         }
     }
     if !with.is_empty() && !without.is_empty() {
-        writeln!(out, "{}", styled(BAD, &format!("and none in {}", plural(without.len(), "module"))))?;
+        writeln!(
+            out,
+            "{}",
+            styled(BAD, &format!("and none in {}", plural(without.len(), "module")))
+        )?;
     }
     for (reasons, group) in grouped(without.into_iter(), |module| counted(module.reasons())) {
         for line in names(inventory, group.into_iter()) {
@@ -103,7 +122,11 @@ fn print_reasons(
     images: &str,
 ) -> Result<()> {
     for ((label, reason), count) in reasons {
-        let times = if *count > 1 { styled(FAINT, &format!("  ({count} {images})")) } else { String::new() };
+        let times = if *count > 1 {
+            styled(FAINT, &format!("  ({count} {images})"))
+        } else {
+            String::new()
+        };
         writeln!(out, "{indent}{}  {reason}{times}", styled(TARGET, &padded(label, width)))?;
     }
     Ok(())
@@ -119,7 +142,10 @@ fn padded(label: &str, width: usize) -> String {
 }
 
 /// Items of one key together, in the order of the first of each.
-fn grouped<T, K: Eq + Hash + Clone>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+fn grouped<T, K: Eq + Hash + Clone>(
+    items: impl Iterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Vec<(K, Vec<T>)> {
     let (mut groups, mut numbers): (Vec<(K, Vec<T>)>, _) = (Vec::new(), HashMap::new());
     for item in items {
         let key = key(&item);
@@ -148,7 +174,10 @@ struct Line {
 
 /// The modules of a group: those without a name in one line for each kind and section, `fatbins [0-3, 7] in .nv_fatbin`, and
 /// those with a name in one each. Container numbers are those of `ls`.
-fn names<'m>(inventory: &Inventory<'_>, modules: impl Iterator<Item = &'m Module<'m, 'm>>) -> Vec<String> {
+fn names<'m>(
+    inventory: &Inventory<'_>,
+    modules: impl Iterator<Item = &'m Module<'m, 'm>>,
+) -> Vec<String> {
     let line = |module: &&Module<'_, '_>| {
         let container = &inventory.containers[module.containers[0]];
         let part = |name: Option<&[u8]>| name.map(text::escaped);
@@ -160,7 +189,8 @@ fn names<'m>(inventory: &Inventory<'_>, modules: impl Iterator<Item = &'m Module
         }
     };
     let shown = |(line, group): (Line, Vec<&Module<'_, '_>>)| {
-        let numbers: Vec<usize> = group.iter().flat_map(|module| &module.containers).copied().collect();
+        let numbers: Vec<usize> =
+            group.iter().flat_map(|module| &module.containers).copied().collect();
         let name = line.name.map_or(String::new(), |name| format!("{name}: "));
         let section = line.section.map_or(String::new(), |section| format!(" in {section}"));
         let member = line.member.map_or(String::new(), |member| format!(", member {member}"));

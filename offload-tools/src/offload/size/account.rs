@@ -43,8 +43,13 @@ impl Account {
         let host = reader.host(file, &mut claims);
         let (mut parts, mut unread) = (Vec::<Part>::new(), 0);
         let wanted = inventory.images.iter().filter(|image| reader.wants(image));
-        let mut progress = Progress::new("reading images", wanted.map(|image| image.size).fold(0, u64::saturating_add));
-        for (index, image) in inventory.images.iter().enumerate().filter(|(_, image)| image.size > 0) {
+        let mut progress = Progress::new(
+            "reading images",
+            wanted.map(|image| image.size).fold(0, u64::saturating_add),
+        );
+        for (index, image) in
+            inventory.images.iter().enumerate().filter(|(_, image)| image.size > 0)
+        {
             let mut part = Part {
                 file: None,
                 container: image.container,
@@ -71,17 +76,19 @@ impl Account {
             }
             parts.push(part);
         }
-        let is_compressed = inventory.images.iter().any(|image| image.size > 0 && image.offset.is_none());
+        let is_compressed =
+            inventory.images.iter().any(|image| image.size > 0 && image.offset.is_none());
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let containers = inventory.containers.iter().zip(containers).map(|(container, bytes)| ContainerPart {
-            file: None,
-            kind: container.kind.name(),
-            section: container.place.section.map(lossy),
-            member: container.place.member.map(lossy),
-            offset: container.place.offset,
-            size: container.size,
-            bytes,
-        });
+        let containers =
+            inventory.containers.iter().zip(containers).map(|(container, bytes)| ContainerPart {
+                file: None,
+                kind: container.kind.name(),
+                section: container.place.section.map(lossy),
+                member: container.place.member.map(lossy),
+                offset: container.place.offset,
+                size: container.size,
+                bytes,
+            });
         Self {
             size: file.len() as u64,
             parts,
@@ -96,7 +103,9 @@ impl Account {
 
     /// Bytes of all images in the file, and once decompressed.
     pub(super) fn device(&self) -> (u64, u64) {
-        self.parts.iter().fold((0, 0u64), |sum, part| (sum.0 + part.bytes, sum.1.saturating_add(part.size)))
+        self.parts
+            .iter()
+            .fold((0, 0u64), |sum, part| (sum.0 + part.bytes, sum.1.saturating_add(part.size)))
     }
 
     /// What containers have beside their images.
@@ -110,7 +119,9 @@ fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
     // A fatbin is one module, and compilers may name it in some of its entries only.
     let named = match container.kind {
-        ContainerKind::Fatbin => inventory.images_of(container).iter().find_map(|image| image.module.as_deref()),
+        ContainerKind::Fatbin => {
+            inventory.images_of(container).iter().find_map(|image| image.module.as_deref())
+        }
         _ => image.module.as_deref(),
     };
     if let Some(module) = named {

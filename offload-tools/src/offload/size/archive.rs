@@ -30,11 +30,20 @@ pub(super) fn account(
     let mut files = Vec::new();
     let summary = context.inside(&args.file, archive, |file| {
         let mut problems = file.inventory.problems.iter().map(problem_text).collect();
-        let mut account = Account::of(file.input.bytes(), file.inventory, kernels, context.max_size, &mut problems);
+        let mut account = Account::of(
+            file.input.bytes(),
+            file.inventory,
+            kernels,
+            context.max_size,
+            &mut problems,
+        );
         let shown = file.shown(&args.file);
         problems.iter().for_each(|problem| out::warn(&format!("{shown}: {problem}")));
         for member in &file.inventory.elsewhere {
-            out::note(&format!("{shown}: {}: not counted, as it is in a file of its own", escaped(member)));
+            out::note(&format!(
+                "{shown}: {}: not counted, as it is in a file of its own",
+                escaped(member)
+            ));
         }
         *all_read &= problems.is_empty();
         account.belongs_to(&String::from_utf8_lossy(file.name));
@@ -58,9 +67,12 @@ fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
         whole.is_compressed |= account.is_compressed || stored != account.size;
         account.scale(stored);
         let names = std::mem::take(&mut account.names);
-        let numbers: Vec<usize> = names.into_iter().map(|name| number(&mut numbers, &mut whole.names, name)).collect();
-        let shares =
-            account.parts.iter_mut().flat_map(|part| part.kernels.iter_mut().flatten().chain(&mut part.sections));
+        let numbers: Vec<usize> =
+            names.into_iter().map(|name| number(&mut numbers, &mut whole.names, name)).collect();
+        let shares = account
+            .parts
+            .iter_mut()
+            .flat_map(|part| part.kernels.iter_mut().flatten().chain(&mut part.sections));
         shares.chain(&mut account.host).for_each(|share| share.name = numbers[share.name]);
         whole.parts.append(&mut account.parts);
         whole.containers.append(&mut account.containers);
@@ -112,7 +124,8 @@ impl Account {
             before
         };
         for part in &mut self.parts {
-            let known = scale(&mut split, &mut part.kernels.iter_mut().flatten().chain(&mut part.sections));
+            let known =
+                scale(&mut split, &mut part.kernels.iter_mut().flatten().chain(&mut part.sections));
             let other = split.next(part.bytes - known);
             let shares = part.kernels.iter().flatten().chain(&part.sections);
             part.bytes = shares.map(|share| share.bytes).sum::<u64>() + other;

@@ -37,10 +37,18 @@ impl Look {
     }
 
     /// Prints what is under `root`, and under that, `depth` rows deep.
-    pub(super) fn print(&self, out: &mut Out, heading: &str, root: &Node<'_>, depth: usize) -> io::Result<()> {
-        let unpacked = if self.unpacked { format!("{:>UNPACKED$}", "UNPACKED") } else { String::new() };
+    pub(super) fn print(
+        &self,
+        out: &mut Out,
+        heading: &str,
+        root: &Node<'_>,
+        depth: usize,
+    ) -> io::Result<()> {
+        let unpacked =
+            if self.unpacked { format!("{:>UNPACKED$}", "UNPACKED") } else { String::new() };
         let bar = self.bar;
-        let line = self.with_name(format!("{:>10} {:>7} {:bar$}{unpacked}  ", "SIZE", "SHARE", ""), heading);
+        let line = self
+            .with_name(format!("{:>10} {:>7} {:bar$}{unpacked}  ", "SIZE", "SHARE", ""), heading);
         writeln!(out, "{}", styled(FAINT, &line))?;
         let longest = root.children.first().map_or(0, |child| child.bytes);
         self.rows(out, root, longest, 0, depth, self.top)
@@ -57,14 +65,19 @@ impl Look {
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
         // "and 1 more" would take as much room as that one.
-        let shown = if parent.children.len() <= top.saturating_add(1) { parent.children.len() } else { top };
+        let shown = if parent.children.len() <= top.saturating_add(1) {
+            parent.children.len()
+        } else {
+            top
+        };
         let (shown, left_out) = parent.children.split_at(shown);
         for node in shown {
             self.row(out, node, longest, indent)?;
             self.rows(out, node, longest, indent + 1, deeper, (top / 3).max(2))?;
         }
         if !left_out.is_empty() {
-            let sum = |size: fn(&Node<'_>) -> u64| left_out.iter().map(size).fold(0, u64::saturating_add);
+            let sum =
+                |size: fn(&Node<'_>) -> u64| left_out.iter().map(size).fold(0, u64::saturating_add);
             let name = format!("and {} more", left_out.len());
             let line = self.line(sum(|it| it.bytes), sum(|it| it.size), "", &name, indent);
             writeln!(out, "{}", styled(FAINT, &line))?;
@@ -77,7 +90,12 @@ impl Look {
         let line = self.line(node.bytes, node.size, &bar, &text::escaped_str(node.name), indent);
         let (before, rest) = line.split_at(NUMBERS + 1);
         let (bar, after) = rest.split_at(bar.len());
-        writeln!(out, "{before}{}{}", styled(colour(node.kind), bar), styled(weight(node.kind), after))
+        writeln!(
+            out,
+            "{before}{}{}",
+            styled(colour(node.kind), bar),
+            styled(weight(node.kind), after)
+        )
     }
 
     fn line(&self, bytes: u64, size: u64, bar: &str, name: &str, indent: usize) -> String {

@@ -25,8 +25,15 @@ impl Claims {
             return 0;
         }
         let mut new = end - start;
-        let before = self.ranges.range(..start).next_back().filter(|(_, it)| **it >= start).map(|(at, _)| *at);
-        while let Some((&at, &stop)) = self.ranges.range(before.unwrap_or(start).min(start)..=end).next() {
+        let before = self
+            .ranges
+            .range(..start)
+            .next_back()
+            .filter(|(_, it)| **it >= start)
+            .map(|(at, _)| *at);
+        while let Some((&at, &stop)) =
+            self.ranges.range(before.unwrap_or(start).min(start)..=end).next()
+        {
             new -= stop.min(range.end.min(self.size)).saturating_sub(at.max(range.start));
             (start, end) = (start.min(at), end.max(stop));
             self.ranges.remove(&at);
@@ -103,7 +110,8 @@ mod tests {
                 (claims, bitmap) = (Claims::new(64), [false; 64]);
             }
             let (start, size) = (below(70), below(12));
-            let free = bitmap.iter_mut().skip(start as usize).take(size as usize).filter(|taken| !**taken);
+            let free =
+                bitmap.iter_mut().skip(start as usize).take(size as usize).filter(|taken| !**taken);
             let new = free.map(|taken| *taken = true).count() as u64;
             assert_eq!(claims.claim(start..start + size), new);
             assert_eq!(claims.left(), bitmap.iter().filter(|taken| !**taken).count() as u64);

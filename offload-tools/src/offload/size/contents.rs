@@ -13,7 +13,12 @@ pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
 }
 
 /// What the sections of an object take that nobody has claimed, by name. If it is no object, there are none.
-fn sections(object: &[u8], claims: &mut Claims, names: &mut Names, kernels: &HashSet<&[u8]>) -> Vec<(usize, u64)> {
+fn sections(
+    object: &[u8],
+    claims: &mut Claims,
+    names: &mut Names,
+    kernels: &HashSet<&[u8]>,
+) -> Vec<(usize, u64)> {
     let Ok(all) = fat_file::sections(object) else { return Vec::new() };
     let (mut sizes, mut at) = (Vec::new(), HashMap::new());
     for section in all {
@@ -81,13 +86,18 @@ impl<'a> Reader<'a> {
 
     /// Whether an image is to be read.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
-        may_have_kernels(image) && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
+        may_have_kernels(image)
+            && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
     }
 
     /// Fills in the kernels and sections of an image.
     ///
     /// Returns an error if it cannot be read, or its kernels cannot.
-    pub(super) fn read(&mut self, image: &Image<'a>, part: &mut Part) -> offload_format::Result<()> {
+    pub(super) fn read(
+        &mut self,
+        image: &Image<'a>,
+        part: &mut Part,
+    ) -> offload_format::Result<()> {
         let bytes = self.images.read(image)?;
         // The sections are there when the kernels cannot be read.
         let (records, outcome) = match KernelRecord::all_of(image.kind(&bytes), &bytes) {
@@ -101,16 +111,28 @@ impl<'a> Reader<'a> {
         // The code of kernels is in the section of all code.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         let text = self.names.index(CODE);
-        sections.iter_mut().filter(|(name, _)| *name == text).for_each(|(_, size)| *size = size.saturating_sub(code));
+        sections
+            .iter_mut()
+            .filter(|(name, _)| *name == text)
+            .for_each(|(_, size)| *size = size.saturating_sub(code));
         // Functions may share code, and sizes say anything.
-        let sizes = kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
+        let sizes =
+            kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
         let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();
         let mut split = Split::new(part.bytes, sum.max(part.size.into()));
         let mut share = |name, size| Share { name, bytes: split.next(size), size };
         part.kernels = records.is_some().then(|| {
-            kernels.iter().map(|(name, size)| share(self.names.index(name), *size)).filter(|it| it.size > 0).collect()
+            kernels
+                .iter()
+                .map(|(name, size)| share(self.names.index(name), *size))
+                .filter(|it| it.size > 0)
+                .collect()
         });
-        part.sections = sections.into_iter().map(|(name, size)| share(name, size)).filter(|it| it.size > 0).collect();
+        part.sections = sections
+            .into_iter()
+            .map(|(name, size)| share(name, size))
+            .filter(|it| it.size > 0)
+            .collect();
         outcome
     }
 }

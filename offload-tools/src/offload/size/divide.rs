@@ -38,13 +38,22 @@ impl Division {
 }
 
 /// A container and its images claim their bytes. Returns what none of the images gets.
-fn claim(claims: &mut Claims, container: &Container<'_>, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
+fn claim(
+    claims: &mut Claims,
+    container: &Container<'_>,
+    images: &[Image<'_>],
+    shares: &mut [u64],
+) -> u64 {
     let start = container.place.offset;
     let range = start..start.saturating_add(container.size);
     match (container.view, container.inflated_size) {
         (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
-        (View::Fatbin(fatbin), None) => claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range),
-        (View::Kpack(file), None) => claim_kpack(claims, start, file, images, shares) + claims.claim(range),
+        (View::Fatbin(fatbin), None) => {
+            claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range)
+        }
+        (View::Kpack(file), None) => {
+            claim_kpack(claims, start, file, images, shares) + claims.claim(range)
+        }
         (_, None) => {
             claim_images(claims, images, shares);
             if container.kind.is_in_pieces() { 0 } else { claims.claim(range) }
@@ -97,7 +106,13 @@ fn claim_fatbin(
 }
 
 /// The same for a kernel pack, which compresses its code objects each by itself. Returns what none of them gets.
-fn claim_kpack(claims: &mut Claims, start: u64, file: &[u8], images: &[Image<'_>], shares: &mut [u64]) -> u64 {
+fn claim_kpack(
+    claims: &mut Claims,
+    start: u64,
+    file: &[u8],
+    images: &[Image<'_>],
+    shares: &mut [u64],
+) -> u64 {
     let Ok(kpack) = Kpack::parse(file) else { return 0 };
     for ((kernel, _), share) in kpack.kernels().iter().zip(images).zip(shares) {
         let offset = start.saturating_add(kernel.offset());
@@ -107,7 +122,11 @@ fn claim_kpack(claims: &mut Claims, start: u64, file: &[u8], images: &[Image<'_>
 }
 
 /// The zeros between two containers of the same section, or of the same file without sections.
-fn padding<'a>(file: &[u8], before: &Container<'a>, container: &Container<'a>) -> Option<Range<u64>> {
+fn padding<'a>(
+    file: &[u8],
+    before: &Container<'a>,
+    container: &Container<'a>,
+) -> Option<Range<u64>> {
     /// Pages of the largest size.
     const MOST: u64 = 64 * 1024;
     let place = |it: &Container<'a>| {

@@ -59,7 +59,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
     // That it cannot be written should show before the work is done.
     let page = match args.html.as_deref() {
-        Some(path) => Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?)),
+        Some(path) => {
+            Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?))
+        }
         None => None,
     };
     let every = args.kernels || page.is_some();
@@ -84,7 +86,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
 }
 
 /// Accounts for a file that is no archive.
-fn account_of_file(args: &Args, context: &Context, input: &Input, kernels: Kernels, all_read: &mut bool) -> Account {
+fn account_of_file(
+    args: &Args,
+    context: &Context,
+    input: &Input,
+    kernels: Kernels,
+    all_read: &mut bool,
+) -> Account {
     let inventory = context.inventory(input);
     let mut problems = inventory.problems.iter().map(problem_text).collect();
     let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
@@ -133,14 +141,20 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             let lists: [(By, &str, Belongs); 4] = [
                 (By::Target, "TARGET", |_| true),
                 (By::Module, "MODULE", |kind| kind == Kind::Module),
-                (By::Section, "SECTION", |kind| matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)),
+                (By::Section, "SECTION", |kind| {
+                    matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)
+                }),
                 (By::Kernel, "KERNEL", |kind| kind == Kind::Kernel),
             ];
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
                 // Those of rows that have no names tell nothing.
-                if list.children.iter().any(|row| row.kind != Kind::Other && row.name != tree::NO_MODULE) {
+                if list
+                    .children
+                    .iter()
+                    .any(|row| row.kind != Kind::Other && row.name != tree::NO_MODULE)
+                {
                     writeln!(out)?;
                     look.print(out, heading, &list, 1)?;
                 }

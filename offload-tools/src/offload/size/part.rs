@@ -63,7 +63,8 @@ impl Part {
     /// What is in no kernel and no section: bytes in the file, and once decompressed.
     pub(super) fn other(&self) -> (u64, u64) {
         let known = self.kernels.iter().flatten().chain(&self.sections);
-        let sums = known.fold((0, 0u64), |sum, it| (sum.0 + it.bytes, sum.1.saturating_add(it.size)));
+        let sums =
+            known.fold((0, 0u64), |sum, it| (sum.0 + it.bytes, sum.1.saturating_add(it.size)));
         (self.bytes - sums.0, self.size.saturating_sub(sums.1))
     }
 }
@@ -95,7 +96,9 @@ impl Vendor {
             Some(Ok(triple)) if triple.is_amdgpu() || triple.vendor == "amd" => Vendor::Amd,
             Some(Ok(triple)) if triple.arch.starts_with("nvptx") => Vendor::Nvidia,
             Some(Ok(triple)) if triple.vendor == "intel" => Vendor::Intel,
-            Some(Ok(triple)) if triple.is_known() && !triple.arch.starts_with("spir") => Vendor::Cpu,
+            Some(Ok(triple)) if triple.is_known() && !triple.arch.starts_with("spir") => {
+                Vendor::Cpu
+            }
             _ => Vendor::Other,
         }
     }

@@ -70,7 +70,11 @@ struct ContainerRecord {
 /// Prints an account.
 pub(super) fn print(out: &mut Out, path: &Path, account: &Account) -> Result<()> {
     let shares = |all: &[Share]| {
-        let record = |it: &Share| ShareRecord { name: account.names[it.name].clone(), bytes: it.bytes, size: it.size };
+        let record = |it: &Share| ShareRecord {
+            name: account.names[it.name].clone(),
+            bytes: it.bytes,
+            size: it.size,
+        };
         all.iter().map(record).collect()
     };
     let record = FileRecord {

@@ -101,7 +101,11 @@ impl<'a> Node<'a> {
         let mut other = account.rest;
         for share in &account.host {
             other -= share.bytes;
-            file.add(&[rest, (Kind::Section, &account.names[share.name])], share.bytes, share.bytes);
+            file.add(
+                &[rest, (Kind::Section, &account.names[share.name])],
+                share.bytes,
+                share.bytes,
+            );
         }
         file.add(&[rest, (Kind::Other, REST_OTHER)], other, other);
         file.sort();
@@ -113,7 +117,14 @@ impl<'a> Node<'a> {
     }
 
     /// Adds an image: its kernels and sections go under `path`, or the target goes under each of them.
-    fn part(&mut self, account: &'a Account, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
+    fn part(
+        &mut self,
+        account: &'a Account,
+        part: &'a Part,
+        by: By,
+        path: &[Row<'a>],
+        target: Row<'a>,
+    ) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
             By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
@@ -163,7 +174,9 @@ impl<'a> Node<'a> {
             self.children.clear();
         }
         self.children.retain(|child| child.size > 0);
-        self.children.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(b.size.cmp(&a.size)).then(a.name.cmp(b.name)));
+        self.children.sort_by(|a, b| {
+            b.bytes.cmp(&a.bytes).then(b.size.cmp(&a.size)).then(a.name.cmp(b.name))
+        });
         self.children.iter_mut().for_each(Self::sort);
     }
 }

@@ -1,7 +1,9 @@
 //! The entries of bundles.
 
 use super::check::{Check, Report, Subject};
-use offload_format::bundle::{Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
+use offload_format::bundle::{
+    Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT,
+};
 use offload_format::inventory::{Image, Place};
 use offload_format::section::{ObjectFormat, SectionNames};
 use offload_format::target::{TargetId, amdgpu};
@@ -24,7 +26,11 @@ impl<'e> Entry<'e> {
 }
 
 /// Checks each ID, and all of them together.
-pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: impl Iterator<Item = Entry<'e>>) {
+pub(super) fn names<'e>(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    entries: impl Iterator<Item = Entry<'e>>,
+) {
     let (mut seen, mut ids) = (BTreeSet::new(), Vec::new());
     for entry in entries {
         let id = match EntryId::parse(entry.id) {
@@ -41,12 +47,19 @@ pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: 
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
         if !seen.insert(format!("{}-{}-{target}", id.kind(), id.triple())) {
-            report.finding(Check::Duplicate, subject.entry(entry.id), "an entry before it is for the same target");
+            report.finding(
+                Check::Duplicate,
+                subject.entry(entry.id),
+                "an entry before it is for the same target",
+            );
         }
         ids.push(entry.id);
     }
     if let Some((a, b)) = Composition::find_conflict(ids) {
-        let text = format!("it may not stand beside {}: some device fits both", crate::text::escaped_str(&a));
+        let text = format!(
+            "it may not stand beside {}: some device fits both",
+            crate::text::escaped_str(&a)
+        );
         report.finding(Check::Composition, subject.entry(&b), text);
     }
 }
@@ -54,7 +67,8 @@ pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     // hcc is what HIP's first compilers wrote, and runtimes still take it.
     if !id.is_known_kind() && !id.is_hip() {
-        let text = format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
+        let text =
+            format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
         report.finding(Check::EntryId, subject, text);
     }
     if !id.triple().is_amdgpu() {
@@ -77,7 +91,12 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
 
 /// Checks what HIP's runtime wants of its bundles. Those in `.hip_fatbin` are for it, and those with entries of kind `hipv4`,
 /// which compilers give to nothing else; of others nobody knows.
-pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, is_compressed: bool) {
+pub(super) fn hip(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    bundle: &Bundle<'_>,
+    is_compressed: bool,
+) {
     let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
     let has_hip = ids().any(|id| id.is_hip());
     if !has_hip || !ids().all(|id| id.is_hip() || id.is_host()) {
@@ -86,19 +105,31 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     let in_program = is_hip_section(&subject.container.place);
     let is_for_runtime = in_program || ids().any(|id| id.kind() == "hipv4");
     let first = bundle.entries().next();
-    if !first.is_some_and(|entry| entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()) {
-        report.add_if(is_for_runtime, Check::HipHost, subject, "its first entry is not an empty one for the host");
+    if !first.is_some_and(|entry| {
+        entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()
+    }) {
+        report.add_if(
+            is_for_runtime,
+            Check::HipHost,
+            subject,
+            "its first entry is not an empty one for the host",
+        );
     }
     let start = subject.container.place.offset;
     // The member of an archive may start anywhere.
     let is_placed = in_program && !is_compressed && subject.container.place.member.is_none();
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
         // clang-linker-wrapper 22 leaves it to the linker.
-        report.note(Check::Alignment, subject, format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"));
+        report.note(
+            Check::Alignment,
+            subject,
+            format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"),
+        );
     }
     let table = bundle.table().size();
     if table > HIP_TABLE_LIMIT && !is_compressed {
-        let text = format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
+        let text =
+            format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
         report.finding(Check::HipTable, subject, text);
     }
     for entry in bundle.entries() {
@@ -109,11 +140,13 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         let subject = subject.entry(entry.id_str());
         if !is_spelled_for_hip(&id, entry.id_str()) {
             let is_finding = id.kind() == "hipv4";
-            let text = format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
+            let text =
+                format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
             report.add_if(is_finding, Check::HipEntry, subject, text);
         }
         if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
-            let text = format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
+            let text =
+                format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
             report.add_if(is_for_runtime, Check::Alignment, subject, text);
         }
     }
@@ -137,7 +170,8 @@ fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
     // The runtime takes kind and triple as these bytes, and sramecc before xnack.
     let (_, prefix) = HIP_ENTRY_PREFIX.split_once('-').unwrap_or_default();
     let rest = text.strip_prefix(id.kind()).and_then(|rest| rest.strip_prefix('-'));
-    rest.and_then(|rest| rest.strip_prefix(prefix)).is_some_and(|target| target == canonical(target))
+    rest.and_then(|rest| rest.strip_prefix(prefix))
+        .is_some_and(|target| target == canonical(target))
 }
 
 /// The target ID in its canonical form, if it is one; aliases stay.

@@ -138,7 +138,12 @@ fn place(place: &Place<'_>) -> String {
 
 impl Report {
     /// Something is wrong.
-    pub(super) fn finding(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
+    pub(super) fn finding(
+        &mut self,
+        check: Check,
+        subject: Subject<'_, '_>,
+        text: impl Into<String>,
+    ) {
         self.add(check, subject, text.into(), false);
     }
 
@@ -148,7 +153,13 @@ impl Report {
     }
 
     /// A finding if `is_finding`, else a note.
-    pub(super) fn add_if(&mut self, is_finding: bool, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
+    pub(super) fn add_if(
+        &mut self,
+        is_finding: bool,
+        check: Check,
+        subject: Subject<'_, '_>,
+        text: impl Into<String>,
+    ) {
         self.add(check, subject, text.into(), !is_finding);
     }
 

@@ -23,11 +23,15 @@ pub(super) fn check<'a>(
     let container = subject.container;
     let found = inventory.images_of(container);
     match container.view {
-        View::CompressedBundle(bundle) => return compressed_bundle(report, subject, &bundle, known, found, limit),
+        View::CompressedBundle(bundle) => {
+            return compressed_bundle(report, subject, &bundle, known, found, limit);
+        }
         View::Bundle(bundle) => {
             plain_bundle(report, subject, &bundle, bytes_of(container, file));
         }
-        View::ObjectBundle(_) | View::TextBundle(_) => bundles::names(report, subject, found.iter().map(Entry::of)),
+        View::ObjectBundle(_) | View::TextBundle(_) => {
+            bundles::names(report, subject, found.iter().map(Entry::of))
+        }
         View::OffloadBinary(binary) => {
             offload_binary(report, subject, &binary, bytes_of(container, file));
             if let Some(compressed) = binary.compressed() {
@@ -70,7 +74,9 @@ fn bytes_of<'a>(container: &Container<'_>, file: &'a [u8]) -> &'a [u8] {
 }
 
 fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
-    let entries = || bundle.entries().map(|entry| Entry::new(entry.id_str(), entry.code_object().len() as u64));
+    let entries = || {
+        bundle.entries().map(|entry| Entry::new(entry.id_str(), entry.code_object().len() as u64))
+    };
     bundles::names(report, subject, entries());
     bundles::hip(report, subject, bundle, false);
     places(report, subject, bundle, bytes);
@@ -80,7 +86,9 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
-        .map(|entry| (entry.offset(), entry.offset() + entry.code_object().len() as u64, entry.id_str()))
+        .map(|entry| {
+            (entry.offset(), entry.offset() + entry.code_object().len() as u64, entry.id_str())
+        })
         .filter(|(start, end, _)| start < end)
         .collect();
     ranges.sort_unstable();
@@ -102,13 +110,19 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
         }
     }
     if !is_zero(bytes, at, bytes.len() as u64) {
-        report.finding(Check::Padding, subject, format!("bytes from {at} on belong to no image and are not zero"));
+        report.finding(
+            Check::Padding,
+            subject,
+            format!("bytes from {at} on belong to no image and are not zero"),
+        );
     }
 }
 
 fn is_zero(bytes: &[u8], start: u64, end: u64) -> bool {
     let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-    range.and_then(|(start, end)| bytes.get(start..end)).is_none_or(|gap| gap.iter().all(|byte| *byte == 0))
+    range
+        .and_then(|(start, end)| bytes.get(start..end))
+        .is_none_or(|gap| gap.iter().all(|byte| *byte == 0))
 }
 
 fn compressed_bundle(
@@ -135,12 +149,20 @@ fn compressed_bundle(
     };
     if whole.len() as u64 != bundle.uncompressed_size() {
         let (says, is) = (bundle.uncompressed_size(), whole.len());
-        report.finding(Check::Size, subject, format!("{is} bytes come out, the header says {says}"));
+        report.finding(
+            Check::Size,
+            subject,
+            format!("{is} bytes come out, the header says {says}"),
+        );
     }
     let hash = compressed::hash(&whole);
     if hash != bundle.hash() {
         let stored = bundle.hash();
-        report.finding(Check::Hash, subject, format!("the content has the hash {hash:016x}, the header {stored:016x}"));
+        report.finding(
+            Check::Hash,
+            subject,
+            format!("the content has the hash {hash:016x}, the header {stored:016x}"),
+        );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
         // In text, or malformed; the inventory has the images that there are.
@@ -148,11 +170,19 @@ fn compressed_bundle(
         if whole.starts_with(bundle::MAGIC)
             && let Err(error) = Bundle::parse(&whole)
         {
-            report.finding(Check::Unreadable, subject, format!("in what it decompresses to: {error}"));
+            report.finding(
+                Check::Unreadable,
+                subject,
+                format!("in what it decompresses to: {error}"),
+            );
         }
         return;
     };
-    bundles::names(report, subject, plain.entries().map(|it| Entry::new(it.id_str(), it.code_object().len() as u64)));
+    bundles::names(
+        report,
+        subject,
+        plain.entries().map(|it| Entry::new(it.id_str(), it.code_object().len() as u64)),
+    );
     bundles::hip(report, subject, &plain, true);
     places(report, subject, &plain, &whole);
     // Those of the inventory, unless it has left some out.
@@ -164,10 +194,19 @@ fn compressed_bundle(
 }
 
 /// Checks an offload binary; `bytes` are its own.
-fn offload_binary(report: &mut Report, subject: Subject<'_, '_>, binary: &OffloadBinary<'_>, bytes: &[u8]) {
+fn offload_binary(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    binary: &OffloadBinary<'_>,
+    bytes: &[u8],
+) {
     let align = offload_binary::ALIGN;
     if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
-        report.finding(Check::Size, subject, format!("{} bytes, which is no multiple of {align}", binary.size()));
+        report.finding(
+            Check::Size,
+            subject,
+            format!("{} bytes, which is no multiple of {align}", binary.size()),
+        );
     }
     let mut ranges = Vec::new();
     for image in binary.images() {
@@ -188,20 +227,33 @@ fn offload_binary(report: &mut Report, subject: Subject<'_, '_>, binary: &Offloa
         let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
         if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
             // llvm-offload-binary 22 leaves none behind one text in eight.
-            report.note(Check::PtxEnd, subject, "no NUL follows the text, and a driver would read on");
+            report.note(
+                Check::PtxEnd,
+                subject,
+                "no NUL follows the text, and a driver would read on",
+            );
         }
     }
     ranges.sort_unstable();
     for pair in ranges.windows(2) {
         let ((.., end, before), (start, _, name)) = (pair[0], pair[1]);
         if start < end {
-            report.finding(Check::Overlap, subject.entry(name), format!("its first bytes are also those of {before}"));
+            report.finding(
+                Check::Overlap,
+                subject.entry(name),
+                format!("its first bytes are also those of {before}"),
+            );
         }
     }
 }
 
 /// The same for what a compressed one holds. That it does not decompress, the inventory has found.
-fn compressed_binary(report: &mut Report, subject: Subject<'_, '_>, compressed: &Compressed<'_>, limit: u64) {
+fn compressed_binary(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    compressed: &Compressed<'_>,
+    limit: u64,
+) {
     if let Ok(whole) = compressed.decompress(limit)
         && let Ok(binary) = OffloadBinary::parse(&whole)
     {
@@ -212,12 +264,21 @@ fn compressed_binary(report: &mut Report, subject: Subject<'_, '_>, compressed: 
 fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &nv_fatbin::NvFatbin<'_>) {
     for entry in fatbin.entries() {
         if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
-            let text = format!("a payload starts at {}, which is no multiple of {}", entry.offset(), nv_fatbin::ALIGN);
+            let text = format!(
+                "a payload starts at {}, which is no multiple of {}",
+                entry.offset(),
+                nv_fatbin::ALIGN
+            );
             report.finding(Check::Alignment, subject, text);
         }
-        let is_plain_ptx = entry.kind().is_ptx() && entry.compression() == nv_fatbin::Compression::None;
+        let is_plain_ptx =
+            entry.kind().is_ptx() && entry.compression() == nv_fatbin::Compression::None;
         if is_plain_ptx && !entry.stored().ends_with(b"\0") {
-            report.finding(Check::PtxEnd, subject, format!("no NUL follows the text at {}", entry.offset()));
+            report.finding(
+                Check::PtxEnd,
+                subject,
+                format!("no NUL follows the text at {}", entry.offset()),
+            );
         }
     }
 }

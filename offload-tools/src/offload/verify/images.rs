@@ -9,14 +9,21 @@ use offload_format::select::{Candidate, Code};
 use offload_format::target::amdgpu;
 
 /// Checks an image.
-pub(super) fn check(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, bytes: &[u8]) {
+pub(super) fn check(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    image: &Image<'_>,
+    bytes: &[u8],
+) {
     let kind = image.kind(bytes);
     if kind == ImageKind::Empty {
         return;
     }
     let parsed = image::Image::parse(bytes);
     match &parsed {
-        Err(error) if kind == ImageKind::Elf => report.finding(Check::Image, subject, error.to_string()),
+        Err(error) if kind == ImageKind::Elf => {
+            report.finding(Check::Image, subject, error.to_string())
+        }
         // It may be what only its maker knows, or not be there any more. What fatbins have is in the fatbin's own check.
         Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
             report.note(Check::Image, subject, "it is of no kind that offload knows");
@@ -32,14 +39,21 @@ pub(super) fn check(report: &mut Report, subject: Subject<'_, '_>, image: &Image
     match KernelRecord::all_of(kind, bytes) {
         Ok(kernels) => {
             let container = (subject.number, subject.container);
-            let differences = report.parameters.compare(container, image, kind, kernels.unwrap_or_default());
+            let differences =
+                report.parameters.compare(container, image, kind, kernels.unwrap_or_default());
             differences.into_iter().for_each(|text| report.note(Check::Parameters, subject, text));
         }
         Err(error) => report.finding(Check::Kernels, subject, error.to_string()),
     }
 }
 
-fn code_object(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, named: &Named<'_>, bytes: &[u8]) {
+fn code_object(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    image: &Image<'_>,
+    named: &Named<'_>,
+    bytes: &[u8],
+) {
     let Header::CodeObject { version, .. } = Header::of(bytes) else { return };
     if let Code::Amdgpu { id, .. } = named.code()
         && amdgpu::is_generic(id.processor())
@@ -50,11 +64,19 @@ fn code_object(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>,
     }
     match (image.offload_kind.as_deref(), version) {
         (Some("hipv4"), ..4) => {
-            report.finding(Check::HipVersion, subject, format!("kind hipv4 with code object version {version}"));
+            report.finding(
+                Check::HipVersion,
+                subject,
+                format!("kind hipv4 with code object version {version}"),
+            );
         }
         // So does clang-linker-wrapper, and runtimes take it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
-            report.note(Check::HipVersion, subject, format!("kind hip with code object version {version}"));
+            report.note(
+                Check::HipVersion,
+                subject,
+                format!("kind hip with code object version {version}"),
+            );
         }
         _ => {}
     }
@@ -62,11 +84,14 @@ fn code_object(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>,
 
 /// The kind of an image in a fatbin.
 fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
-    let Some(said) = image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty) else {
+    let Some(said) =
+        image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty)
+    else {
         return;
     };
     if said != kind {
-        let text = format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
+        let text =
+            format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
         report.finding(Check::ImageKind, subject, text);
     }
 }
@@ -84,7 +109,9 @@ pub(super) fn stated_kind(
         // LLVM's tool goes by the file's name, and says nothing of most.
         Stated::NONE => true,
         // clang calls cubins objects, and bitcode too before it is linked.
-        Stated::OBJECT => matches!(found, Stated::OBJECT | Stated::CUBIN | Stated::BITCODE | Stated::SPIRV),
+        Stated::OBJECT => {
+            matches!(found, Stated::OBJECT | Stated::CUBIN | Stated::BITCODE | Stated::SPIRV)
+        }
         _ => stated == found,
     };
     if !is_so {

@@ -84,7 +84,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
         for pack in &beside.packs {
             let name = text::escaped(pack.path.as_os_str().as_encoded_bytes());
-            is_good &= check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
+            is_good &=
+                check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
         }
         if is_good && context.warn_if_unopened(path, &input, &inventory) {
             is_good = false;
@@ -115,7 +116,10 @@ fn check_file(
         writeln!(out, "{name}: {kind}{place}{text} {check}")?;
     }
     for member in &inventory.elsewhere {
-        out::note(&format!("{name}: {}: not checked, as it is in a file of its own", text::escaped(member)));
+        out::note(&format!(
+            "{name}: {}: not checked, as it is in a file of its own",
+            text::escaped(member)
+        ));
     }
     Ok(!report.has_findings())
 }
@@ -148,7 +152,11 @@ fn check_archive(
 
 /// `3 containers, 12 images`.
 fn count(inventory: &Inventory<'_>) -> String {
-    let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
+    let images = inventory
+        .images
+        .iter()
+        .filter(|image| image.known_kind() != Some(ImageKind::Empty))
+        .count();
     match inventory.containers.len() {
         0 if !inventory.references.is_empty() => "its device code is in kernel packs".to_owned(),
         0 => "no device code".to_owned(),
@@ -162,11 +170,20 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     report.findings.extend(inventory.problems.iter().map(finding_of));
     let known = inventory.problems.iter().map(|problem| problem.place.offset).collect();
     let mut images = Images::new(context.max_size);
-    let total = inventory.containers.iter().map(|container| container.size).fold(0, u64::saturating_add);
+    let total =
+        inventory.containers.iter().map(|container| container.size).fold(0, u64::saturating_add);
     let mut progress = Progress::new("checking", total);
     for (number, container) in inventory.containers.iter().enumerate() {
         let subject = check::Subject::new(number, container);
-        containers::check(&mut report, subject, inventory, file, &known, &mut images, context.max_size);
+        containers::check(
+            &mut report,
+            subject,
+            inventory,
+            file,
+            &known,
+            &mut images,
+            context.max_size,
+        );
         progress.add(container.size);
     }
     wrappers::check(&mut report, file);
@@ -183,5 +200,11 @@ fn finding_of(problem: &Problem<'_>) -> Finding {
         | ErrorKind::LimitExceeded { .. } => Check::Decompress,
         _ => Check::Unreadable,
     };
-    Finding { at: problem.place.offset, place: String::new(), check, text: problem_text(problem), is_note: false }
+    Finding {
+        at: problem.place.offset,
+        place: String::new(),
+        check,
+        text: problem_text(problem),
+        is_note: false,
+    }
 }

@@ -59,8 +59,11 @@ impl Parameters {
         let mut found = Vec::new();
         for kernel in kernels {
             let layouts = self.kernels.entry((module.to_owned(), kernel.name.clone())).or_default();
-            let layout = Layout { target: target.to_owned(), is_nvidia: kind != ImageKind::Elf, kernel };
-            if layouts.len() >= MOST_LAYOUTS || layouts.iter().any(|other| layout.agrees_with(other)) {
+            let layout =
+                Layout { target: target.to_owned(), is_nvidia: kind != ImageKind::Elf, kernel };
+            if layouts.len() >= MOST_LAYOUTS
+                || layouts.iter().any(|other| layout.agrees_with(other))
+            {
                 continue;
             }
             found.extend(layouts.first().map(|first| layout.unlike(first)));

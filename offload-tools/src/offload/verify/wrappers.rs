@@ -16,20 +16,25 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
             // HIP's runtime takes a code object by itself, too.
             WrapperKind::Hip => (
                 "HIP",
-                starts(&[bundle::MAGIC, &compressed::MAGIC]) || matches!(Image::parse(image), Ok(Image::CodeObject(_))),
+                starts(&[bundle::MAGIC, &compressed::MAGIC])
+                    || matches!(Image::parse(image), Ok(Image::CodeObject(_))),
             ),
             WrapperKind::HipKpack => ("HIP", KpackReference::parse(image).is_ok()),
             WrapperKind::Cuda => ("CUDA", starts(&[&nv_fatbin::MAGIC])),
             _ => return,
         };
         if !is_there {
-            let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            let start: Vec<String> =
+                image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
             report.findings.push(Finding {
                 // Behind what is said of containers.
                 at: u64::MAX,
                 place: format!("wrapper at {} for {whose}'s runtime: ", wrapper.offset()),
                 check: Check::Wrapper,
-                text: format!("what it points to starts with {}, which is no device code", start.join(" ")),
+                text: format!(
+                    "what it points to starts with {}, which is no device code",
+                    start.join(" ")
+                ),
                 is_note: false,
             });
         }

@@ -23,8 +23,13 @@ impl<'a> Checked<'a> {
         const START: &[u8] = b"offload-cpu-check 1\n";
         let start = image.windows(START.len()).position(|part| part == START)?;
         let text = CStr::from_bytes_until_nul(&image[start..]).ok()?.to_str().ok()?;
-        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Some(Self { kind: value("kind")?, library: value("library")?, symbolizer: value("symbolizer")? })
+        let value =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Some(Self {
+            kind: value("kind")?,
+            library: value("library")?,
+            symbolizer: value("symbolizer")?,
+        })
     }
 
     /// Returns an error if the program was started without the sanitizer's library, in which case the library ends it, or
@@ -38,7 +43,10 @@ impl<'a> Checked<'a> {
         };
         match is_there(symbol) {
             true => Ok(()),
-            false => Err(format!("the sanitizer that it was built with is not in this program.{}", self.hint())),
+            false => Err(format!(
+                "the sanitizer that it was built with is not in this program.{}",
+                self.hint()
+            )),
         }
     }
 
@@ -95,7 +103,9 @@ impl Order {
     ///
     /// Returns an error in words if it is no order.
     pub(super) fn asked() -> Result<Option<Self>, String> {
-        let Some(text) = env::var_os("OFFLOAD_CPU_ORDER").filter(|text| !text.is_empty()) else { return Ok(None) };
+        let Some(text) = env::var_os("OFFLOAD_CPU_ORDER").filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
         Self::parse(&text.to_string_lossy()).map(Some)
     }
 

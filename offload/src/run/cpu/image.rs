@@ -95,10 +95,17 @@ impl LoadedImage {
             "it has no function offload_cpu_launch_blocks: build it with this version of offload-build".to_string()
         })?;
         // SAFETY: `offload/schedule.h` declares it with this type.
-        let with = unsafe { library.get::<LaunchWith>("offload_cpu_launch_with") }.ok().map(|found| *found);
+        let with = unsafe { library.get::<LaunchWith>("offload_cpu_launch_with") }
+            .ok()
+            .map(|found| *found);
         let launchers = Launchers { blocks, with, is_checked: checked.is_some() };
         let source = ManuallyDrop::new(source.once_loaded());
-        Ok(Self { library: ManuallyDrop::new(library), launchers, kernels: Mutex::default(), source })
+        Ok(Self {
+            library: ManuallyDrop::new(library),
+            launchers,
+            kernels: Mutex::default(),
+            source,
+        })
     }
 
     pub(super) fn function(&self, name: &CStr) -> Option<Address> {
@@ -136,7 +143,9 @@ fn raw_handle(library: Library) -> *mut c_void {
 
 impl Drop for LoadedImage {
     fn drop(&mut self) {
-        for Handed(kernel) in self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for Handed(kernel) in
+            self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
+        {
             // SAFETY: it is of `kernel`, and nothing is launched any more.
             drop(unsafe { Box::from_raw(kernel) });
         }
@@ -176,7 +185,8 @@ impl Source {
             #[cfg(target_os = "linux")]
             Self::Memory(file) => {
                 // The process by its number: a sanitizer may have another process read the file.
-                format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file)).into()
+                format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
+                    .into()
             }
             Self::Temporary(file) => file.path.clone(),
             Self::Gone => PathBuf::new(),

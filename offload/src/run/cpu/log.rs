@@ -45,12 +45,17 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
     let mut line = format!("{what}\t{}\t{kernel}", process::id());
     for word in more {
         line.push('\t');
-        line.extend(word.chars().map(|letter| if letter.is_ascii_control() { ' ' } else { letter }));
+        line.extend(
+            word.chars().map(|letter| if letter.is_ascii_control() { ' ' } else { letter }),
+        );
     }
     line.push('\n');
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
-        eprintln!("offload: could not write to {}, which OFFLOAD_CPU_LOG names: {error}", path.display());
+        eprintln!(
+            "offload: could not write to {}, which OFFLOAD_CPU_LOG names: {error}",
+            path.display()
+        );
     }
 }
 
@@ -58,14 +63,26 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
 ///
 /// Returns an error in words if the variable is no number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
-    let Some(text) = env::var_os("OFFLOAD_CPU_TIME_LIMIT").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let Some(text) = env::var_os("OFFLOAD_CPU_TIME_LIMIT").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
     let seconds = text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-    let wrong = || format!("OFFLOAD_CPU_TIME_LIMIT is '{}'; it can be a number of seconds", text.to_string_lossy());
+    let wrong = || {
+        format!(
+            "OFFLOAD_CPU_TIME_LIMIT is '{}'; it can be a number of seconds",
+            text.to_string_lossy()
+        )
+    };
     seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
 }
 
 /// Calls `launch`, and ends the process if it takes longer; `place` says where it is then.
-pub(super) fn within(limit: Duration, kernel: &str, place: &(dyn Fn() -> String + Sync), launch: &mut dyn FnMut()) {
+pub(super) fn within(
+    limit: Duration,
+    kernel: &str,
+    place: &(dyn Fn() -> String + Sync),
+    launch: &mut dyn FnMut(),
+) {
     let name = thread::current().name().unwrap_or("").to_string();
     let (has_ended, signal) = (Mutex::new(false), Condvar::new());
     let watch = || {

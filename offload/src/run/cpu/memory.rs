@@ -18,7 +18,11 @@ mod unix {
     mod c {
         use super::{c_int, c_void};
         unsafe extern "C" {
-            pub(super) fn posix_memalign(memory: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
+            pub(super) fn posix_memalign(
+                memory: *mut *mut c_void,
+                alignment: usize,
+                size: usize,
+            ) -> c_int;
             pub(super) fn free(memory: *mut c_void);
         }
     }

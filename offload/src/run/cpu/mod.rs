@@ -55,8 +55,9 @@ struct Cpu;
 
 impl Backend for Cpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
-        let loaded = LoadedImage::load(image.bytes)
-            .map_err(|why| RunError::refused(format!("load the {} ({} bytes)", image.name, image.bytes.len()), why))?;
+        let loaded = LoadedImage::load(image.bytes).map_err(|why| {
+            RunError::refused(format!("load the {} ({} bytes)", image.name, image.bytes.len()), why)
+        })?;
         Ok(Handle(Box::into_raw(Box::new(loaded)).cast()))
     }
 
@@ -74,13 +75,18 @@ impl Backend for Cpu {
         // SAFETY: it is of `load`, and not unloaded.
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let address = image
-            .function(name)
-            .ok_or_else(|| RunError::refused(attempted(), "the image for the CPU has none of this name"))?;
+        let address = image.function(name).ok_or_else(|| {
+            RunError::refused(attempted(), "the image for the CPU has none of this name")
+        })?;
         Ok(Handle(image.kernel(address)))
     }
 
-    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        function: Handle,
+        launch: &Launch,
+        arguments: Arguments<'_>,
+    ) -> Result<()> {
         let attempted = || format!("launch {}", arguments.kernel);
         let invoke = arguments.invoke.ok_or_else(|| {
             RunError::refused(
@@ -99,7 +105,10 @@ impl Backend for Cpu {
     fn allocate(&self, size: usize) -> Result<Handle> {
         let start = memory::allocate(size);
         if start.is_null() {
-            return Err(RunError::refused(format!("allocate {size} bytes"), "there is not as much memory"));
+            return Err(RunError::refused(
+                format!("allocate {size} bytes"),
+                "there is not as much memory",
+            ));
         }
         if check::is_checked() {
             // NaN as floating point: a kernel that reads what nobody wrote shows it.

@@ -60,7 +60,9 @@ pub(super) unsafe fn run(
              own: build it with this version of offload-build, or unset the variables",
         )?;
         // SAFETY: the caller answers for it.
-        return unsafe { run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments) };
+        return unsafe {
+            run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments)
+        };
     }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();

@@ -98,7 +98,8 @@ functions! {
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
-    pub(super) get_kernel: unsafe extern "C" fn(*mut CUkernel, CUlibrary, *const c_char) -> CUresult,
+    pub(super) get_kernel:
+        unsafe extern "C" fn(*mut CUkernel, CUlibrary, *const c_char) -> CUresult,
     pub(super) get_module: unsafe extern "C" fn(*mut CUmodule, CUlibrary) -> CUresult,
     pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
 }
@@ -130,7 +131,8 @@ impl Driver {
 
     fn load() -> core::result::Result<Self, String> {
         // SAFETY: these names belong to NVIDIA's driver, and the types are those of its header.
-        let driver = unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no CUDA driver: {why}"))?;
+        let driver =
+            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no CUDA driver: {why}"))?;
         // SAFETY: the flags must be 0.
         match unsafe { (driver.cuInit)(0) } {
             CUDA_SUCCESS => Ok(driver),

@@ -37,7 +37,8 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 /// It is a context, and lives as long as what comes of this.
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
-    let driver = Driver::get().map_err(|why| RunError::new(attempted(), Cause::Absent(DeviceKind::Cuda, why)))?;
+    let driver = Driver::get()
+        .map_err(|why| RunError::new(attempted(), Cause::Absent(DeviceKind::Cuda, why)))?;
     if context.is_null() {
         return Err(RunError::refused(attempted(), "it is null"));
     }
@@ -112,7 +113,11 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
 }
 
 /// Asks for all that is known of a GPU. No context is made yet.
-fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>) -> Result<Context> {
+fn open(
+    driver: &'static Driver,
+    ordinal: c_int,
+    foreign: Option<ForeignContext>,
+) -> Result<Context> {
     let device = device(driver, ordinal)?;
     let attempted = || format!("ask for the properties of cuda:{ordinal}");
     let attribute = |attribute: c_int| {
@@ -128,8 +133,16 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
     let (mut memory, mut version) = (0, 0);
     // SAFETY: the name's buffer has 256 bytes, as stated; the other two write one number each.
     unsafe {
-        driver.check("cuDeviceGetName", (driver.cuDeviceGetName)(name.as_mut_ptr(), 256, device), attempted)?;
-        driver.check("cuDeviceTotalMem_v2", (driver.cuDeviceTotalMem_v2)(&mut memory, device), attempted)?;
+        driver.check(
+            "cuDeviceGetName",
+            (driver.cuDeviceGetName)(name.as_mut_ptr(), 256, device),
+            attempted,
+        )?;
+        driver.check(
+            "cuDeviceTotalMem_v2",
+            (driver.cuDeviceTotalMem_v2)(&mut memory, device),
+            attempted,
+        )?;
         driver.check("cuDriverGetVersion", (driver.cuDriverGetVersion)(&mut version), attempted)?;
     }
     // SAFETY: the driver ends the name with a NUL inside the buffer.
@@ -216,7 +229,8 @@ impl Cuda {
         let mut context = ptr::null_mut();
         // SAFETY: it writes one CUcontext.
         let code = unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.device) };
-        self.driver.check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
+        self.driver
+            .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
         if self.context.set(Handle(context)).is_err() {
             // Another thread was first. The driver counts.
             // SAFETY: it was just retained, and stays retained by that thread.
@@ -227,7 +241,9 @@ impl Cuda {
 
     /// Makes the context current to give something back: `None` if that is gone with the context, or if the driver fails.
     fn current_to_end(&self) -> Option<Current> {
-        if let (Some(ForeignContext { handle, id: Some(id) }), Some(get_id)) = (self.foreign, self.driver.cuCtxGetId) {
+        if let (Some(ForeignContext { handle, id: Some(id) }), Some(get_id)) =
+            (self.foreign, self.driver.cuCtxGetId)
+        {
             let mut now = 0;
             // SAFETY: it writes one number. It is what drivers have for telling whether a context is there.
             let code = unsafe { get_id(handle.0, &mut now) };
@@ -264,12 +280,24 @@ impl Backend for Cuda {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There are no options.
-                let code =
-                    unsafe { (libraries.load)(&mut module, image.start, none, no_values, 0, none, no_values, 0) };
+                let code = unsafe {
+                    (libraries.load)(
+                        &mut module,
+                        image.start,
+                        none,
+                        no_values,
+                        0,
+                        none,
+                        no_values,
+                        0,
+                    )
+                };
                 ("cuLibraryLoadData", code)
             }
             // SAFETY: as above.
-            None => ("cuModuleLoadData", unsafe { (driver.cuModuleLoadData)(&mut module, image.start) }),
+            None => {
+                ("cuModuleLoadData", unsafe { (driver.cuModuleLoadData)(&mut module, image.start) })
+            }
         };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
         driver.check(function, code, attempted).map_err(|error| error.advice(REFUSED))?;
@@ -293,7 +321,8 @@ impl Backend for Cuda {
         let mut raw = ptr::null_mut();
         // SAFETY: the library is loaded; it writes one CUmodule.
         let code = unsafe { (libraries.get_module)(&mut raw, module.0) };
-        self.driver.check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
+        self.driver
+            .check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
         Ok(Handle(raw))
     }
 
@@ -304,7 +333,8 @@ impl Backend for Cuda {
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
         let Some(libraries) = driver.libraries() else {
             // SAFETY: the module is loaded, and the name ends with a NUL.
-            let code = unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
+            let code =
+                unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
             driver.check("cuModuleGetFunction", code, attempted)?;
             return Ok(Handle(function));
         };
@@ -321,14 +351,25 @@ impl Backend for Cuda {
     fn allow_shared_memory(&self, function: Handle, bytes: usize) -> Result<()> {
         let _current = self.current()?;
         let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
-        let value = c_int::try_from(bytes).map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
+        let value = c_int::try_from(bytes)
+            .map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
         // SAFETY: the function is of a module that is loaded.
-        let code =
-            unsafe { (self.driver.cuFuncSetAttribute)(function.0, driver::MAX_DYNAMIC_SHARED_SIZE_BYTES, value) };
+        let code = unsafe {
+            (self.driver.cuFuncSetAttribute)(
+                function.0,
+                driver::MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                value,
+            )
+        };
         self.driver.check("cuFuncSetAttribute", code, attempted)
     }
 
-    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        function: Handle,
+        launch: &Launch,
+        arguments: Arguments<'_>,
+    ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
         // It was compared with what the device has.
@@ -337,7 +378,19 @@ impl Backend for Cuda {
         // SAFETY: the function is of a module that is loaded in this context, and the driver copies the arguments before it
         // returns; the caller answers for the rest.
         let code = unsafe {
-            (self.driver.cuLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
+            (self.driver.cuLaunchKernel)(
+                function.0,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shared,
+                launch.stream,
+                pointers,
+                extra,
+            )
         };
         self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))
     }
@@ -361,15 +414,22 @@ impl Backend for Cuda {
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: the caller answers for the device's side.
-        let code =
-            unsafe { (self.driver.cuMemcpyHtoD_v2)(to.0.addr() as CUdeviceptr, from.as_ptr().cast(), from.len()) };
-        self.driver.check("cuMemcpyHtoD_v2", code, || format!("copy {} bytes to the GPU", from.len()))
+        let code = unsafe {
+            (self.driver.cuMemcpyHtoD_v2)(
+                to.0.addr() as CUdeviceptr,
+                from.as_ptr().cast(),
+                from.len(),
+            )
+        };
+        self.driver
+            .check("cuMemcpyHtoD_v2", code, || format!("copy {} bytes to the GPU", from.len()))
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: the caller answers for both sides.
-        let code = unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
+        let code =
+            unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
         self.driver.check("cuMemcpyDtoH_v2", code, || format!("copy {size} bytes from the GPU"))
     }
 

@@ -33,8 +33,9 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     let properties = hip.properties(ordinal)?;
     let target = properties.target();
-    let info = DeviceInfo::hip(&target)
-        .map_err(|error| RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}")))?;
+    let info = DeviceInfo::hip(&target).map_err(|error| {
+        RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}"))
+    })?;
     // Nothing has to be asked for to get all of it.
     let shared_memory = properties.shared_memory();
     Ok(Context {
@@ -109,7 +110,9 @@ impl Backend for Gpu {
         // SAFETY: the pointer leads to a whole code object, whose headers say how large it is.
         let code = unsafe { (self.hip.hipModuleLoadData)(&mut module, image.start) };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
-        self.hip.check("hipModuleLoadData", code, attempted).map_err(|error| error.advice(REFUSED))?;
+        self.hip
+            .check("hipModuleLoadData", code, attempted)
+            .map_err(|error| error.advice(REFUSED))?;
         Ok(Handle(module))
     }
 
@@ -124,12 +127,18 @@ impl Backend for Gpu {
         let _current = self.current()?;
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, and the name ends with a NUL.
-        let code = unsafe { (self.hip.hipModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
+        let code =
+            unsafe { (self.hip.hipModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
         self.hip.check("hipModuleGetFunction", code, attempted).map(|()| Handle(function))
     }
 
-    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        function: Handle,
+        launch: &Launch,
+        arguments: Arguments<'_>,
+    ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
         // It was compared with what the device has.
@@ -138,7 +147,19 @@ impl Backend for Gpu {
         // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies the arguments before it
         // returns; the caller answers for the rest.
         let code = unsafe {
-            (self.hip.hipModuleLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
+            (self.hip.hipModuleLaunchKernel)(
+                function.0,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shared,
+                launch.stream,
+                pointers,
+                extra,
+            )
         };
         self.hip.check("hipModuleLaunchKernel", code, || format!("launch {}", arguments.kernel))
     }
@@ -163,14 +184,17 @@ impl Backend for Gpu {
         let _current = self.current()?;
         let from_address: *const c_void = from.as_ptr().cast();
         // SAFETY: the caller answers for the GPU's side.
-        let code = unsafe { (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE) };
+        let code = unsafe {
+            (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE)
+        };
         self.hip.check("hipMemcpy", code, || format!("copy {} bytes to the GPU", from.len()))
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: the caller answers for both sides.
-        let code = unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
+        let code =
+            unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
         self.hip.check("hipMemcpy", code, || format!("copy {size} bytes from the GPU"))
     }
 

@@ -155,7 +155,8 @@ impl Hip {
 
     fn load() -> core::result::Result<Self, String> {
         // SAFETY: these names belong to AMD's runtime, and the types are those of its header.
-        let hip = unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no HIP runtime: {why}"))?;
+        let hip =
+            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no HIP runtime: {why}"))?;
         // SAFETY: the flags must be 0.
         match unsafe { (hip.hipInit)(0) } {
             HIP_SUCCESS => Ok(hip),
@@ -185,14 +186,16 @@ impl Hip {
     /// Asks for the properties of a GPU.
     pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
         let attempted = || format!("ask for the properties of hip:{ordinal}");
-        let (name, function, places) = match (self.hipGetDevicePropertiesR0600, self.hipGetDeviceProperties) {
-            (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),
-            (None, Some(function)) => ("hipGetDeviceProperties", function, &R0000),
-            (None, None) => {
-                let why = format!("{} has no function hipGetDeviceProperties", self.library.name);
-                return Err(RunError::refused(attempted(), why));
-            }
-        };
+        let (name, function, places) =
+            match (self.hipGetDevicePropertiesR0600, self.hipGetDeviceProperties) {
+                (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),
+                (None, Some(function)) => ("hipGetDeviceProperties", function, &R0000),
+                (None, None) => {
+                    let why =
+                        format!("{} has no function hipGetDeviceProperties", self.library.name);
+                    return Err(RunError::refused(attempted(), why));
+                }
+            };
         let mut properties = Properties { bytes: [0; 4096], places };
         // SAFETY: the room is larger than the structure of any version, and aligned for it.
         let code = unsafe { function(properties.bytes.as_mut_ptr().cast(), ordinal) };
@@ -221,8 +224,12 @@ impl Hip {
     /// The error's name, and its description if it is another: HIP 5 describes an error by its name.
     fn text(&self, code: hipError_t) -> String {
         // SAFETY: for any number, known or not, both return a constant string.
-        let (name, description) =
-            unsafe { (CStr::from_ptr((self.hipGetErrorName)(code)), CStr::from_ptr((self.hipGetErrorString)(code))) };
+        let (name, description) = unsafe {
+            (
+                CStr::from_ptr((self.hipGetErrorName)(code)),
+                CStr::from_ptr((self.hipGetErrorString)(code)),
+            )
+        };
         let (name, description) = (name.to_string_lossy(), description.to_string_lossy());
         if name == description { name.into_owned() } else { format!("{name}: {description}") }
     }

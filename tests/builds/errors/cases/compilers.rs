@@ -37,7 +37,11 @@ pub const CASES: &[Case] = &[
         &["ld.lld: error: undefined hidden symbol: twice"],
     ),
     fails("undefined-ptx", r#".file("kernels/open.cu").archs(["compute_80"])"#, &["twice"]),
-    fails("undefined-cpu", r#".file("kernels/open.cu").archs(["cpu"])"#, &["undefined reference to `twice(float)'"]),
+    fails(
+        "undefined-cpu",
+        r#".file("kernels/open.cu").archs(["cpu"])"#,
+        &["undefined reference to `twice(float)'"],
+    ),
     tool_fails(
         "dynamic-shared-cpu",
         r#".file("kernels/dynamic.cu").archs(["cpu"])"#,
@@ -57,7 +61,11 @@ pub const CASES: &[Case] = &[
     fails_with_env(
         "no-such-cxx",
         &[("CXX", "/nowhere/c++"), ("OFFLOAD_ARCH", "cpu")],
-        &["no image for cpu: it needs a C++ compiler for ", "install a C++ compiler", "or name one in CXX"],
+        &[
+            "no image for cpu: it needs a C++ compiler for ",
+            "install a C++ compiler",
+            "or name one in CXX",
+        ],
     ),
 ];
 
@@ -66,7 +74,10 @@ pub const PTXAS_CASES: &[Case] = &[
     fails(
         "unknown-cubin",
         r#".file("kernels/add.cu").archs(["compute_80", "sm_999"])"#,
-        &["no image for sm_999: {clang} refuses it", "clang: error: unsupported CUDA gpu architecture: sm_999"],
+        &[
+            "no image for sm_999: {clang} refuses it",
+            "clang: error: unsupported CUDA gpu architecture: sm_999",
+        ],
     ),
     // clang 22 still knows sm_70; ptxas 13 no longer does.
     fails(

@@ -6,8 +6,10 @@ pub const CASES: &[Case] = &[
     fails(
         "language-of-others",
         r#".modules(["kernels/open.cl"]).archs(["gfx90a", "cpu"])"#,
-        &["kernels/open.cl is OpenCL C, which is not built for cpu. If it is for other targets only, say so: \
-             Source::new(\"kernels/open.cl\").supports([\"amd\", \"nvidia\"])"],
+        &[
+            "kernels/open.cl is OpenCL C, which is not built for cpu. If it is for other targets only, say so: \
+             Source::new(\"kernels/open.cl\").supports([\"amd\", \"nvidia\"])",
+        ],
     ),
     fails(
         "opencl-library",
@@ -25,7 +27,9 @@ pub const CASES: &[Case] = &[
     fails(
         "assembly-linked",
         r#".files(["kernels/add.cu", "kernels/add.s"]).archs(["gfx90a"])"#,
-        &["kernels/add.s, which is AMD assembly with kernels and cannot be linked with kernels/add.cu"],
+        &[
+            "kernels/add.s, which is AMD assembly with kernels and cannot be linked with kernels/add.cu",
+        ],
     ),
     fails(
         "ready-made-for-others",
@@ -64,7 +68,9 @@ pub const CASES: &[Case] = &[
     fails(
         "ir-of-a-cpu",
         r#".file("kernels/host.ll").archs(["gfx90a"])"#,
-        &["the source kernels/host.ll is for x86_64-unknown-linux-gnu, as its target triple says, and no GPU's"],
+        &[
+            "the source kernels/host.ll is for x86_64-unknown-linux-gnu, as its target triple says, and no GPU's",
+        ],
     ),
 ];
 

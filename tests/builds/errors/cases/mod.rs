@@ -20,7 +20,8 @@ offload_tests::tests! {
 }
 
 fn what_cannot_be_built() {
-    let tables = [targets::CASES, sources::CASES, languages::CASES, compilers::CASES, variables::CASES];
+    let tables =
+        [targets::CASES, sources::CASES, languages::CASES, compilers::CASES, variables::CASES];
     check(&Scenario::new("errors_build"), &tables.concat());
 }
 
@@ -48,12 +49,20 @@ struct Case {
 }
 
 /// A build with these calls fails with a message that has these sentences.
-const fn fails(name: &'static str, calls: &'static str, sentences: &'static [&'static str]) -> Case {
+const fn fails(
+    name: &'static str,
+    calls: &'static str,
+    sentences: &'static [&'static str],
+) -> Case {
     Case { name, calls, env: &[], sentences, is_of_tool: false }
 }
 
 /// A compiler refuses something, and the message shows all that it prints.
-const fn tool_fails(name: &'static str, calls: &'static str, sentences: &'static [&'static str]) -> Case {
+const fn tool_fails(
+    name: &'static str,
+    calls: &'static str,
+    sentences: &'static [&'static str],
+) -> Case {
     Case { is_of_tool: true, ..fails(name, calls, sentences) }
 }
 
@@ -78,7 +87,9 @@ const fn fails_unlisted(
 
 fn check(scenario: &Scenario, cases: &[Case]) {
     write_sources(scenario);
-    let arm = |case: &Case| format!("        {:?} => Build::new(){}.compile(&case),\n", case.name, case.calls);
+    let arm = |case: &Case| {
+        format!("        {:?} => Build::new(){}.compile(&case),\n", case.name, case.calls)
+    };
     let arms: String = cases.iter().map(arm).collect();
     scenario.build_script(&format!(
         "println!(\"cargo::rerun-if-env-changed=CASE\");\n    let case = std::env::var(\"CASE\").unwrap();\n    \
@@ -95,7 +106,8 @@ fn check(scenario: &Scenario, cases: &[Case]) {
 /// Writes the sources that the cases name.
 fn write_sources(scenario: &Scenario) {
     let add = kernel("add", "y[i]");
-    let long_line = format!("#error \"one line of 150 columns: {} to its end\"", "long ".repeat(24));
+    let long_line =
+        format!("#error \"one line of 150 columns: {} to its end\"", "long ".repeat(24));
     let compressed = scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob");
     scenario
         .write("kernels/add.cu", format!("{add}#ifdef BROKEN\n{long_line}\n#endif\n"))
@@ -105,10 +117,17 @@ fn write_sources(scenario: &Scenario) {
         .write("kernels/bad.cu", kernel("add", "undeclared"))
         .write(
             "kernels/dynamic.cu",
-            kernel("add", "tile[i]").replace("  int i", "  extern __shared__ float tile[];\n  int i"),
+            kernel("add", "tile[i]")
+                .replace("  int i", "  extern __shared__ float tile[];\n  int i"),
         )
-        .write("kernels/open.cu", "__device__ float twice(float x);\n".to_owned() + &kernel("add", "twice(x[i])"))
-        .write("kernels/open.cl", "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n")
+        .write(
+            "kernels/open.cu",
+            "__device__ float twice(float x);\n".to_owned() + &kernel("add", "twice(x[i])"),
+        )
+        .write(
+            "kernels/open.cl",
+            "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n",
+        )
         .write("kernels/text.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n")
         .write("kernels/add.s", ".amdhsa_kernel add\n")
         .write("kernels/noise.hsaco", "noise")
@@ -124,7 +143,8 @@ fn check_case(case: &Case, scenario: &Scenario, printed: &Printed) -> Result<(),
     if case.is_of_tool {
         check_tool_text(&message, scenario)?;
     }
-    match scratch::times(&scenario.out_dir("debug")).keys().find(|path| is_of_pack(path, case.name)) {
+    match scratch::times(&scenario.out_dir("debug")).keys().find(|path| is_of_pack(path, case.name))
+    {
         Some(path) => Err(format!("{} was left behind", path.display())),
         None => Ok(()),
     }
@@ -152,13 +172,15 @@ fn is_of_pack(path: &Path, pack: &str) -> bool {
 
 /// The message ends with a command. Run again by hand, it prints what the message shows, line by line.
 fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
-    let (before, command) = message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
+    let (before, command) =
+        message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
     if command.lines().count() != 1 {
         return Err("something follows the command line".to_owned());
     }
     let mut shell = Command::new("sh");
     // The build script's compilers print English, too.
-    let again = shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
+    let again =
+        shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
     let again = again.expect("the shell starts");
     if again.status.success() {
         return Err("the command succeeds when it is run by hand".to_owned());
@@ -169,7 +191,9 @@ fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
     }
     each_once(message, [&text])?;
     match before.strip_prefix(&text) {
-        Some(rest) if rest.lines().count() == 2 && rest.contains(" ended with exit status: ") => Ok(()),
+        Some(rest) if rest.lines().count() == 2 && rest.contains(" ended with exit status: ") => {
+            Ok(())
+        }
         _ => Err(format!("the message is not the tool's text, then one line:\n{before}")),
     }
 }

@@ -4,7 +4,11 @@ use super::{Case, fails};
 
 pub const CASES: &[Case] = &[
     // Sources and names.
-    fails("no-source", r#".archs(["gfx90a"])"#, &["no sources: name one with .file(\"kernels/saxpy.cu\")"]),
+    fails(
+        "no-source",
+        r#".archs(["gfx90a"])"#,
+        &["no sources: name one with .file(\"kernels/saxpy.cu\")"],
+    ),
     fails(
         "missing-source",
         r#".files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])"#,
@@ -35,13 +39,17 @@ pub const CASES: &[Case] = &[
     fails(
         "module-name",
         r#".modules(["kernels/add.v2.cu"]).archs(["gfx90a"])"#,
-        &["a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not"],
+        &[
+            "a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not",
+        ],
     ),
     fails(
         "no-include-folder",
         r#".file("kernels/add.cu").include("kernels").include("no/headers").archs(["compute_80"])"#,
-        &["build.rs calls .include(\"no/headers\") for kernels/add.cu, and there is no folder {folder}/no/headers\n\
-             Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build."],
+        &[
+            "build.rs calls .include(\"no/headers\") for kernels/add.cu, and there is no folder {folder}/no/headers\n\
+             Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build.",
+        ],
     ),
     fails(
         "include-of-a-file",
@@ -57,7 +65,10 @@ pub const CASES: &[Case] = &[
             std::fs::create_dir_all(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("generated")).unwrap();
             "generated"
         }).archs(["gfx90a"])"#,
-        &["there is no folder {folder}/generated\n", "For the one in OUT_DIR, put the value of OUT_DIR in front: /"],
+        &[
+            "there is no folder {folder}/generated\n",
+            "For the one in OUT_DIR, put the value of OUT_DIR in front: /",
+        ],
     ),
     fails(
         "empty-module",
@@ -79,7 +90,9 @@ pub const CASES: &[Case] = &[
         "no-target-at-all",
         r#".module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])"#,
-        &["no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80"],
+        &[
+            "no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80",
+        ],
     ),
     fails(
         "selector",

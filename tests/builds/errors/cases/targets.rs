@@ -7,22 +7,32 @@ pub const CASES: &[Case] = &[
     fails(
         "unknown-amd",
         r#".file("kernels/add.cu").archs(["gfx90a", "gfx9999"])"#,
-        &["no image for gfx9999: {clang} refuses it", "error: unsupported HIP gpu architecture: gfx9999"],
+        &[
+            "no image for gfx9999: {clang} refuses it",
+            "error: unsupported HIP gpu architecture: gfx9999",
+        ],
     ),
     fails(
         "unknown-ptx",
         r#".file("kernels/add.cu").archs(["compute_999"])"#,
-        &["no image for compute_999: {clang} refuses it", "error: unsupported CUDA gpu architecture: sm_999"],
+        &[
+            "no image for compute_999: {clang} refuses it",
+            "error: unsupported CUDA gpu architecture: sm_999",
+        ],
     ),
     fails(
         "feature",
         r#".file("kernels/add.cu").archs(["gfx1100:xnack+"])"#,
-        &["the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have"],
+        &[
+            "the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have",
+        ],
     ),
     fails(
         "no-sign",
         r#".file("kernels/add.cu").archs(["gfx90a:xnack"])"#,
-        &["a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'"],
+        &[
+            "a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'",
+        ],
     ),
     fails(
         "short",
@@ -32,7 +42,9 @@ pub const CASES: &[Case] = &[
     fails(
         "nonsense",
         r#".file("kernels/add.cu").archs(["nonsense"])"#,
-        &["a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-"],
+        &[
+            "a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-",
+        ],
     ),
     fails(
         "spirv",
@@ -61,7 +73,9 @@ pub const CASES: &[Case] = &[
     fails(
         "generic-version",
         r#".file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])"#,
-        &["the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5"],
+        &[
+            "the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5",
+        ],
     ),
     fails(
         "no-targets",
@@ -104,7 +118,11 @@ pub const CASES: &[Case] = &[
             ],
         )
     },
-    fails_with_env("empty-list", &[("OFFLOAD_ARCH", " ; ")], &["no targets: OFFLOAD_ARCH is an empty list"]),
+    fails_with_env(
+        "empty-list",
+        &[("OFFLOAD_ARCH", " ; ")],
+        &["no targets: OFFLOAD_ARCH is an empty list"],
+    ),
     fails(
         "number",
         r#".file("kernels/add.cu").archs(["80-virtual"])"#,
@@ -127,7 +145,9 @@ pub const CASES: &[Case] = &[
     fails_unlisted(
         "bad-cap",
         &[("CUDA_COMPUTE_CAP", "80-real")],
-        &["CUDA_COMPUTE_CAP is '80-real': '80-real' is not understood; it lists compute capabilities: 80, 90a, 8.6"],
+        &[
+            "CUDA_COMPUTE_CAP is '80-real': '80-real' is not understood; it lists compute capabilities: 80, 90a, 8.6",
+        ],
     ),
     fails_unlisted(
         "bad-amd-list",

@@ -99,7 +99,8 @@ pub(super) fn write(out: &mut impl Write, path: &Path, account: &Account) -> io:
 }
 
 fn data(file: String, account: &Account) -> Data<'_> {
-    let shares = |all: &[Share]| all.iter().flat_map(|it| [it.name as u64, it.bytes, it.size]).collect();
+    let shares =
+        |all: &[Share]| all.iter().flat_map(|it| [it.name as u64, it.bytes, it.size]).collect();
     let images = account.parts.iter().map(|part| {
         let (bytes, size) = part.other();
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
@@ -132,7 +133,11 @@ fn data(file: String, account: &Account) -> Data<'_> {
 struct InScript;
 
 impl Formatter for InScript {
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
             let (before, from) = rest.split_at(at);
