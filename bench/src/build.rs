@@ -1,4 +1,5 @@
-//! Builds that use offload-build, as Cargo's user waits for them: whole runs of `cargo build`, of packages in scratch folders.
+//! Builds that use offload-build, as Cargo's user waits for them: whole runs of `cargo build`, of
+//! packages in scratch folders.
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
@@ -106,8 +107,9 @@ fn again(folder: &Path, clang: &Path) {
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Packages whose build script depends on one crate and does nothing, in empty target folders. Nothing is compiled
-/// incrementally: Cargo does that with crates in folders, as ours is here, and never with those from a registry.
+/// Packages whose build script depends on one crate and does nothing, in empty target folders.
+/// Nothing is compiled incrementally: Cargo does that with crates in folders, as ours is here, and
+/// never with those from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),
@@ -179,7 +181,8 @@ fn script(targets: &str) -> String {
     )
 }
 
-/// A kernel that takes compilers about as long as one of a real project: unrolled loops of a template.
+/// A kernel that takes compilers about as long as one of a real project: unrolled loops of a
+/// template.
 pub fn kernel(name: &str, round: usize) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \

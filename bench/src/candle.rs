@@ -1,5 +1,6 @@
-//! The published crate candle-kernels, built by offload-build and by cudaforge, which builds it there: the same sources, the same
-//! nvcc, the same target; PTX of the modules, and the sources with launches as a static library, in one program.
+//! The published crate candle-kernels, built by offload-build and by cudaforge, which builds it
+//! there: the same sources, the same nvcc, the same target; PTX of the modules, and the sources
+//! with launches as a static library, in one program.
 
 use crate::build::{self, OFFLOAD_BUILD};
 use crate::data;
@@ -118,7 +119,8 @@ fn write(package: &Package, script: &str, program: &str) {
 fn build_with(package: &Package, nvcc: &Path, jobs: u8) {
     let mut command =
         package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
-    // cudaforge does not ask Cargo; it runs as many as half of the machine's cores if it is told nothing.
+    // cudaforge does not ask Cargo; it runs as many as half of the machine's cores if it is told
+    // nothing.
     if jobs > 1 {
         command.env("CUDAFORGE_THREADS", jobs.to_string());
     }
@@ -147,8 +149,8 @@ fn program_size(package: &Package) -> u64 {
     fs::metadata(package.folder.join("target/release").join(name)).map_or(0, |it| it.len())
 }
 
-/// Builds with `-j1`; how many sources were compiled, and the most that were at the same time. A script before nvcc writes down
-/// how many of its kind it finds.
+/// Builds with `-j1`; how many sources were compiled, and the most that were at the same time. A
+/// script before nvcc writes down how many of its kind it finds.
 fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     let (script, running, log) = (
         package.folder.join("nvcc"),
@@ -211,7 +213,8 @@ fn their_script(sources: &Sources) -> String {
     )
 }
 
-/// Links all of the library into the program, as one that calls all of its functions would, with the same runtime.
+/// Links all of the library into the program, as one that calls all of its functions would, with
+/// the same runtime.
 fn link(library: &str) -> String {
     let then = "-lcudart_static,-ldl,-lrt,-lpthread,-lstdc++";
     format!(

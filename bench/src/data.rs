@@ -24,7 +24,8 @@ pub fn folder() -> PathBuf {
 /// Processors of the bundles' code objects.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
-/// Numbers that are the same in every run (a linear congruential generator, upper half of its state).
+/// Numbers that are the same in every run (a linear congruential generator, upper half of its
+/// state).
 pub struct Generator(pub u64);
 
 impl Generator {

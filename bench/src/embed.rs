@@ -1,4 +1,5 @@
-//! An image of 256 MiB in a library crate, and a program that uses it: whole runs of `cargo build --release`.
+//! An image of 256 MiB in a library crate, and a program that uses it: whole runs of
+//! `cargo build --release`.
 //!
 //! | workspace | how the image gets into the program |
 //! |---|---|
@@ -6,10 +7,11 @@
 //! | `include_bytes` | a `static` of the library in the same section with the same alignment, of `include_bytes!` |
 //! | `plain` | an object file that is there already, which the program's link gets as one more argument: no copy of the bytes but the linker's own |
 //!
-//! Two runs are timed. *Cold*: nothing is there of the two crates, and all that they depend on is: our build script is compiled,
-//! linked and run, then the library and the program. What is not timed is what a workspace does once, the compilation of
-//! offload-build, offload-format and the macro; `cargo xtask bench build` has that. *Edit*: a line of the library's `lib.rs` has
-//! changed. Memory is that of the largest process of Cargo's in any of these runs.
+//! Two runs are timed. *Cold*: nothing is there of the two crates, and all that they depend on is:
+//! our build script is compiled, linked and run, then the library and the program. What is not
+//! timed is what a workspace does once, the compilation of offload-build, offload-format and the
+//! macro; `cargo xtask bench build` has that. *Edit*: a line of the library's `lib.rs` has changed.
+//! Memory is that of the largest process of Cargo's in any of these runs.
 
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};

@@ -1,4 +1,5 @@
-//! What typed functions of kernels cost in a build: `clang` reads each source once more, and rustc compiles the functions.
+//! What typed functions of kernels cost in a build: `clang` reads each source once more, and rustc
+//! compiles the functions.
 
 use crate::build::{OFFLOAD_BUILD, kernel, package};
 use crate::data;
@@ -28,7 +29,8 @@ const SOURCES: usize = 4;
 /// AMD's and NVIDIA's.
 const KINDS: usize = 2;
 
-/// Sources for two kinds of targets, with a clang that reads their signatures and with one that finds nothing at once.
+/// Sources for two kinds of targets, with a clang that reads their signatures and with one that
+/// finds nothing at once.
 fn sources(folder: &Path, clang: &Path) {
     let names: Vec<String> = (0..SOURCES).map(|number| format!("k{number}")).collect();
     let packages = ["with", "without"].map(|which| {
@@ -71,7 +73,8 @@ fn sources(folder: &Path, clang: &Path) {
     println!("  {:<58} {more:>22.1} ms   (nothing)", "");
 }
 
-/// Prints two rows; returns how many milliseconds the least time of the first is longer: what else the machine does only adds.
+/// Prints two rows; returns how many milliseconds the least time of the first is longer: what else
+/// the machine does only adds.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);

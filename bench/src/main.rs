@@ -13,8 +13,10 @@
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
-//! But for `tools`, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
-//! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
+//! But for `tools`, whose images are code objects of a published library, the files are made here,
+//! of numbers from a seeded generator in which stretches repeat, as they do in code for several
+//! processors; the sizes are those of a library of AMD's. Times of whole processes are those of
+//! this program started anew.
 
 mod build;
 mod candle;

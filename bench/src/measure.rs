@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Prints a row: the name, and the least, the median and the greatest of the times of `runs` runs, after one that does not
-/// count.
+/// Prints a row: the name, and the least, the median and the greatest of the times of `runs` runs,
+/// after one that does not count.
 pub fn row(name: &str, runs: usize, mut run: impl FnMut()) {
     run();
     let times = (0..runs).map(|_| time(&mut run)).collect();
@@ -118,7 +118,8 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct is all numbers, of which every pattern of bits is one.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: it is this process's child, nobody else waits for it, and both places live as long as the call.
+    // SAFETY: it is this process's child, nobody else waits for it, and both places live as long as
+    // the call.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
     (status, usage)

@@ -1,5 +1,5 @@
-//! What the run time costs: compiling it, launches of it beside plain ones of the driver, grids on one core and on two, and grids that
-//! are checked for races.
+//! What the run time costs: compiling it, launches of it beside plain ones of the driver, grids on
+//! one core and on two, and grids that are checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -106,7 +106,8 @@ fn seconds(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
 
-/// A package with these dependencies, and the versions of a lock file of this repository: they are there without a network.
+/// A package with these dependencies, and the versions of a lock file of this repository: they are
+/// there without a network.
 fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -211,7 +212,8 @@ struct Grid {
     bits: String,
 }
 
-/// Blocks of 256 threads and nine barriers, as images of tests have them and checked for races, by each C++ compiler.
+/// Blocks of 256 threads and nine barriers, as images of tests have them and checked for races, by
+/// each C++ compiler.
 fn checks(program: &Package, clang: &Path) {
     let clang = clang.with_file_name("clang++");
     for (compiler, name) in

@@ -32,8 +32,8 @@ struct Work {
     memory: Option<f64>,
 }
 
-/// Prints the times. A process has at least the memory that the one had which started it: this one must be small, so what
-/// takes more is done in processes of its own.
+/// Prints the times. A process has at least the memory that the one had which started it: this one
+/// must be small, so what takes more is done in processes of its own.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -61,7 +61,8 @@ pub fn bench() {
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
-                // What the run before has written goes to the disk now, and not while this one is timed.
+                // What the run before has written goes to the disk now, and not while this one is
+                // timed.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
                 // The first fills the caches.
@@ -162,7 +163,8 @@ fn works() -> Vec<Work> {
     ]
 }
 
-/// Checks that both wrote the same; compressed, that ours is not larger, and that LLVM's tool finds the same in it.
+/// Checks that both wrote the same; compressed, that ours is not larger, and that LLVM's tool finds
+/// the same in it.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));
@@ -212,8 +214,8 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Makes the images in the folder that it runs in: those of each processor in a row, as much as is wanted; the one
-/// that the library has nothing for has what comes behind that of the first.
+/// Makes the images in the folder that it runs in: those of each processor in a row, as much as is
+/// wanted; the one that the library has nothing for has what comes behind that of the first.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

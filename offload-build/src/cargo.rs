@@ -86,7 +86,8 @@ impl Cargo {
         })
     }
 
-    /// Runs a task of a build script that may go on if it fails. Nothing else would then make Cargo run the script again.
+    /// Runs a task of a build script that may go on if it fails. Nothing else would then make Cargo
+    /// run the script again.
     pub(crate) fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -97,8 +98,8 @@ impl Cargo {
         made
     }
 
-    /// Runs a task, and ends the build script with the reason if it fails. Nothing is told then: Cargo runs a script that
-    /// failed again anyway, and would show the lines before the reason.
+    /// Runs a task, and ends the build script with the reason if it fails. Nothing is told then:
+    /// Cargo runs a script that failed again anyway, and would show the lines before the reason.
     pub(crate) fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
             let made = task(&cargo)?;
@@ -108,8 +109,8 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Not in a build script: for host programs of this triple, with the settings of Cargo's release or dev profile. Nothing is
-    /// told to Cargo. The folder for files is not made.
+    /// Not in a build script: for host programs of this triple, with the settings of Cargo's
+    /// release or dev profile. Nothing is told to Cargo. The folder for files is not made.
     pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -133,7 +134,8 @@ impl Cargo {
         }
     }
 
-    /// An environment variable that users set; the build script runs again when it changes. Empty counts as not set.
+    /// An environment variable that users set; the build script runs again when it changes. Empty
+    /// counts as not set.
     pub(crate) fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         env::var(name).ok().filter(|value| !value.is_empty())
@@ -149,12 +151,14 @@ impl Cargo {
         rebuilds
     }
 
-    /// An environment variable that makes no difference to what is built, so that nothing is to be done when it changes.
+    /// An environment variable that makes no difference to what is built, so that nothing is to be
+    /// done when it changes.
     pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or behind the older name, last.
+    /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or
+    /// behind the older name, last.
     pub(crate) fn jobserver(&self) -> Option<String> {
         let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
             .iter()
@@ -164,8 +168,8 @@ impl Cargo {
         auth.split(' ').next().map(str::to_owned)
     }
 
-    /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
-    /// is for the `cc` crate to know, so these are more than it looks at.
+    /// The variables that may have a say in which host compiler there is and what it is told, as
+    /// text and in order. That is for the `cc` crate to know, so these are more than it looks at.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         const PARTS: [&str; 12] = [
             "CC",
@@ -191,7 +195,8 @@ impl Cargo {
         all
     }
 
-    /// What Cargo gives to rustc for the host program beside its own options; of RUSTFLAGS and of Cargo's configuration.
+    /// What Cargo gives to rustc for the host program beside its own options; of RUSTFLAGS and of
+    /// Cargo's configuration.
     pub(crate) fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
@@ -219,16 +224,19 @@ impl Cargo {
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// The folders of `PATH`. The build script runs again when it changes, and may find other tools.
+    /// The folders of `PATH`. The build script runs again when it changes, and may find other
+    /// tools.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
         self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Something was not in `PATH`: the build script runs again also when a program is put into one of its folders.
+    /// Something was not in `PATH`: the build script runs again also when a program is put into one
+    /// of its folders.
     pub(crate) fn watch_search_path(&self) {
         for folder in self.search_path() {
-            // Cargo looks at all that lies in a folder: one around the build itself would change with each.
+            // Cargo looks at all that lies in a folder: one around the build itself would change
+            // with each.
             let is_of_builds = folder.starts_with(self.target_folder());
             if folder.is_absolute()
                 && folder.is_dir()
@@ -250,9 +258,9 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// The build script runs again when something is put into a folder for headers, or changes there. Cargo looks at all that
-    /// lies in it: not where that is much, nor where builds write. A folder that is not there would be one that changes each
-    /// time.
+    /// The build script runs again when something is put into a folder for headers, or changes
+    /// there. Cargo looks at all that lies in it: not where that is much, nor where builds write. A
+    /// folder that is not there would be one that changes each time.
     pub(crate) fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
         if !self.considered.borrow_mut().insert(folder.to_owned()) {
@@ -278,20 +286,22 @@ impl Cargo {
         self.watch(folder);
     }
 
-    /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time.
+    /// The build script runs again when this file changes. Cargo takes a missing file for one that
+    /// changes each time.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
-    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it would run this one again
-    /// after each build.
+    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it
+    /// would run this one again after each build.
     pub(crate) fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
         }
     }
 
-    /// Text with paths as they are on every machine: relative to the package, or to `<OUT_DIR>`. Moved, a package stays fresh.
+    /// Text with paths as they are on every machine: relative to the package, or to `<OUT_DIR>`.
+    /// Moved, a package stays fresh.
     pub(crate) fn portable(&self, text: &str) -> String {
         let package = format!("{}/", self.manifest_dir.display());
         // OUT_DIR may lie in the package.
@@ -305,7 +315,8 @@ impl Cargo {
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
-    /// The build script runs again at the next build: this one failed, and what would mend it is not known.
+    /// The build script runs again at the next build: this one failed, and what would mend it is
+    /// not known.
     fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
@@ -315,13 +326,15 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
-    /// Whether the package's folder is one that `cargo package` has written, here or where it was published.
+    /// Whether the package's folder is one that `cargo package` has written, here or where it was
+    /// published.
     pub(crate) fn is_packaged(&self) -> bool {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
-    /// Whether this is the build by which `cargo package` and `cargo publish` check what they have written: in
-    /// `<target>/package/<name>-<version>`. Registries' packages lie in folders of other names.
+    /// Whether this is the build by which `cargo package` and `cargo publish` check what they have
+    /// written: in `<target>/package/<name>-<version>`. Registries' packages lie in folders of
+    /// other names.
     pub(crate) fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();

@@ -1,7 +1,9 @@
-//! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for whoever wants to know.
+//! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for
+//! whoever wants to know.
 //!
-//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the
-//! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
+//! It is found by the code that builds use, so that what is said here is what a build does: the
+//! same variables, the same places, the same questions to the compilers. build.rs can name other
+//! compilers, of which nothing is known here.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -20,8 +22,8 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and what belongs to them, each once, also those that are not there.
     pub tools: Vec<Tool>,
-    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and what the answers
-    /// were.
+    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and
+    /// what the answers were.
     pub native: Result<Vec<String>, Vec<String>>,
     /// For each target that was asked about, in that order, whether it can be built.
     pub verdicts: Vec<Verdict>,
@@ -35,7 +37,8 @@ pub struct Verdict {
     pub target: String,
     /// Why it cannot be built; `None` if it can.
     pub refusal: Option<String>,
-    /// Why it cannot be built without optimization, as in Cargo's dev profile, although it can be built with it.
+    /// Why it cannot be built without optimization, as in Cargo's dev profile, although it can be
+    /// built with it.
     pub unoptimized: Option<String>,
 }
 
@@ -53,13 +56,14 @@ pub struct Tool {
     pub version: Option<String>,
     /// Where it is looked for, in this order; of one that is not there, what was tried.
     pub looked: String,
-    /// What keeps it, or part of it, from being used. Lines that begin with two spaces are commands.
-    pub problem: Option<String>,
-    /// How to install it on this system, where builds need it and it is missing. Lines that begin with two spaces are
+    /// What keeps it, or part of it, from being used. Lines that begin with two spaces are
     /// commands.
+    pub problem: Option<String>,
+    /// How to install it on this system, where builds need it and it is missing. Lines that begin
+    /// with two spaces are commands.
     pub install: Option<String>,
-    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and PTX (`compute_90`)
-    /// count each.
+    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and
+    /// PTX (`compute_90`) count each.
     pub targets: Vec<String>,
 }
 
@@ -75,8 +79,8 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets
 }
 
-/// Looks for everything, for host programs of this target triple, and tries whether each of these targets can be built. They may
-/// be words that stand for several: `native`, `all-major`, `all`.
+/// Looks for everything, for host programs of this target triple, and tries whether each of these
+/// targets can be built. They may be words that stand for several: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple, true);
     let tools = Tools::forgetful(&cargo);

@@ -1,5 +1,6 @@
-//! Content hashes: SipHash-1-3 with 128 bits and a zero key, of which files give it their [digests](digest) of blocks.
-//! They name things and notice change; they are no protection against somebody who wants two things to have one name.
+//! Content hashes: SipHash-1-3 with 128 bits and a zero key, of which files give it their
+//! [digests](digest) of blocks. They name things and notice change; they are no protection against
+//! somebody who wants two things to have one name.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -47,7 +48,8 @@ impl ContentHash {
                 }
             }
             size += filled as u64;
-            // The last block is filled up with zeros; how many of them belong to the file is in the size.
+            // The last block is filled up with zeros; how many of them belong to the file is in the
+            // size.
             let blocks = filled.div_ceil(BLOCK);
             buffer[filled..blocks * BLOCK].fill(0);
             for block in &buffer.as_chunks().0[..blocks] {
@@ -67,7 +69,8 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list that is put in part by part. Where one ends counts: `["ab"]` and `["a", "b"]` differ.
+/// The hash of a list that is put in part by part. Where one ends counts: `["ab"]` and `["a", "b"]`
+/// differ.
 #[derive(Default)]
 pub(crate) struct Parts(SipHasher13);
 
@@ -88,10 +91,11 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key. This is NH, the
-/// first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: whatever two blocks are, they have one digest
-/// for at most one of 2^64 choices of the keys. Cargo compiles build scripts without optimization, where this reads ten
-/// times as many bytes a second as SipHash.
+/// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key.
+/// This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: whatever two
+/// blocks are, they have one digest for at most one of 2^64 choices of the keys. Cargo compiles
+/// build scripts without optimization, where this reads ten times as many bytes a second as
+/// SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
@@ -107,7 +111,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Two keys of 64 bits in each: what SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) returns when it starts at 0.
+/// Two keys of 64 bits in each: what SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) returns when
+/// it starts at 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;

@@ -30,32 +30,35 @@
 //! | `all-major` | as for nvcc: the first NVIDIA architecture of each major number that ptxas and clang know, and PTX of the last |
 //! | `all` | every one of them, and PTX of the last |
 //!
-//! AMD's GPUs have no such word: generic targets (`gfx11-generic`) are what stands for many. The letters of `sm_90a` and
-//! `sm_100f` bind code to few GPUs; they are there if you write them, and never added. A name that is well-formed is asked of
-//! the compilers before anything is compiled, so new GPUs need a new compiler, not a new version of this crate.
+//! AMD's GPUs have no such word: generic targets (`gfx11-generic`) are what stands for many. The
+//! letters of `sm_90a` and `sm_100f` bind code to few GPUs; they are there if you write them, and
+//! never added. A name that is well-formed is asked of the compilers before anything is compiled,
+//! so new GPUs need a new compiler, not a new version of this crate.
 //!
-//! If build.rs lists no target, those of the variables count in which users of other programs name their GPUs; of each
-//! vendor the first that is set, and a line says which:
+//! If build.rs lists no target, those of the variables count in which users of other programs name
+//! their GPUs; of each vendor the first that is set, and a line says which:
 //!
 //! | vendor | variables, in this order |
 //! |---|---|
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
 //!
-//! Where build.rs leaves one vendor, those of the other do not count: by [`Build::supports`], [`Module::supports`] and
-//! [`Source::supports`], by the languages of the sources, and for CUDA sources by a compiler of NVIDIA's ([`Compiler::Nvcc`],
-//! [`Compiler::ClangCuda`]), if no other is asked for and no other vendor's target is listed: that is so for static libraries,
-//! and for packs with [`Build::default_archs`].
+//! Where build.rs leaves one vendor, those of the other do not count: by [`Build::supports`],
+//! [`Module::supports`] and [`Source::supports`], by the languages of the sources, and for CUDA
+//! sources by a compiler of NVIDIA's ([`Compiler::Nvcc`], [`Compiler::ClangCuda`]), if no other is
+//! asked for and no other vendor's target is listed: that is so for static libraries, and for packs
+//! with [`Build::default_archs`].
 //!
-//! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`] returns the targets to the
-//! build script.
+//! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`]
+//! returns the targets to the build script.
 //!
 //! # Modules
 //!
-//! A pack is modules times targets. A module is one device program, made of one source or of several that are linked; it has
-//! one image for each target, and programs load it by itself. The sources of [`Build::file`] and [`Build::files`] are one
-//! module. [`Build::modules`] makes one of each source, called as the file is, and [`Build::module`] takes a [`Module`], which
-//! has a name, sources and options of its own:
+//! A pack is modules times targets. A module is one device program, made of one source or of
+//! several that are linked; it has one image for each target, and programs load it by itself. The
+//! sources of [`Build::file`] and [`Build::files`] are one module. [`Build::modules`] makes one of
+//! each source, called as the file is, and [`Build::module`] takes a [`Module`], which has a name,
+//! sources and options of its own:
 //!
 //! ```no_run
 //! use offload_build::{Build, Module};
@@ -73,15 +76,16 @@
 //! const FP8: offload::Module = KERNELS.module("fp8");   // a wrong name does not compile
 //! ```
 //!
-//! A module may say which targets it supports ([`Module::supports`]), and so may each of its sources ([`Source::supports`]). An
-//! image is made of the sources that support its target. What the whole pack supports, [`Build::supports`] says. A module that
-//! is built for fewer targets than are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
-//! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
-//! [`Build::allow_empty`] was called.
+//! A module may say which targets it supports ([`Module::supports`]), and so may each of its
+//! sources ([`Source::supports`]). An image is made of the sources that support its target. What
+//! the whole pack supports, [`Build::supports`] says. A module that is built for fewer targets than
+//! are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
+//! `cargo build -vv` prints. One that is built for none is an error, or empty if
+//! [`Module::allow_empty`] or [`Build::allow_empty`] was called.
 //!
-//! Packs are embedded in 64-bit programs for Linux, Android, BSD, illumos, Windows and macOS. For other hosts, such as WebAssembly, 32-bit
-//! systems and iOS, `compile` is an error, or the pack is empty if [`Build::allow_empty`] was called: a library then needs no `cfg`
-//! for them.
+//! Packs are embedded in 64-bit programs for Linux, Android, BSD, illumos, Windows and macOS. For
+//! other hosts, such as WebAssembly, 32-bit systems and iOS, `compile` is an error, or the pack is
+//! empty if [`Build::allow_empty`] was called: a library then needs no `cfg` for them.
 //!
 //! # Selectors
 //!
@@ -108,16 +112,17 @@
 //! | bundles, offload binaries | by their own headers | by their own headers | |
 //! | fatbins, bundles in a row, archives (feature `containers`); compressed ones (feature `compression`) | by their own headers | by their own headers | |
 //!
-//! The extensions of supplied files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
-//! a file says of its targets counts as if build.rs had said it. Supplied images, PTX, and assembly that has kernels are not
-//! linked with other sources.
+//! The extensions of supplied files are on [`Language::Image`]. [`Source::language`] says it for a
+//! file of another name. What a file says of its targets counts as if build.rs had said it.
+//! Supplied images, PTX, and assembly that has kernels are not linked with other sources.
 //!
 //! # Compilers
 //!
-//! Clang 15 or newer is found by itself; an older one is used where it is named, and builds what it can. No SDK is needed:
-//! `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what kernels of the CUDA
-//! dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was made from the same
-//! sources and options; the build says so. See [`Build::prebuilt`].
+//! Clang 15 or newer is found by itself; an older one is used where it is named, and builds what it
+//! can. No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this
+//! crate in front, which has what kernels of the CUDA dialect use. An image whose compiler is
+//! missing comes from the package's prebuilt set, if that was made from the same sources and
+//! options; the build says so. See [`Build::prebuilt`].
 //!
 //! ## NVIDIA's and AMD's own
 //!
@@ -130,15 +135,18 @@
 //! | [`Compiler::ClangCuda`] | the same | the same | the same |
 //! | [`Compiler::ClangRocm`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
 //!
-//! nvcc is asked whether it compiles for a target before anything is compiled; [`Build::archs_if_known`] leaves out what it does not
-//! know, and [`Build::toolkit_version`] returns its version. Variables that lead to two different toolkits are
-//! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
-//! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
-//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers
-//! have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
+//! nvcc is asked whether it compiles for a target before anything is compiled;
+//! [`Build::archs_if_known`] leaves out what it does not know, and [`Build::toolkit_version`]
+//! returns its version. Variables that lead to two different toolkits are an error. The C++
+//! compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows
+//! Visual Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has
+//! `-ffast-math`, so give them with [`Build::flag_for`]. nvcc links several sources of a module to
+//! machine code, and not to PTX. Lines for debuggers have absolute paths with nvcc; without them
+//! the same sources give the same bytes wherever they lie.
 //!
-//! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`]. Its sources call each
-//! other's device functions if [`Build::device_link`] was called; [`Build::cudart`] says how CUDA's runtime is linked.
+//! Sources with host code that launches kernels (`<<<...>>>`) become a static library:
+//! [`Build::compile_static`]. Its sources call each other's device functions if
+//! [`Build::device_link`] was called; [`Build::cudart`] says how CUDA's runtime is linked.
 //!
 //! ## Debug information and optimization
 //!
@@ -147,13 +155,15 @@
 //! | clang with this crate's header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug` |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3, also in a dev build | line tables (`-lineinfo`), if Cargo's `debug` asks for any |
 //!
-//! For debuggers these make five times the code, and take gigabytes of memory: nvcc's `-G` is for [`Build::debug`] to ask for.
-//! [`Build::opt_level`] replaces the level; both are there for a [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`,
-//! `-lineinfo`, `-g`) replaces what it is about.
+//! For debuggers these make five times the code, and take gigabytes of memory: nvcc's `-G` is for
+//! [`Build::debug`] to ask for. [`Build::opt_level`] replaces the level; both are there for a
+//! [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`, `-lineinfo`, `-g`) replaces
+//! what it is about.
 //!
-//! Warnings of compilers that succeed become Cargo's warnings, each once. What flags such as `-Xptxas -v` (registers of each
-//! kernel), `--resource-usage`, `-Rpass-analysis=kernel-resource-usage` or `-v` have them print, `cargo build -vv` shows, when an
-//! image is made: `OFFLOAD_REBUILD=1 cargo build -vv` makes all of them.
+//! Warnings of compilers that succeed become Cargo's warnings, each once. What flags such as
+//! `-Xptxas -v` (registers of each kernel), `--resource-usage`,
+//! `-Rpass-analysis=kernel-resource-usage` or `-v` have them print, `cargo build -vv` shows, when
+//! an image is made: `OFFLOAD_REBUILD=1 cargo build -vv` makes all of them.
 //!
 //! # Shipping without a compiler
 //!
@@ -161,16 +171,19 @@
 //! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
 //! ```
 //!
-//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
-//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
-//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
-//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
-//! their own build of the package, also on a machine that has the compilers, and say what to run.
+//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and
+//! a manifest for each module that says from which sources, with which options and by which
+//! compiler they were made. It is committed, or at least packaged. From then on an image whose
+//! compiler is missing comes from there, in this package's own builds and in those of everybody who
+//! gets it from a registry. When sources or options have moved on, `cargo package` and
+//! `cargo publish` fail in their own build of the package, also on a machine that has the
+//! compilers, and say what to run.
 //!
 //! # Packs of other packages
 //!
-//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
-//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
+//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in
+//! its `Cargo.toml`, and nothing more. The one that embeds calls [`embed_from`] in its build.rs,
+//! and `include_offload!` as for a pack of its own.
 //!
 //! # Features
 //!
@@ -207,7 +220,8 @@
 //!
 //! # Checks
 //!
-//! With `OFFLOAD_CPU_CHECK` the image for the CPU is compiled with a sanitizer of the C++ compiler, g++ or clang, on x86-64 Linux:
+//! With `OFFLOAD_CPU_CHECK` the image for the CPU is compiled with a sanitizer of the C++ compiler,
+//! g++ or clang, on x86-64 Linux:
 //!
 //! | value | finds |
 //! |---|---|
@@ -216,45 +230,50 @@
 //! | `undefined` | shifts that are too far, signed overflow, indices beyond an array (UndefinedBehaviorSanitizer) |
 //! | `all` | `memory` and `undefined` in one image. `races` needs an image of its own, and a warning says so |
 //!
-//! `cargo offload test`, of offload-tools, runs the tests of a package so, and prints what is found. What follows is for who does it by
-//! hand.
+//! `cargo offload test`, of offload-tools, runs the tests of a package so, and prints what is
+//! found. What follows is for who does it by hand.
 //!
-//! Each finds barriers that not all threads of a block reach, and fills shared memory with bytes of 0xff, which are NaN. Images for
-//! GPUs are what they are without it.
+//! Each finds barriers that not all threads of a block reach, and fills shared memory with bytes of
+//! 0xff, which are NaN. Images for GPUs are what they are without it.
 //!
-//! The sanitizer's library has to be in the program before all others, which `LD_PRELOAD` does. An error of `offload::run` shows the
-//! variables with their values for a program that was started without. AddressSanitizer ends the program at the first finding,
-//! unless `ASAN_OPTIONS` has `halt_on_error=0`. After `OFFLOAD_CPU_TIME_LIMIT` seconds, if that is set, a launch ends the program with
-//! the block and the thread that it is in.
+//! The sanitizer's library has to be in the program before all others, which `LD_PRELOAD` does. An
+//! error of `offload::run` shows the variables with their values for a program that was started
+//! without. AddressSanitizer ends the program at the first finding, unless `ASAN_OPTIONS` has
+//! `halt_on_error=0`. After `OFFLOAD_CPU_TIME_LIMIT` seconds, if that is set, a launch ends the
+//! program with the block and the thread that it is in.
 //!
 //! # What makes a build script run again
 //!
-//! Cargo runs it again when one of the variables above, `PATH`, a source, a header, another input, or a compiler changes, by the time
-//! stamps of files; and when something changes in a folder of [`Build::include`], unless the folder holds Cargo's own `target` or
-//! more than 2000 entries.
+//! Cargo runs it again when one of the variables above, `PATH`, a source, a header, another input,
+//! or a compiler changes, by the time stamps of files; and when something changes in a folder of
+//! [`Build::include`], unless the folder holds Cargo's own `target` or more than 2000 entries.
 //!
-//! Then only what would come out different is compiled; if that is nothing, no tool is started but those that are scripts or
-//! links to ccache and its like. What counts:
+//! Then only what would come out different is compiled; if that is nothing, no tool is started but
+//! those that are scripts or links to ccache and its like. What counts:
 //!
-//! - the bytes of sources, of all that they include, of files named in flags (`@options.txt`, `-fmodule-map-file=x`,
-//!   `-mlink-builtin-bitcode x`), of what assembly takes in with `.include` and `.incbin`, and of [`Build::input`];
-//! - whether there is a file that would be found before one of these, or for which `__has_include` asks;
-//! - options, the variables that compilers read, and compilers: what they report, their files, and for a wrapper the files of
-//!   the program that it starts.
+//! - the bytes of sources, of all that they include, of files named in flags (`@options.txt`,
+//!   `-fmodule-map-file=x`, `-mlink-builtin-bitcode x`), of what assembly takes in with `.include`
+//!   and `.incbin`, and of [`Build::input`];
+//! - whether there is a file that would be found before one of these, or for which `__has_include`
+//!   asks;
+//! - options, the variables that compilers read, and compilers: what they report, their files, and
+//!   for a wrapper the files of the program that it starts.
 //!
-//! What Cargo does not notice is compared at the next run of the script, which any other change brings about: a header that
-//! appears in a folder that Cargo is not told of, a compiler that is replaced by one with an older time stamp, one that is put
-//! into a folder of `PATH` before the one that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`,
-//! `/opt/rocm`) while prebuilt images stand in, and for `native` another GPU. Then touch build.rs. What always makes everything
-//! again: `OFFLOAD_REBUILD=1 cargo build`.
+//! What Cargo does not notice is compared at the next run of the script, which any other change
+//! brings about: a header that appears in a folder that Cargo is not told of, a compiler that is
+//! replaced by one with an older time stamp, one that is put into a folder of `PATH` before the one
+//! that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`,
+//! `/opt/rocm`) while prebuilt images stand in, and for `native` another GPU. Then touch build.rs.
+//! What always makes everything again: `OFFLOAD_REBUILD=1 cargo build`.
 //!
 //! # Compiler launchers
 //!
-//! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
-//! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
-//! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
-//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher is no input: nothing is
-//! compiled again because of it. nvcc under sccache is an error, as sccache breaks it.
+//! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`,
+//! `distcc` and whatever else takes a compiler with its arguments do as well. Arguments of its own
+//! stand between semicolons, as in CMake's lists: `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the
+//! steps that read one source: from there to LLVM bitcode, or for the CPU to an object; sccache
+//! also gets ptxas. Putting bitcode together, and links, run directly. A launcher is no input:
+//! nothing is compiled again because of it. nvcc under sccache is an error, as sccache breaks it.
 //!
 //! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
 //! |---|---|---|---|
@@ -262,12 +281,13 @@
 //! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
 //! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
 //!
-//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them: distcc and
-//! icecc send C to other machines, for every GPU, and run the CUDA dialect here. Give all machines the same clang (for icecc,
-//! `icecc-create-env --clang` packs it). The images have the same bytes; only debug information may have other checksums.
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors,
+//! and spread them: distcc and icecc send C to other machines, for every GPU, and run the CUDA
+//! dialect here. Give all machines the same clang (for icecc, `icecc-create-env --clang` packs it).
+//! The images have the same bytes; only debug information may have other checksums.
 //!
-//! Start sccache's server before the build (`sccache --start-server`): otherwise each of the first compilers, which
-//! start together, starts one, and all but one of these end again.
+//! Start sccache's server before the build (`sccache --start-server`): otherwise each of the first
+//! compilers, which start together, starts one, and all but one of these end again.
 //!
 //! # What is in `OUT_DIR`
 //!
@@ -287,17 +307,19 @@
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!
-//! Packs, libraries and indexes appear whole or not at all, whatever error or signal ends a build; after a power cut one may be
-//! empty, and `OFFLOAD_REBUILD=1` makes all of them again. An image counts once all its steps have ended. Packs and
-//! libraries are left alone when their bytes would be the same.
+//! Packs, libraries and indexes appear whole or not at all, whatever error or signal ends a build;
+//! after a power cut one may be empty, and `OFFLOAD_REBUILD=1` makes all of them again. An image
+//! counts once all its steps have ended. Packs and libraries are left alone when their bytes would
+//! be the same.
 //!
 //! # Large packs
 //!
-//! Each program carries the packs that it uses, so a pack of more than 1 GiB is worth a warning. [`Build::compress`]
-//! (feature `compression`) makes packs smaller; so do fewer targets. On x86-64 ELF one of more than 1.5 GiB takes a
-//! linker that puts it out of the way of code and data. rust-lld does, which rustc for x86-64 Linux has and uses since
-//! 1.90 (checked: 2.2 GiB with rustc 1.95). With mold it is an error: its programs abort at their first panic (1.10).
-//! With GNU ld it is one, too, unless [`Build::large_pack_script`] says that programs are linked with this script,
+//! Each program carries the packs that it uses, so a pack of more than 1 GiB is worth a warning.
+//! [`Build::compress`] (feature `compression`) makes packs smaller; so do fewer targets. On x86-64
+//! ELF one of more than 1.5 GiB takes a linker that puts it out of the way of code and data.
+//! rust-lld does, which rustc for x86-64 Linux has and uses since 1.90 (checked: 2.2 GiB with rustc
+//! 1.95). With mold it is an error: its programs abort at their first panic (1.10). With GNU ld it
+//! is one, too, unless [`Build::large_pack_script`] says that programs are linked with this script,
 //! which puts packs behind all else:
 //!
 //! ```text
@@ -310,8 +332,8 @@
 //! INSERT AFTER .lrodata;
 //! ```
 //!
-//! The package of the program gives it to the linker; what a library's build.rs says does not reach the link of programs that
-//! depend on it:
+//! The package of the program gives it to the linker; what a library's build.rs says does not reach
+//! the link of programs that depend on it:
 //!
 //! ```no_run
 //! // build.rs of the program, in fn main():
@@ -319,13 +341,15 @@
 //! println!("cargo::rerun-if-changed=large.ld");
 //! ```
 //!
-//! Which linker it is, the build script reads from RUSTFLAGS and Cargo's configuration. It does not see what other packages'
-//! build scripts say, and not which other packs a program has: several together count as one that large.
+//! Which linker it is, the build script reads from RUSTFLAGS and Cargo's configuration. It does not
+//! see what other packages' build scripts say, and not which other packs a program has: several
+//! together count as one that large.
 //!
 //! # What kernels can use
 //!
-//! `offload/kernel.h` makes one `.cu` source serve AMD (clang's HIP language mode), NVIDIA (its CUDA language mode) and the
-//! CPU (C++17), with nothing else installed. `OFFLOAD_AMDGPU`, `OFFLOAD_NVPTX` or `OFFLOAD_CPU` is defined.
+//! `offload/kernel.h` makes one `.cu` source serve AMD (clang's HIP language mode), NVIDIA (its
+//! CUDA language mode) and the CPU (C++17), with nothing else installed. `OFFLOAD_AMDGPU`,
+//! `OFFLOAD_NVPTX` or `OFFLOAD_CPU` is defined.
 //!
 //! | | what | AMD | NVIDIA | CPU |
 //! |---|---|---|---|---|
@@ -343,23 +367,27 @@
 //! | other headers | `<cuda_runtime.h>`, `<cuda.h>` (nothing beside the above), `<cuda/std/limits>`; `assert`, `memcpy`, `memset` | a trap; instructions | the same | the C library |
 //! | fast math | `__expf`, `__logf`, `__powf`, `__sinf`, `__cosf`, `__fdividef` and kin | `v_exp_f32` and kin | `ex2.approx` and kin | the functions above |
 //!
-//! Mathematical functions are there for `float` (`sinf`, or `sin` of a float) and `double`. Our own ones were measured over
-//! numbers of every size: most are within 1 unit in the last place, `erfc` within 4, the others within 2.5; `offload/math.h`
-//! has the list. They give the same bits on all GPUs, unless options like `-ffast-math` allow the compiler otherwise.
+//! Mathematical functions are there for `float` (`sinf`, or `sin` of a float) and `double`. Our own
+//! ones were measured over numbers of every size: most are within 1 unit in the last place, `erfc`
+//! within 4, the others within 2.5; `offload/math.h` has the list. They give the same bits on all
+//! GPUs, unless options like `-ffast-math` allow the compiler otherwise.
 //!
 //! Limits:
 //!
-//! - `extern __shared__ float tile[];` links for GPUs, not for the CPU: C++ cannot define an array by another's name. The
-//!   macro works everywhere.
+//! - `extern __shared__ float tile[];` links for GPUs, not for the CPU: C++ cannot define an array
+//!   by another's name. The macro works everywhere.
 //! - `std::sin` and its kin are the C library's, which GPUs don't have: say `sin`.
-//! - Masks of lanes have the type `offload_lanes`, 64 bits on AMD; `OFFLOAD_ALL_LANES` names all of them, which `0xffffffff`
-//!   does not on gfx9. AMD's shuffles don't look at the mask. With `-mwavefrontsize64` on gfx10 and later, shuffles reach
-//!   only the lanes of their own half.
-//! - `atomicAdd` for floating point is a loop on AMD's GPUs where the instruction is not safe for all memory; the flag
-//!   `-munsafe-fp-atomics` takes it anyway. Minima and maxima of floating point are loops on every target.
-//! - `__CUDA_ARCH__` is defined for NVIDIA's GPUs only. Sources that ask it for what a GPU has take the way for the oldest one on
-//!   AMD's and on the CPU; `flag_for("amd", "-D__CUDA_ARCH__=890")` leads them elsewhere, as long as there is no PTX.
-//! - Not there: textures, cooperative groups, `mma.h`, `printf`, `__match_*_sync`, `__reduce_*_sync`.
+//! - Masks of lanes have the type `offload_lanes`, 64 bits on AMD; `OFFLOAD_ALL_LANES` names all of
+//!   them, which `0xffffffff` does not on gfx9. AMD's shuffles don't look at the mask. With
+//!   `-mwavefrontsize64` on gfx10 and later, shuffles reach only the lanes of their own half.
+//! - `atomicAdd` for floating point is a loop on AMD's GPUs where the instruction is not safe for
+//!   all memory; the flag `-munsafe-fp-atomics` takes it anyway. Minima and maxima of floating
+//!   point are loops on every target.
+//! - `__CUDA_ARCH__` is defined for NVIDIA's GPUs only. Sources that ask it for what a GPU has take
+//!   the way for the oldest one on AMD's and on the CPU; `flag_for("amd", "-D__CUDA_ARCH__=890")`
+//!   leads them elsewhere, as long as there is no PTX.
+//! - Not there: textures, cooperative groups, `mma.h`, `printf`, `__match_*_sync`,
+//!   `__reduce_*_sync`.
 //!
 //! # Kernels on the CPU
 //!
@@ -371,38 +399,43 @@
 //!                                void (*thread)(void *), void *context);
 //! ```
 //!
-//! which call `thread(context)` for each thread of the grid with the indices set; `thread` calls the kernel. Blocks follow
-//! one another on the thread of the operating system that launches. So do the threads of a block, until one has to wait at
-//! a barrier or for its warp: then the others run on stacks of their own (`OFFLOAD_CPU_STACK` bytes each, 256 KiB unless
-//! defined), and calls of `thread` overlap. Several launches may run at once, on as many threads of the operating system.
-//! Threads that have returned are not waited for; threads that wait for each other for ever end the program with a message
-//! that counts them. Changing stacks is a few instructions on x86-64 and AArch64, and `ucontext` for other processors with
-//! glibc or a BSD; elsewhere, on Windows among others, a kernel that can wait does not compile for the CPU.
+//! which call `thread(context)` for each thread of the grid with the indices set; `thread` calls
+//! the kernel. Blocks follow one another on the thread of the operating system that launches. So do
+//! the threads of a block, until one has to wait at a barrier or for its warp: then the others run
+//! on stacks of their own (`OFFLOAD_CPU_STACK` bytes each, 256 KiB unless defined), and calls of
+//! `thread` overlap. Several launches may run at once, on as many threads of the operating system.
+//! Threads that have returned are not waited for; threads that wait for each other for ever end the
+//! program with a message that counts them. Changing stacks is a few instructions on x86-64 and
+//! AArch64, and `ucontext` for other processors with glibc or a BSD; elsewhere, on Windows among
+//! others, a kernel that can wait does not compile for the CPU.
 //!
 //! # What this crate does not do
 //!
-//! - Choose targets: no targets is an error, and what the building machine has counts only if `native` is asked for. A GPU that the
-//!   compilers do not know is refused, never replaced by the nearest that they know.
-//! - Look for sources: `src/**/*.cu` is for the `glob` crate to list. Name the folder with `cargo::rerun-if-changed`, or a new
-//!   file in it goes unnoticed.
-//! - Fetch headers such as CUTLASS: give the folder of a submodule, or one that a package with `links` names, to
-//!   [`Build::include`].
-//! - Write constants with the images' text: [`Build::modules`] and `PACK.module("affine")` are in their place, with a name that
-//!   the compiler checks.
-//! - Compile kernels written in Rust: their own builders and toolchains do. The PTX or code object that comes out is a
-//!   source like any other. Metal and Vulkan's SPIR-V, whose drivers do not take these containers, have no place in a pack.
-//! - Guess how much memory a compiler needs: [`Build::max_parallel`] and `OFFLOAD_JOBS` say how many may run. PyTorch's
-//!   `MAX_JOBS` is not read, since Cargo's `-j` is there.
+//! - Choose targets: no targets is an error, and what the building machine has counts only if
+//!   `native` is asked for. A GPU that the compilers do not know is refused, never replaced by the
+//!   nearest that they know.
+//! - Look for sources: `src/**/*.cu` is for the `glob` crate to list. Name the folder with
+//!   `cargo::rerun-if-changed`, or a new file in it goes unnoticed.
+//! - Fetch headers such as CUTLASS: give the folder of a submodule, or one that a package with
+//!   `links` names, to [`Build::include`].
+//! - Write constants with the images' text: [`Build::modules`] and `PACK.module("affine")` are in
+//!   their place, with a name that the compiler checks.
+//! - Compile kernels written in Rust: their own builders and toolchains do. The PTX or code object
+//!   that comes out is a source like any other. Metal and Vulkan's SPIR-V, whose drivers do not
+//!   take these containers, have no place in a pack.
+//! - Guess how much memory a compiler needs: [`Build::max_parallel`] and `OFFLOAD_JOBS` say how
+//!   many may run. PyTorch's `MAX_JOBS` is not read, since Cargo's `-j` is there.
 //! - Keep images outside of `OUT_DIR`: `cargo clean` means clean.
-//! - Put images into files beside the program, as AMD's kpack does: packs are in the program. `OFFLOAD_FROM_DISK` is
-//!   for development.
-//! - Read `NVCC_THREADS` (every target is a job), `CANDLE_NVCC_CCBIN` (`NVCC_CCBIN` is read), `HIP_PLATFORM` or
-//!   `HIPCC_LINK_FLAGS_APPEND`.
-//! - Show progress: Cargo shows what build scripts print only after they have failed, or as warnings, and those are
-//!   kept for what the user has to know.
-//! - Write `compile_commands.json`, as `cc` does for host code: most kernels are compiled once for each target, and editors
-//!   take one entry for a file.
-//! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`, `cust`, HIP bindings).
+//! - Put images into files beside the program, as AMD's kpack does: packs are in the program.
+//!   `OFFLOAD_FROM_DISK` is for development.
+//! - Read `NVCC_THREADS` (every target is a job), `CANDLE_NVCC_CCBIN` (`NVCC_CCBIN` is read),
+//!   `HIP_PLATFORM` or `HIPCC_LINK_FLAGS_APPEND`.
+//! - Show progress: Cargo shows what build scripts print only after they have failed, or as
+//!   warnings, and those are kept for what the user has to know.
+//! - Write `compile_commands.json`, as `cc` does for host code: most kernels are compiled once for
+//!   each target, and editors take one entry for a file.
+//! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`,
+//!   `cust`, HIP bindings).
 #![deny(unsafe_code)]
 // Some questions to the finders only `doctor` has.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]

@@ -121,7 +121,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // As a function in an `extern` block may have it. The function here is safe, and its launch is not.
+    // As a function in an `extern` block may have it. The function here is safe, and its launch is
+    // not.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {

@@ -35,7 +35,8 @@ pub(crate) enum Error {
     Variable(String),
     /// The compiler does not say where the macro is called.
     NoSourceFile,
-    /// The file cannot be read; what lies beside it, and what there is to say of a path of this form.
+    /// The file cannot be read; what lies beside it, and what there is to say of a path of this
+    /// form.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
     /// The file is not what can be embedded: what it is, or what is wrong with it.
     Content { path: PathBuf, what: String },

@@ -1,15 +1,15 @@
 //! Which names of sections users may choose.
 //!
-//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so that it must be one in which
-//! bytes are only bytes: those in `.init_array` are called before `main`, those in `.eh_frame` are believed by the
-//! unwinder, and linkers name the ends of a section whose name is a word of C, so that any crate can read it as a list
-//! of its own.
+//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so that it
+//! must be one in which bytes are only bytes: those in `.init_array` are called before `main`,
+//! those in `.eh_frame` are believed by the unwinder, and linkers name the ends of a section whose
+//! name is a word of C, so that any crate can read it as a list of its own.
 
 use crate::file::FileKind;
 
-/// First words of the names that ELF and COFF linkers, loaders, unwinders, debuggers and the runtimes of languages and
-/// vendors know: `.init_array` starts with `init`. Those of the vendors that programs may choose are found before, by
-/// [`device`].
+/// First words of the names that ELF and COFF linkers, loaders, unwinders, debuggers and the
+/// runtimes of languages and vendors know: `.init_array` starts with `init`. Those of the vendors
+/// that programs may choose are found before, by [`device`].
 const TAKEN: [&str; 72] = [
     "00cfg",
     "ARM",

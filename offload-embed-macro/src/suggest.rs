@@ -1,7 +1,9 @@
-//! What may have been meant. The twenty lines of `distance` are our own because a crate for them (strsim) would be one more to compile in
-//! each user's build; offload-tools, which nobody depends on, uses that crate.
+//! What may have been meant. The twenty lines of `distance` are our own because a crate for them
+//! (strsim) would be one more to compile in each user's build; offload-tools, which nobody depends
+//! on, uses that crate.
 
-/// The name that is closest to what stands there, if it is close: no more than a third of it is to be changed.
+/// The name that is closest to what stands there, if it is close: no more than a third of it is to
+/// be changed.
 pub(crate) fn closest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,

@@ -5,7 +5,8 @@ use core::fmt;
 /// The result of reading bytes.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// Why bytes could not be read: the kind, the part concerned in the format's own words, and where it is.
+/// Why bytes could not be read: the kind, the part concerned in the format's own words, and where
+/// it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -73,12 +74,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// An error of this kind in this part, at this offset in bytes from the start of the bytes that were parsed.
+    /// An error of this kind in this part, at this offset in bytes from the start of the bytes that
+    /// were parsed.
     pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }
 
-    /// The same error where offsets count from `base` bytes before: of a container, so that they count from its file's start.
+    /// The same error where offsets count from `base` bytes before: of a container, so that they
+    /// count from its file's start.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);

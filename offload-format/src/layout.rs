@@ -1,9 +1,9 @@
 //! Files described before they are written.
 //!
-//! A container is a few small runs of bytes around large payloads. A [`Layout`] names the runs and leaves the payloads to
-//! whoever has them: in memory ([`Layout::to_vec`]), or on disk, where the kernel copies them from file to file.
-//! Layouts nest: [`Layout::nest`] puts a whole layout in the place of a payload (a bundle inside a host object inside an
-//! archive).
+//! A container is a few small runs of bytes around large payloads. A [`Layout`] names the runs and
+//! leaves the payloads to whoever has them: in memory ([`Layout::to_vec`]), or on disk, where the
+//! kernel copies them from file to file. Layouts nest: [`Layout::nest`] puts a whole layout in the
+//! place of a payload (a bundle inside a host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -83,7 +83,8 @@ impl Layout {
         }
     }
 
-    /// Adds zero bytes until the size is a multiple of `align`, which need not be a power of two; 0 counts as 1.
+    /// Adds zero bytes until the size is a multiple of `align`, which need not be a power of two; 0
+    /// counts as 1.
     pub fn pad_to(&mut self, align: u64) {
         self.push(Piece::Zeros(self.size.next_multiple_of(align.max(1)) - self.size));
     }

@@ -1,5 +1,5 @@
-//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of what an image is for, and the rules
-//! for what runs where.
+//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of what an image is
+//! for, and the rules for what runs where.
 //!
 //! | module | has |
 //! |---|---|
@@ -19,9 +19,10 @@
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
-//! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file, environment, process
-//! or clock in here. Bytes from outside may be hostile: a view that parsed iterates without failing, and nothing read
-//! from a file is used as an index or a size before it was checked.
+//! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file,
+//! environment, process or clock in here. Bytes from outside may be hostile: a view that parsed
+//! iterates without failing, and nothing read from a file is used as an index or a size before it
+//! was checked.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -32,7 +33,8 @@
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
-//! The others are off by default; the last two lines bring `containers`. Only they bring dependencies.
+//! The others are off by default; the last two lines bring `containers`. Only they bring
+//! dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};

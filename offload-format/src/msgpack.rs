@@ -1,4 +1,5 @@
-//! MessagePack, as far as metadata of code objects and kernel packs need it (<https://msgpack.org>, specification of 2013).
+//! MessagePack, as far as metadata of code objects and kernel packs need it (<https://msgpack.org>,
+//! specification of 2013).
 
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -41,7 +42,8 @@ impl<'data> Cursor<'data> {
         let what = self.what;
         let start = self.at;
         let code = self.reader.u8(start, what)?;
-        // A big-endian number of so many bytes behind the code, or behind the part that was read before.
+        // A big-endian number of so many bytes behind the code, or behind the part that was read
+        // before.
         let mut number = |size: u64| {
             let bytes = self.reader.bytes(self.at + 1, size, what)?;
             self.at += size;
@@ -72,8 +74,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Steps behind a whole value, with all that is in it. No value is smaller than a byte, so a count of items that are
-    /// not there ends at the end of the bytes.
+    /// Steps behind a whole value, with all that is in it. No value is smaller than a byte, so a
+    /// count of items that are not there ends at the end of the bytes.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {

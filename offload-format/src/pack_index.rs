@@ -1,4 +1,5 @@
-//! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
+//! The index of a pack: what the build script knows of it, for the macro that embeds it. A text
+//! file in `OUT_DIR`:
 //!
 //! ```text
 //! offload-pack 7
@@ -23,15 +24,18 @@
 //! kernels unknown
 //! ```
 //!
-//! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset of the module's own in
-//! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
-//! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
-//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known. In a kernel's name, a
-//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`. Behind a kernel's name stand offset and size in bytes of each
-//! argument, if the image records them, with what it says of its type. Behind the images of a module stands what is known of its
-//! kernels' parameters: `signatures`, how many lines follow, and these lines, as they are displayed by `Signatures` of the module
-//! `signature`.
-//! A pack that was not built has `absent` and the reason after `name`, `compressed` if it would be, then its modules without images.
+//! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset
+//! of the module's own in bytes stands before them. In a compressed pack, `stream` stands there
+//! too: offset and size in bytes of the module's stream, size of what comes out of it, and `zstd`
+//! or `zlib`; the offsets of its images are those in what comes out. An `image` line has the
+//! target, offset and size in bytes in the pack, the origin, the kind and what belongs to it; the
+//! names of its kernels follow, or that they are not known. In a kernel's name, a backslash, TAB
+//! and line ends are `\\`, `\t`, `\n` and `\r`. Behind a kernel's name stand offset and size in
+//! bytes of each argument, if the image records them, with what it says of its type. Behind the
+//! images of a module stands what is known of its kernels' parameters: `signatures`, how many lines
+//! follow, and these lines, as they are displayed by `Signatures` of the module `signature`. A pack
+//! that was not built has `absent` and the reason after `name`, `compressed` if it would be, then
+//! its modules without images.
 
 mod image;
 mod kernel;
@@ -94,13 +98,15 @@ impl PackIndex {
 pub struct IndexModule {
     /// Its name.
     pub name: String,
-    /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this one has any image.
+    /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this
+    /// one has any image.
     pub bundle: Option<u64>,
     /// Where it lies, if the pack is compressed.
     pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
-    /// What launches of its kernels pass, as far as a source tells: the text of `Signatures`, in lines. Programs do not read it.
+    /// What launches of its kernels pass, as far as a source tells: the text of `Signatures`, in
+    /// lines. Programs do not read it.
     pub signatures: String,
 }
 
@@ -130,7 +136,8 @@ pub struct IndexStream {
 pub struct IndexImage {
     /// Canonical name of the target.
     pub target: String,
-    /// Offset in bytes from the start of the pack; in a compressed one, in what comes out of the module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed one, in what comes out of the
+    /// module's stream.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,

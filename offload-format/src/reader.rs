@@ -17,7 +17,8 @@ impl<'data> Reader<'data> {
         self.data.len() as u64
     }
 
-    /// `size` bytes at `offset`, which the caller knows itself: running out means that the file was cut short.
+    /// `size` bytes at `offset`, which the caller knows itself: running out means that the file was
+    /// cut short.
     pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
         self.get(offset, size).ok_or_else(|| {
             let have = self.len().saturating_sub(offset);

@@ -1,7 +1,8 @@
-//! Sections with device code: what they are called in each format of host files, and how they are aligned.
+//! Sections with device code: what they are called in each format of host files, and how they are
+//! aligned.
 //!
-//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for those that are written,
-//! [`SectionNames`] for all of them.
+//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for
+//! those that are written, [`SectionNames`] for all of them.
 
 use core::fmt;
 
@@ -29,11 +30,11 @@ impl fmt::Display for ObjectFormat {
 /// Where device code lies in a host file that this crate writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
-    /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime, `roc-obj-ls` and
-    /// `llvm-objdump --offloading` look here.
+    /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime,
+    /// `roc-obj-ls` and `llvm-objdump --offloading` look here.
     HipFatbin,
-    /// `.llvm.offloading`: offload binaries without gaps, each aligned 8. LLVM's tools look for the section's type in ELF
-    /// files, and for the name in COFF files.
+    /// `.llvm.offloading`: offload binaries without gaps, each aligned 8. LLVM's tools look for the
+    /// section's type in ELF files, and for the name in COFF files.
     LlvmOffloading,
 }
 
@@ -60,8 +61,8 @@ impl DeviceSection {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
     }
 
-    /// Alignment in bytes of the section, and of what lies in it: bundles by the pages that HIP's runtime maps, offload binaries
-    /// by their fields.
+    /// Alignment in bytes of the section, and of what lies in it: bundles by the pages that HIP's
+    /// runtime maps, offload binaries by their fields.
     pub const fn align(self) -> u64 {
         match self {
             DeviceSection::HipFatbin => 4096,
@@ -70,15 +71,16 @@ impl DeviceSection {
     }
 }
 
-/// `HIPF`: what each structure in [`SectionNames::HIP_FATBIN_SEGMENT`] that points to a bundle starts with, as a
-/// number.
+/// `HIPF`: what each structure in [`SectionNames::HIP_FATBIN_SEGMENT`] that points to a bundle
+/// starts with, as a number.
 pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// What a section is called in each format.
 ///
-/// Objects for Windows have the ELF name, whatever its length, so that linkers put what different compilers call the same
-/// together. Images for Windows have room for eight bytes: `link.exe` cuts the name there, `.hip_fat`; `lld-link` cuts it
-/// before a second period first, `.llvm`; linkers for MinGW can write it in full.
+/// Objects for Windows have the ELF name, whatever its length, so that linkers put what different
+/// compilers call the same together. Images for Windows have room for eight bytes: `link.exe` cuts
+/// the name there, `.hip_fat`; `lld-link` cuts it before a second period first, `.llvm`; linkers
+/// for MinGW can write it in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// Name in ELF files, COFF objects, and uncut in images for Windows.
@@ -92,7 +94,8 @@ impl SectionNames {
     pub const HIP_FATBIN: Self = Self::new(".hip_fatbin", ("__HIP", "__hip_fatbin"));
     /// The structures that HIP programs register, which point to the bundles.
     pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
-    /// Offload binaries. LLVM has no name for Mach-O; in a segment called `__LLVM` linkers drop every section.
+    /// Offload binaries. LLVM has no name for Mach-O; in a segment called `__LLVM` linkers drop
+    /// every section.
     pub const LLVM_OFFLOADING: Self = Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
     /// NVIDIA's fat binaries.
     pub const NV_FATBIN: Self = Self::new(".nv_fatbin", ("__NV_CUDA", "__nv_fatbin"));
@@ -110,8 +113,9 @@ impl SectionNames {
         Self { name, macho }
     }
 
-    /// Whether a section of a file of this format is called so; `segment` counts for Mach-O alone. A name that an image
-    /// for Windows has cut short may be another section's too: `.llvm` is for all sections of LLVM's.
+    /// Whether a section of a file of this format is called so; `segment` counts for Mach-O alone.
+    /// A name that an image for Windows has cut short may be another section's too: `.llvm` is for
+    /// all sections of LLVM's.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

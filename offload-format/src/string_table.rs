@@ -1,6 +1,6 @@
-//! String tables in the order that LLVM 22 gives them: the distinct strings sorted by their reversed bytes, greatest first,
-//! each NUL-terminated; a string that the one before ends in shares its bytes. COFF has two groups, section names and symbol
-//! names, each sorted by itself.
+//! String tables in the order that LLVM 22 gives them: the distinct strings sorted by their
+//! reversed bytes, greatest first, each NUL-terminated; a string that the one before ends in shares
+//! its bytes. COFF has two groups, section names and symbol names, each sorted by itself.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -18,14 +18,16 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// A table without strings: the bytes that it starts with. If that is a NUL, it is the empty string.
+    /// A table without strings: the bytes that it starts with. If that is a NUL, it is the empty
+    /// string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
         Self { bytes: start.to_vec(), groups }
     }
 
-    /// Adds a group of strings behind those that are there; those that are there already are not added.
+    /// Adds a group of strings behind those that are there; those that are there already are not
+    /// added.
     pub(crate) fn add(&mut self, strings: Vec<&'a [u8]>) {
         let mut sorted = strings;
         sorted.retain(|it| self.find(it).is_none());
@@ -62,15 +64,16 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Names in a string table of a file.
 ///
-/// They may share their bytes, so that a small file could make its reader look at very many: there is an end to it.
+/// They may share their bytes, so that a small file could make its reader look at very many: there
+/// is an end to it.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
     left: usize,
 }
 
-/// All names together may be so many times the size of what they are read from. In what compilers write they are a few
-/// times the size of the table at most.
+/// All names together may be so many times the size of what they are read from. In what compilers
+/// write they are a few times the size of the table at most.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 

@@ -25,7 +25,8 @@ pub struct Compressed {
 impl Compressed {
     /// Compresses a layout with `payloads[index]` in the place of each payload.
     ///
-    /// Returns a message if the payloads cannot be read, or if version 2 of the header is asked for and has no room for a size.
+    /// Returns a message if the payloads cannot be read, or if version 2 of the header is asked for
+    /// and has no room for a size.
     ///
     /// # Panics
     /// If a payload is missing or has another size than the layout says.

@@ -1,6 +1,6 @@
-//! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`, `clang-offload-packager` and
-//! `llvm-offload-binary` (with the feature `drop-in`). Nobody's dependency; each `main` is a few lines around a
-//! function of this crate.
+//! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
+//! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). Nobody's
+//! dependency; each `main` is a few lines around a function of this crate.
 //!
 //! | module | has |
 //! |---|---|

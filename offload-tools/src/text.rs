@@ -16,7 +16,8 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// What may be wrong.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it again.
+/// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it
+/// again.
 pub fn styled(style: Style, text: &str) -> String {
     match text.is_empty() || style.is_plain() {
         true => text.to_owned(),
@@ -24,8 +25,9 @@ pub fn styled(style: Style, text: &str) -> String {
     }
 }
 
-/// A name from a file with nothing in it that a terminal obeys: control characters and what is no UTF-8 are escaped
-/// (`\n`, `\x1b`, `\xff`), and what changes the direction of text or cannot be seen (`\u{202e}`).
+/// A name from a file with nothing in it that a terminal obeys: control characters and what is no
+/// UTF-8 are escaped (`\n`, `\x1b`, `\xff`), and what changes the direction of text or cannot be
+/// seen (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -44,7 +46,8 @@ pub fn escaped(name: &[u8]) -> String {
     out
 }
 
-/// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the direction of text, or cannot be seen.
+/// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the
+/// direction of text, or cannot be seen.
 pub fn is_invisible(c: char) -> bool {
     // Rust's own list of what cannot be printed.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)

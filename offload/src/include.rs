@@ -22,28 +22,33 @@
 /// # }
 /// ```
 ///
-/// It is for the initializer of a `static`: a `const` cannot refer to what a linker provides. A `const` can hold a module or a
-/// kernel of such a static. It works in libraries, programs, tests, benches, examples and doctests, under
-/// `#![forbid(unsafe_code)]` and `#![no_std]`, in the editions 2021 and 2024.
+/// It is for the initializer of a `static`: a `const` cannot refer to what a linker provides. A
+/// `const` can hold a module or a kernel of such a static. It works in libraries, programs, tests,
+/// benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
+/// editions 2021 and 2024.
 ///
 /// | | made by | how the bytes get into the program | for |
 /// |---|---|---|---|
 /// | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
 /// | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
 ///
-/// For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")` takes ready-made
-/// images, with offload-build's feature `containers`, and `compression` if the file is compressed.
+/// For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")`
+/// takes ready-made images, with offload-build's feature `containers`, and `compression` if the
+/// file is compressed.
 ///
 /// # A pack of the build script
 ///
-/// The name is what build.rs gave to `compile`. The bytes do not pass through the compiler: the build script has put them
-/// into a static library, and the expansion names its symbol. They land in the section `.hip_fatbin`, if all targets are
-/// AMD's, or in `.llvm.offloading`, where ROCm's and LLVM's tools look. The symbol has the content's hash: crates can have
-/// packs of the same name, and the same content is linked once. A pack that no code uses is not linked.
+/// The name is what build.rs gave to `compile`. The bytes do not pass through the compiler: the
+/// build script has put them into a static library, and the expansion names its symbol. They land
+/// in the section `.hip_fatbin`, if all targets are AMD's, or in `.llvm.offloading`, where ROCm's
+/// and LLVM's tools look. The symbol has the content's hash: crates can have packs of the same
+/// name, and the same content is linked once. A pack that no code uses is not linked.
 ///
-/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it from `OUT_DIR`, for programs and
-/// dynamic libraries without further ado. A `staticlib` for a program in another language has it only up to that size; above, that
-/// program's link takes `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print native-static-libs` names.
+/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it
+/// from `OUT_DIR`, for programs and dynamic libraries without further ado. A `staticlib` for a
+/// program in another language has it only up to that size; above, that program's link takes
+/// `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which
+/// `cargo rustc -- --print native-static-libs` names.
 ///
 /// # A file
 ///
@@ -56,8 +61,8 @@
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
 ///
-/// The path is relative to the source file, or absolute, or starts with `$OUT_DIR/` or `$CARGO_MANIFEST_DIR/`. Cargo builds the
-/// crate again when the file changes. The file can be
+/// The path is relative to the source file, or absolute, or starts with `$OUT_DIR/` or
+/// `$CARGO_MANIFEST_DIR/`. Cargo builds the crate again when the file changes. The file can be
 ///
 /// | file | lies in | aligned to |
 /// |---|---|---|
@@ -67,9 +72,10 @@
 /// | an AMD code object, a cubin | no section of its own | 4096 |
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
-/// Fatbins, compressed bundles and several bundles in one file take the feature `containers` of this crate. Of compressed files
-/// and fatbins no images are known: `bytes()` has them whole. Images that no driver loads, as objects that
-/// are not linked, are in `bytes()` and not among the images.
+/// Fatbins, compressed bundles and several bundles in one file take the feature `containers` of
+/// this crate. Of compressed files and fatbins no images are known: `bytes()` has them whole.
+/// Images that no driver loads, as objects that are not linked, are in `bytes()` and not among the
+/// images.
 ///
 /// # Options
 ///
@@ -84,7 +90,8 @@
 /// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
-/// Section and alignment of a pack of a build script are those that tools and runtimes expect, and no options.
+/// Section and alignment of a pack of a build script are those that tools and runtimes expect, and
+/// no options.
 ///
 /// ```
 /// mod kit {
@@ -106,9 +113,10 @@
 ///
 /// ## `register`
 ///
-/// Without it a program loads an image itself: `select`, then `hipModuleLoadData`. With it the program has what the objects
-/// of hipcc and clang have: a structure in `.hipFatBinSegment` that points to each bundle, and a constructor that hands it,
-/// and the names of the kernels, to the runtime. The runtime chooses, loads and launches:
+/// Without it a program loads an image itself: `select`, then `hipModuleLoadData`. With it the
+/// program has what the objects of hipcc and clang have: a structure in `.hipFatBinSegment` that
+/// points to each bundle, and a constructor that hands it, and the names of the kernels, to the
+/// runtime. The runtime chooses, loads and launches:
 ///
 /// ```text
 /// static SAXPY: KernelPack = include_offload!("saxpy", register);
@@ -117,17 +125,19 @@
 /// hipLaunchKernel(function, grid, block, arguments, 0, stream);
 /// ```
 ///
-/// It is for Linux, for packs whose targets are all AMD's, and for files of bundles. The program is linked with
-/// `libamdhip64.so`, in a folder that build.rs names (`cargo::rustc-link-search=native=/opt/rocm/lib`), and does not start
-/// without it. The pack is always in the program. With a GPU that none of its images is for, ROCm 5.2 ends the process at
-/// the first launch; `select` gives an error. So: `register` for host code that launches as hipcc's does, and without it for
-/// all else.
+/// It is for Linux, for packs whose targets are all AMD's, and for files of bundles. The program is
+/// linked with `libamdhip64.so`, in a folder that build.rs names
+/// (`cargo::rustc-link-search=native=/opt/rocm/lib`), and does not start without it. The pack is
+/// always in the program. With a GPU that none of its images is for, ROCm 5.2 ends the process at
+/// the first launch; `select` gives an error. So: `register` for host code that launches as hipcc's
+/// does, and without it for all else.
 ///
-/// A third way is a linker that links device code: `-C linker=clang -C link-arg=--offload-link` lets clang-linker-wrapper
-/// take relocatable images out of an offload binary, link them, and register the result. That is for device code of several
-/// languages or libraries that has to be linked together. The file is made of objects (`clang -c`) by `llvm-offload-binary`,
-/// and embedded with `path` and `retain` in the program's own crate: the wrapper does not look into libraries that nothing
-/// asks for.
+/// A third way is a linker that links device code: `-C linker=clang -C link-arg=--offload-link`
+/// lets clang-linker-wrapper take relocatable images out of an offload binary, link them, and
+/// register the result. That is for device code of several languages or libraries that has to be
+/// linked together. The file is made of objects (`clang -c`) by `llvm-offload-binary`, and embedded
+/// with `path` and `retain` in the program's own crate: the wrapper does not look into libraries
+/// that nothing asks for.
 ///
 /// # Environment variables
 ///
@@ -135,23 +145,28 @@
 /// |---|---|
 /// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 ///
-/// Cargo builds the crate again when it changes. The build script's own variables are on the front page of `offload_build`.
+/// Cargo builds the crate again when it changes. The build script's own variables are on the front
+/// page of `offload_build`.
 ///
 /// # Errors
 ///
-/// It is a compile error at the literal if there is no such pack or file, if its files are damaged, or if an option does not
-/// go with it; the message says what was looked for and what there is. A pack that was not built, since `OFFLOAD_SKIP` was
-/// set or for docs.rs, compiles: its `select` says so.
+/// It is a compile error at the literal if there is no such pack or file, if its files are damaged,
+/// or if an option does not go with it; the message says what was looked for and what there is. A
+/// pack that was not built, since `OFFLOAD_SKIP` was set or for docs.rs, compiles: its `select`
+/// says so.
 ///
-/// For a pack of a build script the macro reads a small index and a few bytes of the library, whatever its size.
+/// For a pack of a build script the macro reads a small index and a few bytes of the library,
+/// whatever its size.
 #[macro_export]
 macro_rules! include_offload {
-    // Tokens, not a literal: that would lose the place of the name in the user's source, which errors point at.
+    // Tokens, not a literal: that would lose the place of the name in the user's source, which
+    // errors point at.
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
-/// Embeds a pack of the build script, as [`include_offload!`](crate::include_offload) does, and declares a function for each
-/// kernel, whose parameters have the types that the kernel's source has.
+/// Embeds a pack of the build script, as [`include_offload!`](crate::include_offload) does, and
+/// declares a function for each kernel, whose parameters have the types that the kernel's source
+/// has.
 ///
 /// ```text
 /// /// Adds `a` times x to y.
@@ -175,8 +190,8 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// It stands in a module of your own, and takes the name and the options that `include_offload!` takes for packs. What it
-/// declares there:
+/// It stands in a module of your own, and takes the name and the options that `include_offload!`
+/// takes for packs. What it declares there:
 ///
 /// | item | is |
 /// |---|---|
@@ -186,10 +201,12 @@ macro_rules! include_offload {
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
 /// | a `mod` for each module that has a name of its own | the same, of that module |
 ///
-/// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C sources. The build compares them
-/// with the arguments that each image for a GPU records: if an image has others, as where an `#ifdef` widens a parameter, it
-/// warns, and a call of the kernel does not compile. No source tells of kernels that nvcc compiles (unless build.rs asks for it,
-/// `clang_signatures(true)`), nor of those in ready-made images: they are constants, or the program declares them.
+/// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C
+/// sources. The build compares them with the arguments that each image for a GPU records: if an
+/// image has others, as where an `#ifdef` widens a parameter, it warns, and a call of the kernel
+/// does not compile. No source tells of kernels that nvcc compiles (unless build.rs asks for it,
+/// `clang_signatures(true)`), nor of those in ready-made images: they are constants, or the program
+/// declares them.
 ///
 /// # Declared kernels
 ///
@@ -219,9 +236,10 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// `#[link_name = "_Z5scaleIfEvPT_i"]` names a kernel as images have it, `mod affine { … }` a module of a pack. What may be declared
-/// is a [`Parameter`](trait@crate::Parameter): numbers, pointers, and structs that derive it. Each is compared with what every image
-/// records, and what an image proves wrong does not compile:
+/// `#[link_name = "_Z5scaleIfEvPT_i"]` names a kernel as images have it, `mod affine { … }` a
+/// module of a pack. What may be declared is a [`Parameter`](trait@crate::Parameter): numbers,
+/// pointers, and structs that derive it. Each is compared with what every image records, and what
+/// an image proves wrong does not compile:
 ///
 /// | an image | records |
 /// |---|---|
@@ -230,8 +248,8 @@ macro_rules! include_offload {
 /// | PTX | floating-point numbers: an integer in their place is refused |
 /// | for the CPU | nothing |
 ///
-/// Whether a pointer may be written through, and what it points to, no image records. What is declared takes the place of what a
-/// source tells.
+/// Whether a pointer may be written through, and what it points to, no image records. What is
+/// declared takes the place of what a source tells.
 ///
 /// # Names
 ///
@@ -259,16 +277,16 @@ macro_rules! include_offload {
 ///
 /// # What is not checked
 ///
-/// That two pointers of one type are not swapped, that what they point to is long enough and lives until the kernel has
-/// run, and that the kernel is there in the image that a device gets
+/// That two pointers of one type are not swapped, that what they point to is long enough and lives
+/// until the kernel has run, and that the kernel is there in the image that a device gets
 /// ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). So a launch stays `unsafe`.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
 }
 
-/// Items for the systems on which the packs that a program retains are listed, where linkers name the ends of a section; and,
-/// after `else`, items for all others.
+/// Items for the systems on which the packs that a program retains are listed, where linkers name
+/// the ends of a section; and, after `else`, items for all others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

@@ -1,4 +1,5 @@
-//! GPU code in Rust programs: packs of images inside the program, which image a GPU gets, and kernels launched on it.
+//! GPU code in Rust programs: packs of images inside the program, which image a GPU gets, and
+//! kernels launched on it.
 //!
 //! ```toml
 //! [dependencies]
@@ -17,7 +18,8 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! The program embeds the pack, with a function for each kernel, and launches one on the device that it finds:
+//! The program embeds the pack, with a function for each kernel, and launches one on the device
+//! that it finds:
 //!
 //! ```
 //! # mod kernels {
@@ -92,9 +94,11 @@
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
-//! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are re-exported.
+//! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are
+//! re-exported.
 #![no_std]
-// But for the list of packs, which is in memory whose ends the linker names; arguments of kernels, which have any type; and drivers.
+// But for the list of packs, which is in memory whose ends the linker names; arguments of kernels,
+// which have any type; and drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

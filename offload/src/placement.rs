@@ -1,32 +1,36 @@
-//! The unsafe parts of what `include_offload!` expands to: symbols of libraries, sections, and registration with HIP's runtime.
+//! The unsafe parts of what `include_offload!` expands to: symbols of libraries, sections, and
+//! registration with HIP's runtime.
 //!
-//! They are macros of this crate, and not tokens of the procedural macro, so that each names this crate's own types and those of
-//! `core` through `$crate`, whatever the program around it calls `u8`, `core` or `offload`. Since another crate's macro has the
-//! unsafe code, all of it compiles under the user's `#![forbid(unsafe_code)]`.
+//! They are macros of this crate, and not tokens of the procedural macro, so that each names this
+//! crate's own types and those of `core` through `$crate`, whatever the program around it calls
+//! `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it compiles
+//! under the user's `#![forbid(unsafe_code)]`.
 //!
-//! Only the procedural macro calls them. It passes what it has checked: symbols and libraries of a pack's index, and names
-//! of sections in which bytes are only bytes.
+//! Only the procedural macro calls them. It passes what it has checked: symbols and libraries of a
+//! pack's index, and names of sections in which bytes are only bytes.
 
 /// Declares the bytes of a pack, which are under a symbol of its static library, as a reference.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
-        // SAFETY: the symbol's name has the hash of the pack's content, and the build script wrote its library with as many
-        // bytes as its index says: what is linked has this type, or nothing is.
+        // SAFETY: the symbol's name has the hash of the pack's content, and the build script wrote
+        // its library with as many bytes as its index says: what is linked has this type, or
+        // nothing is.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Other shared objects do not see the symbol. Where a function with the expansion is inlined into a crate that links this
-        // one as a `dylib`, it refers to this static, which rustc exports.
+        // Other shared objects do not see the symbol. Where a function with the expansion is
+        // inlined into a crate that links this one as a `dylib`, it refers to this static, which
+        // rustc exports.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
 
-/// Puts a file's bytes into a static, aligned, in a section of that name for ELF and COFF, and of that for Mach-O; or in none of
-/// its own. `used` keeps it.
+/// Puts a file's bytes into a static, aligned, in a section of that name for ELF and COFF, and of
+/// that for Mach-O; or in none of its own. `used` keeps it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! placed_file {
@@ -34,7 +38,8 @@ macro_rules! placed_file {
         #[repr(C, align($align))]
         struct Aligned([$crate::__expansion::core::primitive::u8; $size]);
         $(
-            // SAFETY: bytes are nothing but bytes in this section: the procedural macro has checked its name.
+            // SAFETY: bytes are nothing but bytes in this section: the procedural macro has checked
+            // its name.
             #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = $section))]
             #[cfg_attr(target_vendor = "apple", unsafe(link_section = $macho))]
         )?
@@ -57,8 +62,9 @@ macro_rules! list_pack {
     };
 }
 
-/// What clang's objects have, so that HIP's runtime takes the bundles of a pack over before `main`: a wrapper for each bundle in
-/// this section, and a constructor that hands them over with the names of the kernels.
+/// What clang's objects have, so that HIP's runtime takes the bundles of a pack over before `main`:
+/// a wrapper for each bundle in this section, and a constructor that hands them over with the names
+/// of the kernels.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {
@@ -68,7 +74,8 @@ macro_rules! register_bundles {
         #[cfg(not(target_os = "linux"))]
         $crate::__expansion::core::compile_error!("include_offload!: `register` is there for Linux alone");
         $(
-            // SAFETY: the runtime reads wrappers in this section, and this is one, of a bundle that is whole.
+            // SAFETY: the runtime reads wrappers in this section, and this is one, of a bundle that
+            // is whole.
             #[used]
             #[unsafe(link_section = $segment)]
             static $wrapper: $crate::__expansion::Wrapper = $crate::__expansion::Wrapper::new(&$pack[$bundle]);
@@ -101,10 +108,11 @@ macro_rules! register_bundles {
             );
             fn atexit(function: extern "C" fn()) -> $crate::__expansion::core::ffi::c_int;
         }
-        // SAFETY of both functions: these are the calls that clang 22 puts into every HIP program, with what it passes. The
-        // wrappers, names and addresses are statics, so that they stay as long as the program. Constructors run before
-        // `main`, or inside `dlopen`, where the runtime serializes registration, as it must for hipcc's own shared objects;
-        // and `atexit` is called as clang's constructors do.
+        // SAFETY of both functions: these are the calls that clang 22 puts into every HIP program,
+        // with what it passes. The wrappers, names and addresses are statics, so that they stay as
+        // long as the program. Constructors run before `main`, or inside `dlopen`, where the
+        // runtime serializes registration, as it must for hipcc's own shared objects; and `atexit`
+        // is called as clang's constructors do.
         extern "C" fn register() {
             unsafe {
                 $(
@@ -148,14 +156,15 @@ macro_rules! register_bundles {
     };
 }
 
-/// How a function of the CPU is called with the arguments of a kernel, each at its offset: an `Option<Invoke>`.
+/// How a function of the CPU is called with the arguments of a kernel, each at its offset: an
+/// `Option<Invoke>`.
 #[cfg(feature = "run")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! cpu_call {
     ($($offset:expr, $ty:ty;)*) => {{
-        // SAFETY (of a call): the function is the kernel of the image for the CPU, whose parameters have these types, and each
-        // argument lies at its offset: a `Call` was given them.
+        // SAFETY (of a call): the function is the kernel of the image for the CPU, whose parameters
+        // have these types, and each argument lies at its offset: a `Call` was given them.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,

@@ -6,10 +6,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use offload_format::select::DeviceInfo;
 
-/// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by the rules of
-/// [`mod@crate::select`]. For a program's own tests, so that a target that is missing in build.rs is found there and not by
-/// the first user who has that GPU. Devices are named as [`DeviceInfo::parse`] takes them: `"RTX 4090"`, `"gfx1151"`,
-/// `"sm_90@driver12.4"`, `"cpu"`.
+/// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by
+/// the rules of [`mod@crate::select`]. For a program's own tests, so that a target that is missing
+/// in build.rs is found there and not by the first user who has that GPU. Devices are named as
+/// [`DeviceInfo::parse`] takes them: `"RTX 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
 /// # use offload::KernelPack;
@@ -22,8 +22,9 @@ use offload_format::select::DeviceInfo;
 /// ```
 ///
 /// # Panics
-/// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
-/// the pack was not built, if its images are not known, and if a device has no name that [`DeviceInfo::parse`] knows.
+/// If an image is missing: with every image of the module and why it was refused, and with the
+/// lines to add to build.rs. If the pack was not built, if its images are not known, and if a
+/// device has no name that [`DeviceInfo::parse`] knows.
 #[track_caller]
 pub fn assert_supports<F: Form, D: AsRef<str>>(
     pack: &KernelPack<F>,

@@ -1,4 +1,5 @@
-//! Packs that build.rs wants compressed: what a program has of them, and what other tools read in them.
+//! Packs that build.rs wants compressed: what a program has of them, and what other tools read in
+//! them.
 
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
@@ -75,7 +76,8 @@ fn without_features(name: &str) -> Scenario {
     scenario
 }
 
-/// A program with a compressed pack of two modules. The features for it are on, in build script and program.
+/// A program with a compressed pack of two modules. The features for it are on, in build script and
+/// program.
 fn package(name: &str) -> Scenario {
     let mut scenario = without_features(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
@@ -99,8 +101,8 @@ fn a_program_has_every_image() {
     scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
 }
 
-/// A program that was written for a pack that is not compressed, and one that takes the bytes of a compressed image. A pack that
-/// was not built has the type that it would have.
+/// A program that was written for a pack that is not compressed, and one that takes the bytes of a
+/// compressed image. A pack that was not built has the type that it would have.
 fn bytes_of_a_compressed_image_do_not_compile() {
     let scenario = package("compressed_types");
     let program = |form: &str, call: &str| {
@@ -144,7 +146,8 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     }
 }
 
-/// The program reads the pack when it runs. It was compiled for one that was not compressed, which then is.
+/// The program reads the pack when it runs. It was compiled for one that was not compressed, which
+/// then is.
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
     let build =
@@ -216,8 +219,8 @@ fn bundles_are_those_of_llvm() {
     }
 }
 
-/// No tool here knows this version. Our own reader reads what is compressed; for the compressed streams, LLVM's objcopy is the
-/// judge in offload_binary.rs.
+/// No tool here knows this version. Our own reader reads what is compressed; for the compressed
+/// streams, LLVM's objcopy is the judge in offload_binary.rs.
 fn offload_binaries_are_of_version_3() {
     let scenario = package("compressed_binaries");
     build(&scenario, MIXED).passes();

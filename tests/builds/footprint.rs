@@ -1,4 +1,5 @@
-//! What a build does to a machine: processes and files of a traced build script, beside docs/what-a-build-does.md. Judge: strace.
+//! What a build does to a machine: processes and files of a traced build script, beside
+//! docs/what-a-build-does.md. Judge: strace.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;
@@ -18,7 +19,8 @@ type Call = (u32, String);
 /// The calls of a build script and of all processes that it started, in order.
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
     let calls = whole_calls(trace);
-    // A process that was forked may start a program before its parent's call of fork has returned, so all forks are read first.
+    // A process that was forked may start a program before its parent's call of fork has returned,
+    // so all forks are read first.
     let forks: Vec<(u32, u32)> =
         calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
     let is_script =

@@ -1,6 +1,6 @@
-//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. The judge is Cargo. Only
-//! build scripts run: what linkers make of such packs takes too long for a test, and was tried by hand
-//! (`offload-build/src/pack/linker.rs` has what came of it).
+//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. The
+//! judge is Cargo. Only build scripts run: what linkers make of such packs takes too long for a
+//! test, and was tried by hand (`offload-build/src/pack/linker.rs` has what came of it).
 
 use offload_tests::data::read;
 use offload_tests::registry::GCC;
@@ -18,8 +18,8 @@ offload_tests::tests! {
 
 const GIB: u64 = 1 << 30;
 
-/// A package with an image of this size, `image.hsaco`. It has a target folder of its own, for files of 1 GiB that
-/// [`remove`] removes.
+/// A package with an image of this size, `image.hsaco`. It has a target folder of its own, for
+/// files of 1 GiB that [`remove`] removes.
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
     scenario.write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
@@ -34,8 +34,8 @@ fn prebuilt(file: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
 }
 
-/// A package that makes a pack of its image. Nothing in it is compiled for the target: it would be compiled anew for
-/// each linker.
+/// A package that makes a pack of its image. Nothing in it is compiled for the target: it would be
+/// compiled anew for each linker.
 fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     let scenario = package(name, image_size);
     scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
@@ -45,8 +45,8 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     scenario
 }
 
-/// A build whose program is linked as rustc's flag says. With a target, the flag is not for the build script and its
-/// crates; in a release build, those are the same with a target and without.
+/// A build whose program is linked as rustc's flag says. With a target, the flag is not for the
+/// build script and its crates; in a release build, those are the same with a target and without.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
@@ -103,11 +103,12 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     remove(&scenario);
 }
 
-/// The size that counts is that of the pack in programs. With PTX in it, the pack consists of offload binaries: their
-/// hash is quick.
+/// The size that counts is that of the pack in programs. With PTX in it, the pack consists of
+/// offload binaries: their hash is quick.
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
-    // The second one is of no use here, but the tests of compressed packs compile the crates with both.
+    // The second one is of no use here, but the tests of compressed packs compile the crates with
+    // both.
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
     scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
         "huge",

@@ -1,5 +1,5 @@
-//! Packs of several modules: how programs take them, what other tools read in them, and which sources, options and targets
-//! each module has.
+//! Packs of several modules: how programs take them, what other tools read in them, and which
+//! sources, options and targets each module has.
 
 use offload_format::pack_index::IndexModule;
 use offload_tests::data::read;
@@ -15,8 +15,8 @@ offload_tests::tests! {
     GCC => [kernels_of_ready_made_images],
 }
 
-/// A package with the kernels `affine`, `scale` and `fp8`, each in a source of its own, and the build script of
-/// [`pack_and_list`].
+/// A package with the kernels `affine`, `scale` and `fp8`, each in a source of its own, and the
+/// build script of [`pack_and_list`].
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     for name in ["affine", "scale", "fp8"] {
@@ -26,7 +26,8 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Writes a build script that makes the pack "pack" with these calls, and lists the kernels of every image in warnings.
+/// Writes a build script that makes the pack "pack" with these calls, and lists the kernels of
+/// every image in warnings.
 fn pack_and_list(scenario: &Scenario, calls: &str) {
     scenario.build_script(&format!(
         r#"let pack = Build::new(){calls}.compile("pack");
@@ -114,7 +115,8 @@ fn modules_are_taken_by_name() {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&program)));
         assert_eq!(header.matches(section).count(), 1, "{header}");
         if section == ".llvm.offloading" {
-            // The strings of each offload binary name its module, by which LLVM's tool extracts the images of one.
+            // The strings of each offload binary name its module, by which LLVM's tool extracts the
+            // images of one.
             let pack = scenario.output("debug", "pack.pack");
             let extracted = scenario.folder.join("extracted.ptx");
             let image =

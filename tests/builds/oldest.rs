@@ -1,5 +1,5 @@
-//! The oldest compilers that are promised: clang 15 and g++ 11 build what the newest build. The judges are these compilers and
-//! `ptxas`.
+//! The oldest compilers that are promised: clang 15 and g++ 11 build what the newest build. The
+//! judges are these compilers and `ptxas`.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;

@@ -1,4 +1,5 @@
-//! Prebuilt sets: how they are made, packaged, moved to other folders, and used where there is no compiler for GPUs.
+//! Prebuilt sets: how they are made, packaged, moved to other folders, and used where there is no
+//! compiler for GPUs.
 
 use offload_tests::data::read;
 use offload_tests::hidden;

@@ -1,4 +1,5 @@
-//! Which targets a pack is built for: names, words that stand for several, variables of the environment.
+//! Which targets a pack is built for: names, words that stand for several, variables of the
+//! environment.
 
 use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
 use offload_tests::scenario::{Run, Scenario, Watched, printed};
@@ -54,7 +55,8 @@ impl Machine {
         scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
     }
 
-    /// A build for which Cargo runs the script again: the GPUs of a machine are no reason for that, but another PATH is.
+    /// A build for which Cargo runs the script again: the GPUs of a machine are no reason for that,
+    /// but another PATH is.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -179,7 +181,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In a list of the environment it means the same; a target that is listed before it is there once.
+    // In a list of the environment it means the same; a target that is listed before it is there
+    // once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -292,8 +295,8 @@ fn the_default_counts_after_all_variables() {
             format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // Those of a vendor that the pack is not for do not count, and nothing is said of them: by what build.rs supports, by the
-    // sources, by the compiler.
+    // Those of a vendor that the pack is not for do not count, and nothing is said of them: by what
+    // build.rs supports, by the sources, by the compiler.
     for (name, calls) in [
         ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
         ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
@@ -331,7 +334,8 @@ fn the_default_counts_after_all_variables() {
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
-    // A default without 'native' is the same on each machine, so that a prebuilt set can be made for it.
+    // A default without 'native' is the same on each machine, so that a prebuilt set can be made
+    // for it.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let refused = scenario
         .build()

@@ -1,4 +1,5 @@
-//! Several packages in one workspace: packs of one that others embed, and one list of targets for packages that support few.
+//! Several packages in one workspace: packs of one that others embed, and one list of targets for
+//! packages that support few.
 
 use offload_format::pack_index::Index;
 use offload_tests::data::read;
@@ -19,7 +20,8 @@ const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload::KernelPack 
 const OTHER: &str =
     "pub static OTHER: offload::KernelPack = offload::include_offload!(\"Other-one\");\n";
 
-/// A program that has the packs of three crates, which are one, and writes it into the file that its argument names.
+/// A program that has the packs of three crates, which are one, and writes it into the file that
+/// its argument names.
 const MAIN: &str = r#"fn main() {
     let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
     for pack in packs {
@@ -88,7 +90,8 @@ fn a_pack_of_a_dependency_is_embedded() {
             "three images, and one of the other pack:\n{listing}"
         );
 
-        // An edit in the package with the kernels reaches those that embed them, and so does another list of targets.
+        // An edit in the package with the kernels reaches those that embed them, and so does
+        // another list of targets.
         kernels.kernel("add", "2.0f");
         run();
         let second = pack();

@@ -1,7 +1,8 @@
-//! The macro as editors expand it: by rust-analyzer's server for procedural macros, which rustup's toolchains have, driven by its
-//! messages and without an editor. The judge is that server.
+//! The macro as editors expand it: by rust-analyzer's server for procedural macros, which rustup's
+//! toolchains have, driven by its messages and without an editor. The judge is that server.
 //!
-//! Its messages promise nothing from one version to the next: the test is of the version below and is ignored with others.
+//! Its messages promise nothing from one version to the next: the test is of the version below and
+//! is ignored with others.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;
@@ -30,7 +31,8 @@ fn library(scenario: &Scenario) -> PathBuf {
 
 /// What the server answers to `include_offload!("pack")` in this package.
 fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
-    // One tree: a group without delimiters with one literal, `pack`, of kind 5 (a string) and without a suffix.
+    // One tree: a group without delimiters with one literal, `pack`, of kind 5 (a string) and
+    // without a suffix.
     let body = json!({
         "subtree": [0, 0, 0, 0, 1], "literal": [0, 1, 5, u32::MAX], "punct": [], "ident": [], "token_tree": [1],
         "text": ["", "pack"],

@@ -8,7 +8,8 @@ use std::path::Path;
 /// The sections that packs are in, unless the macro is told another.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
-/// The flags of [`PACK_SECTIONS`]. On x86-64, the code model for large data applies to them: code need not reach them.
+/// The flags of [`PACK_SECTIONS`]. On x86-64, the code model for large data applies to them: code
+/// need not reach them.
 const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
 
 /// A section as `llvm-readelf -SW` lists it.
@@ -42,7 +43,8 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections of these names in what `llvm-readelf -SW` prints, in alphabetical order: linkers order them differently.
+/// Returns the sections of these names in what `llvm-readelf -SW` prints, in alphabetical order:
+/// linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = listing
         .lines()
@@ -56,8 +58,8 @@ pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     sections
 }
 
-/// Returns what `llvm-objdump --offloading` prints about a program. It gets a link to the program, since it writes files next to
-/// it.
+/// Returns what `llvm-objdump --offloading` prints about a program. It gets a link to the program,
+/// since it writes files next to it.
 pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     let link = scenario.folder.join("listed/program");
     fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");

@@ -1,6 +1,8 @@
-//! Packs in programs: what `include_offload!` embeds, what linkers keep of it, and what the macro's errors say.
+//! Packs in programs: what `include_offload!` embeds, what linkers keep of it, and what the macro's
+//! errors say.
 //!
-//! - `built_packs`: packs that a build script makes, in the crates of a package and the packages that depend on it
+//! - `built_packs`: packs that a build script makes, in the crates of a package and the packages
+//!   that depend on it
 //! - `editor`: the macro as editors expand it
 //! - `include_offload`: the macro's options, files by their paths, and every kind of crate
 //! - `link_matrix`: every kind of crate, in every profile, by every linker

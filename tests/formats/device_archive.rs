@@ -1,4 +1,5 @@
-//! Device-specific archives beside those of `clang-offload-bundler -type=a -unbundle`: the same bytes.
+//! Device-specific archives beside those of `clang-offload-bundler -type=a -unbundle`: the same
+//! bytes.
 
 use offload_format::ErrorKind;
 use offload_format::archive::Archive;
@@ -87,7 +88,8 @@ fn what_llvm_took() {
     }
 }
 
-/// What device code is in archives: bitcode, an object, a linked code object, and bytes that nobody knows.
+/// What device code is in archives: bitcode, an object, a linked code object, and bytes that nobody
+/// knows.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     scratch::write(
         folder.join("device.c"),
@@ -194,11 +196,13 @@ fn members_of_all_forms() {
     ];
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
-    // The host's come from two objects: the one stripped of its bundle, and the one in a binary bundle.
+    // The host's come from two objects: the one stripped of its bundle, and the one in a binary
+    // bundle.
     assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
-    // Any code for gfx906 with these features serves a target that names them; one archive for several targets at once.
+    // Any code for gfx906 with these features serves a target that names them; one archive for
+    // several targets at once.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -216,7 +220,8 @@ fn random_archives() {
                 ["", ".o", ".bc"][random.below(3)]
             );
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
-            // One for each processor: in a bundle of the binary form LLVM has an order of its own for more.
+            // One for each processor: in a bundle of the binary form LLVM has an order of its own
+            // for more.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
@@ -437,7 +442,8 @@ fn no_more_memory_than_allowed() {
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
 }
 
-// ----------------------------------------------------------------------------------------------------------- helpers
+// ------------------------------------------------------------------------------------------
+// helpers
 
 fn corpus(file: &str) -> PathBuf {
     workspace().join("tests/corpus/archive").join(file)

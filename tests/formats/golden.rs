@@ -1,6 +1,7 @@
 //! What readers say of each file of the corpus, beside a dump that is checked in: `<file>.txt`.
 //!
-//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps anew. Read the difference before you commit it.
+//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps anew. Read the difference
+//! before you commit it.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;
@@ -479,7 +480,8 @@ impl Dump {
 /// Bytes that a call may allocate.
 const LIMIT: u64 = 1 << 24;
 
-/// Short text as it is; of other bytes, the first ones and a number that changes with any of them (FNV-1a).
+/// Short text as it is; of other bytes, the first ones and a number that changes with any of them
+/// (FNV-1a).
 fn contents(bytes: &[u8]) -> String {
     const SHORT: usize = 40;
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());

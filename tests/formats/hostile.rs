@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::path::Path;
 
-/// One allocation may take the limit, and so many bytes for each byte of the file: objects are written anew.
+/// One allocation may take the limit, and so many bytes for each byte of the file: objects are
+/// written anew.
 const LARGEST_PER_BYTE: u64 = 24;
 /// And a few that have nothing to do with the file, such as the state of a decompressor.
 const LARGEST_ANYWAY: u64 = 64 << 10;
-/// All allocations of one visit together, which reads each container in several ways: so many limits, and so many bytes
-/// for each byte of the file.
+/// All allocations of one visit together, which reads each container in several ways: so many
+/// limits, and so many bytes for each byte of the file.
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
@@ -39,8 +40,9 @@ fn files() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Where a file is changed: at each of its first bytes, and at some that are spread over the rest. An odd step
-/// comes upon fields of any alignment. (All places of all files would take many minutes.)
+/// Where a file is changed: at each of its first bytes, and at some that are spread over the rest.
+/// An odd step comes upon fields of any alignment. (All places of all files would take many
+/// minutes.)
 fn places(length: usize) -> impl Iterator<Item = usize> {
     const FIRST: usize = 192;
     const SPREAD: usize = 128;
@@ -48,7 +50,8 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
     (0..length.min(FIRST)).chain((FIRST..length).step_by(step))
 }
 
-/// Every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF object, none of another file.
+/// Every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF object,
+/// none of another file.
 fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
@@ -110,13 +113,15 @@ fn check(bytes: &[u8], what: &str) {
     assert!(allocated.total <= total, "{what}: {allocated:?}, {total} are allowed");
 }
 
-// ------------------------------------------------------------ files in which a little stands for a lot
+// ------------------------------------------------------------ files in which a little stands for a
+// lot
 
 /// Size in bytes of an ELF file's header, and of a section header.
 const ELF_HEADER: usize = 64;
 
-/// A 64-bit ELF file of this type: `contents` behind the header, and sections: name's offset in the contents, kind, flags,
-/// address, offset and size. The names are in the contents, too, which end with a NUL.
+/// A 64-bit ELF file of this type: `contents` behind the header, and sections: name's offset in the
+/// contents, kind, flags, address, offset and size. The names are in the contents, too, which end
+/// with a NUL.
 fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
     let names = [0, 3, 0, 0, ELF_HEADER as u64, contents.len() as u64];
     let sections: Vec<[u64; 6]> =

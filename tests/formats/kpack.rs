@@ -1,5 +1,6 @@
-//! ROCm's kernel packs, field by field, and files of them that mean harm. What ROCm's packer wrote is in the corpus; the requirements are
-//! those of the tests of its reader (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
+//! ROCm's kernel packs, field by field, and files of them that mean harm. What ROCm's packer wrote
+//! is in the corpus; the requirements are those of the tests of its reader
+//! (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};

@@ -1,5 +1,5 @@
-//! Containers of every format: reading, writing and searching them, judged by the tools of LLVM, AMD, NVIDIA and GNU, by files
-//! of the corpus that are checked in, and by what went in.
+//! Containers of every format: reading, writing and searching them, judged by the tools of LLVM,
+//! AMD, NVIDIA and GNU, by files of the corpus that are checked in, and by what went in.
 
 mod allocations;
 mod archives;

@@ -1,6 +1,7 @@
-//! Device code that this project did not make: libraries that others have published, of Debian's clang 15 to AMD's clang 23 and
-//! CUDA 11.8 to 13.5. What we and `offload` find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of
-//! these is wrong or does not know the file, another judges.
+//! Device code that this project did not make: libraries that others have published, of Debian's
+//! clang 15 to AMD's clang 23 and CUDA 11.8 to 13.5. What we and `offload` find in them is what
+//! LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of these is wrong or does not know
+//! the file, another judges.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -40,7 +41,8 @@ offload_tests::tests! {
     ALL.slow() => [offload_takes_all],
 }
 
-// ------------------------------------------------------------------------------------------------------ what we find
+// ------------------------------------------------------------------------------------------
+// what we find
 
 /// The entries with their offsets and sizes, of the hosts none.
 fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
@@ -58,7 +60,8 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     all
 }
 
-/// A link to a published file in the folder of a test: `llvm-objdump` writes beside the file that it is given.
+/// A link to a published file in the folder of a test: `llvm-objdump` writes beside the file that
+/// it is given.
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
@@ -69,7 +72,8 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
 /// What `offload` says of an image, and the file that it is extracted to.
 type OfOffload = (Value, PathBuf);
 
-/// What `offload ls --json` and `offload extract` make of a file, which say the same about sizes, hashes and places.
+/// What `offload ls --json` and `offload extract` make of a file, which say the same about sizes,
+/// hashes and places.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let offload = || Command::new(own::tool("offload"));
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
@@ -125,7 +129,8 @@ impl Entries {
     }
 }
 
-// -------------------------------------------------------------------------------------------------------------- bundles
+// ------------------------------------------------------------------------------------------
+// bundles
 
 fn plain_bundles() {
     let folder = scratch::folder("real-files-plain");
@@ -200,7 +205,8 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
     by_offload.assert_end();
 }
 
-/// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle by itself.
+/// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle
+/// by itself.
 fn compressed_bundles() {
     let folder = scratch::folder("real-files-compressed");
     let files = [
@@ -290,7 +296,8 @@ fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     by_offload.assert_end();
 }
 
-/// The code objects' own headers name targets that serve those of their entries, and all their kernels can be read.
+/// The code objects' own headers name targets that serve those of their entries, and all their
+/// kernels can be read.
 fn code_objects_are_for_the_targets_that_bundles_name() {
     for name in published::ROCM {
         assert_code_objects_are_for_their_targets(name);
@@ -315,9 +322,11 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
     assert!(kernels > 0, "{name}");
 }
 
-// -------------------------------------------------------------------------------------------------------------- fatbins
+// ------------------------------------------------------------------------------------------
+// fatbins
 
-/// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros behind it.
+/// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros
+/// behind it.
 #[track_caller]
 fn assert_same_images(
     mut ours: Vec<(String, Vec<u8>)>,
@@ -339,7 +348,8 @@ fn assert_same_images(
     }
 }
 
-/// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+/// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin`
+/// and in `__nv_relfatbin`.
 fn images_by_offload(
     folder: &Path,
     path: &Path,
@@ -406,7 +416,8 @@ fn fatbins_in_a_dll() {
     );
 }
 
-// ----------------------------------------------------------------------------------------------------------------- all
+// ------------------------------------------------------------------------------------------
+// all
 
 /// Commands of `offload` that have nothing to say against any of the files.
 const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
@@ -421,9 +432,11 @@ fn offload_takes_all() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------- wrappers
+// ------------------------------------------------------------------------------------------
+// wrappers
 
-/// Where the images of the wrappers start, in their order; as many as fit into the section, by `llvm-readobj`.
+/// Where the images of the wrappers start, in their order; as many as fit into the section, by
+/// `llvm-readobj`.
 fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;

@@ -1,4 +1,5 @@
-//! Our text bundles beside those of LLVM 22's clang-offload-bundler: the same bytes, and each side reads the other's.
+//! Our text bundles beside those of LLVM 22's clang-offload-bundler: the same bytes, and each side
+//! reads the other's.
 
 use offload_format::ErrorKind;
 use offload_format::bundle::WriteError;
@@ -241,7 +242,8 @@ fn duplicates_are_kept_in_file_order() {
     assert_eq!(unknown.unwrap().id_str(), "foo");
 }
 
-/// LLVM takes such a line for an entry when it passes over the payload to find another one, and for payload else.
+/// LLVM takes such a line for an entry when it passes over the payload to find another one, and for
+/// payload else.
 fn a_start_line_in_a_payload_is_payload() {
     let folder = scratch::folder("text-bundle-nested");
     let leader = leader("s");
@@ -305,7 +307,8 @@ fn entries_without_an_end() {
             "{error}"
         );
     }
-    // LLVM lists such an entry for ever, which is not tried here, and to unbundle it reads past the end of its memory.
+    // LLVM lists such an entry for ever, which is not tried here, and to unbundle it reads past the
+    // end of its memory.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(&folder).args(["-type=d", "-unbundle", "-input=file", "-output=out"]);

@@ -1,12 +1,15 @@
-//! AMD's own reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose. It needs no GPU: the HIP
-//! runtime hands it the first bytes of a bundle and the name of the device, and so do these tests.
+//! AMD's own reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose. It needs
+//! no GPU: the HIP runtime hands it the first bytes of a bundle and the name of the device, and so
+//! do these tests.
 //!
 //! What comgr 2.4 (ROCm 5.2.3) does, and what is left out for that reason:
-//! * It knows 33 processors, gfx600 to gfx1036. For a device of another name it finds the entry of that very name and
-//!   no other: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`. Devices are the known ones, images are all.
-//! * It knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn the device into its
-//!   generic target and ask once more.) Images are those for one processor.
-//! * Asked for several devices in one call it stops after the first that is found, so each is asked for alone.
+//! * It knows 33 processors, gfx600 to gfx1036. For a device of another name it finds the entry of
+//!   that very name and no other: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
+//!   Devices are the known ones, images are all.
+//! * It knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn
+//!   the device into its generic target and ask once more.) Images are those for one processor.
+//! * Asked for several devices in one call it stops after the first that is found, so each is asked
+//!   for alone.
 
 use libloading::Library;
 use offload_format::DeviceInfo;
@@ -102,7 +105,8 @@ fn one_entry(kind: &str, target: &str) -> Vec<u8> {
     builder.layout().to_vec(&[b"7 bytes"])
 }
 
-/// comgr takes a device name with the features that our table gives its processor, and with no other feature.
+/// comgr takes a device name with the features that our table gives its processor, and with no
+/// other feature.
 fn features_of_the_known_processors() {
     let comgr = comgr();
     for name in comgr.processors() {
@@ -145,7 +149,8 @@ fn every_device_and_every_image() {
     assert!(found < pairs, "{found} of {pairs} pairs fit");
 }
 
-/// Bundles as no tool writes them: entries of all kinds that were ever written, in any order, several that fit.
+/// Bundles as no tool writes them: entries of all kinds that were ever written, in any order,
+/// several that fit.
 fn the_first_entry_that_fits() {
     let comgr = comgr();
     let mut random = Random::new(3);
@@ -348,7 +353,8 @@ fn the_pack_of_a_linked_program() {
     assert_eq!(chosen.len(), images.len(), "every image is some device's");
 }
 
-// ---------------------------------------------------------------------------------------------------- the library
+// ------------------------------------------------------------------------------------------
+// the library
 
 /// `amd_comgr_data_t`.
 #[repr(C)]
@@ -395,8 +401,9 @@ struct Comgr {
     _library: Library,
 }
 
-/// The library, for one test at a time: it is not documented as thread-safe. It stays loaded, since loading it again
-/// aborts the process: "CommandLine Error: Option 'disassemble' registered more than once!".
+/// The library, for one test at a time: it is not documented as thread-safe. It stays loaded, since
+/// loading it again aborts the process: "CommandLine Error: Option 'disassemble' registered more
+/// than once!".
 fn comgr() -> MutexGuard<'static, Comgr> {
     static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
     // A test that failed leaves nothing that the next one could see.
@@ -405,8 +412,9 @@ fn comgr() -> MutexGuard<'static, Comgr> {
 
 impl Comgr {
     fn load() -> Self {
-        // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The types of the functions
-        // are those of amd_comgr.h, version 2, which the library's file name stands for.
+        // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
+        // types of the functions are those of amd_comgr.h, version 2, which the library's file name
+        // stands for.
         unsafe {
             let library = Library::new("libamd_comgr.so.2").unwrap();
             Self {
@@ -430,8 +438,8 @@ impl Comgr {
         assert_eq!(unsafe { (self.isa_count)(&mut count) }, 0);
         let name = |index| {
             let mut name = ptr::null();
-            // SAFETY: the index is below the count; the name that is stored is a C string that lives as long as the
-            // library is loaded.
+            // SAFETY: the index is below the count; the name that is stored is a C string that
+            // lives as long as the library is loaded.
             let name = unsafe {
                 assert_eq!((self.isa_name)(index, &mut name), 0);
                 CStr::from_ptr(name)
@@ -446,7 +454,8 @@ impl Comgr {
     fn knows(&self, device: &str) -> bool {
         let isa = isa_name(device);
         let mut node = MetadataNode { handle: 0 };
-        // SAFETY: the name is a C string that lives for the call; the node is destroyed if, and only if, one was made.
+        // SAFETY: the name is a C string that lives for the call; the node is destroyed if, and
+        // only if, one was made.
         let status = unsafe {
             let status = (self.isa_metadata)(isa.as_ptr(), &mut node);
             if status == 0 {
@@ -458,13 +467,14 @@ impl Comgr {
         status == 0
     }
 
-    /// Offset and size of the entry that the library finds for a device; its status, if it is not success.
+    /// Offset and size of the entry that the library finds for a device; its status, if it is not
+    /// success.
     fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
         let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes and a length that belong together, used for one query that has
-        // room for one answer, and released; bytes and name live until then.
+        // SAFETY: a data object is made, given bytes and a length that belong together, used for
+        // one query that has room for one answer, and released; bytes and name live until then.
         let status = unsafe {
             assert_eq!((self.create_data)(KIND_FATBIN, &mut data), 0);
             assert_eq!((self.set_data)(data, bundle.len(), bundle.as_ptr().cast()), 0);

@@ -1,5 +1,5 @@
-//! The example with a CUDA driver: with a stand-in that has whatever GPUs a test asks for, and, where there is one,
-//! with NVIDIA's own.
+//! The example with a CUDA driver: with a stand-in that has whatever GPUs a test asks for, and,
+//! where there is one, with NVIDIA's own.
 
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
@@ -45,7 +45,8 @@ fn staged(libraries: &Path) -> Staged {
     Staged::new(&PROGRAM, libraries).with("HIP_VISIBLE_DEVICES", "-1")
 }
 
-/// Runs the program; checks that it breaks no rule of the driver, and that it leaves nothing behind.
+/// Runs the program; checks that it breaks no rule of the driver, and that it leaves nothing
+/// behind.
 fn run(staged: &Staged, args: &[&str], name: &str) -> Outcome {
     let outcome = staged.run(args, &DRIVER.join(format!("{name}.log")));
     assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{name}: {outcome:#?}");
@@ -140,7 +141,8 @@ fn wrong_results_are_found() {
     }
 }
 
-/// Functions that run a kernel: what each is called for, an error's code, and how the program prints that error.
+/// Functions that run a kernel: what each is called for, an error's code, and how the program
+/// prints that error.
 const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
     (
         "cuDevicePrimaryCtxRetain",

@@ -1,5 +1,6 @@
-//! AMD's real HIP runtime, version 5, with our images. A stand-in below it pretends that there is a GPU, so everything
-//! happens but the kernel: the runtime starts, picks, checks and loads code objects, and queues a launch.
+//! AMD's real HIP runtime, version 5, with our images. A stand-in below it pretends that there is a
+//! GPU, so everything happens but the kernel: the runtime starts, picks, checks and loads code
+//! objects, and queues a launch.
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
 
@@ -100,8 +101,8 @@ fn the_runtime_gets_the_selected_image_of_a_bundle() {
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx1030", "gfx1030");
 }
 
-/// The program finds the GPU, gives the runtime the image for `target` and launches the kernel. Nothing computes, so
-/// the program finds a wrong result.
+/// The program finds the GPU, gives the runtime the image for `target` and launches the kernel.
+/// Nothing computes, so the program finds a wrong result.
 fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &str) {
     let outcome = run(&example.program, gpu, &[]);
     outcome.prints(&format!("are in this program, in section {section}:\n"));
@@ -164,8 +165,8 @@ to run on this device, add ";
         .loads_nothing();
 }
 
-/// AMD's runtime gets the whole section of the finished program and searches it by its own rules. The program prints
-/// what `select` chooses.
+/// AMD's runtime gets the whole section of the finished program and searches it by its own rules.
+/// The program prints what `select` chooses.
 fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     let load = LIBRARIES.join("hip_load");
     compile("hip_load.c", &["-ldl"], &load);
@@ -235,8 +236,8 @@ fn without_a_gpu_the_runtime_is_no_error() {
         .prints_last(RAN_ON_CPU);
 }
 
-/// With `register` a program needs no loader: the runtime finds the kernels itself, those of a pack of two modules, and
-/// those of a file with bundles.
+/// With `register` a program needs no loader: the runtime finds the kernels itself, those of a pack
+/// of two modules, and those of a file with bundles.
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     scenario.target = scenario.folder.join("target");

@@ -1,4 +1,5 @@
-//! Calls of `include_kernels!` reach kernels: what a program passes is what each kernel gets, byte by byte, of all types.
+//! Calls of `include_kernels!` reach kernels: what a program passes is what each kernel gets, byte
+//! by byte, of all types.
 //!
 //! | image | who reads the arguments |
 //! |---|---|
@@ -34,7 +35,8 @@ fn kernels_get_the_bytes_that_were_passed() {
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
         );
-    // Without optimization each kernel has a buffer for messages to the host, which the stand-in has not.
+    // Without optimization each kernel has a buffer for messages to the host, which the stand-in
+    // has not.
     scenario.build().release().passes().lacks("other parameters");
     let program = scenario.program("release", "kernel_arguments");
     let masks = random.masks(&scenario.folder, []);
@@ -125,7 +127,8 @@ fn launch(
     outcome.log
 }
 
-/// Each kernel has got its arguments by `ways`: the first of which each has, the second those that have a buffer.
+/// Each kernel has got its arguments by `ways`: the first of which each has, the second those that
+/// have a buffer.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -154,7 +157,8 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
 /// The first argument on GPUs.
 const OUTPUT: &str = "efbeadde00000000";
 
-/// Launches kernels on the CPU or by a runtime, as the program's first argument says; a GPU's image is the second.
+/// Launches kernels on the CPU or by a runtime, as the program's first argument says; a GPU's image
+/// is the second.
 const REST: &str = r#"
 use std::cell::Cell;
 use std::ptr::null_mut;

@@ -1,4 +1,5 @@
-//! Programs that load their images: the examples and the guide, and which image vendors' programs choose.
+//! Programs that load their images: the examples and the guide, and which image vendors' programs
+//! choose.
 
 mod agreement;
 mod checks;

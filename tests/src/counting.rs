@@ -1,7 +1,8 @@
 //! What a thread allocates.
 //!
-//! A test file installs the allocator with `#[global_allocator] static ALLOCATOR: Counting = Counting;`. What C libraries
-//! allocate does not pass through it: of libzstd it sees nothing.
+//! A test file installs the allocator with
+//! `#[global_allocator] static ALLOCATOR: Counting = Counting;`. What C libraries allocate does not
+//! pass through it: of libzstd it sees nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -22,7 +23,8 @@ pub struct Allocated {
 }
 
 thread_local! {
-    // Needs neither initialization nor a destructor, so that it can be used whenever a thread allocates.
+    // Needs neither initialization nor a destructor, so that it can be used whenever a thread
+    // allocates.
     static TALLY: Cell<Allocated> = const { Cell::new(Allocated { count: 0, total: 0, largest: 0 }) };
 }
 
@@ -48,8 +50,9 @@ fn count(size: usize) {
     TALLY.set(TALLY.get().with(size));
 }
 
-// SAFETY: each function passes its arguments on to the same function of `System` as they are, and returns what that
-// returns; the caller's promises are those that `System` needs. Counting neither allocates nor unwinds.
+// SAFETY: each function passes its arguments on to the same function of `System` as they are, and
+// returns what that returns; the caller's promises are those that `System` needs. Counting neither
+// allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of a folder of `tests/corpus` in the order of their names, without their dumps (`.txt`).
+/// The files of a folder of `tests/corpus` in the order of their names, without their dumps
+/// (`.txt`).
 ///
 /// # Panics
 /// If there are none.
@@ -45,7 +46,8 @@ pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
 
-/// Compares a text with the file at this path, which is checked in; or, if [`blesses`] says so, writes it.
+/// Compares a text with the file at this path, which is checked in; or, if [`blesses`] says so,
+/// writes it.
 ///
 /// # Panics
 /// If they differ, or if the file cannot be read or written.
@@ -99,7 +101,8 @@ pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
     );
 }
 
-/// Numbers that look random and are the same in every run (a linear congruential generator, upper half of its state).
+/// Numbers that look random and are the same in every run (a linear congruential generator, upper
+/// half of its state).
 #[derive(Debug)]
 pub struct Random(u64);
 

@@ -13,8 +13,9 @@ const TOOLS: [&str; 11] =
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 
-/// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places. The tools that stay go into a
-/// folder, which this makes. It needs [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
+/// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places.
+/// The tools that stay go into a folder, which this makes. It needs
+/// [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
 ///
 /// # Panics
 /// If a tool that should stay is not there.

@@ -1,4 +1,5 @@
-//! NVIDIA's linker for running programs, which chooses among the images of a fatbin for a GPU that need not be there.
+//! NVIDIA's linker for running programs, which chooses among the images of a fatbin for a GPU that
+//! need not be there.
 
 use crate::tools::cuda_library;
 use libloading::Library;
@@ -15,7 +16,8 @@ impl JitLink {
     /// Loads the library; `Tool::NvJitLink` is there.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
-        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
+        // SAFETY: loading the library runs no code of ours; the functions are called with the types
+        // of its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
@@ -25,8 +27,8 @@ impl JitLink {
         let option = CString::new(format!("-arch={gpu}")).unwrap();
         let options = [option.as_ptr()];
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvJitLink.h; every pointer is to memory that lives as long as the call, and that is
-        // as large as the call is told.
+        // SAFETY: the types are those of nvJitLink.h; every pointer is to memory that lives as long
+        // as the call, and that is as large as the call is told.
         unsafe {
             let create =
                 self.0

@@ -1,4 +1,5 @@
-//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`, `ldd`.
+//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
+//! `ldd`.
 
 use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
@@ -10,8 +11,8 @@ use std::process::Command;
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
 
-/// The entries of bundles that `llvm-readobj --offloading` lists, but for the hosts'. In compressed bundles an offset counts
-/// from the start of the inflated bundle.
+/// The entries of bundles that `llvm-readobj --offloading` lists, but for the hosts'. In compressed
+/// bundles an offset counts from the start of the inflated bundle.
 pub fn readobj_lists(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
 }
@@ -33,7 +34,8 @@ fn listed(output: &str) -> Vec<Listed> {
     output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
 }
 
-/// The code objects that `llvm-objdump --offloading` writes beside a file, as IDs and files, in its order.
+/// The code objects that `llvm-objdump --offloading` writes beside a file, as IDs and files, in its
+/// order.
 ///
 /// # Panics
 /// If it fails.
@@ -54,7 +56,8 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     names.map(entry).collect()
 }
 
-/// Offset and size of each section of this name, as `llvm-readobj --sections` says them, by the names that it has for the two.
+/// Offset and size of each section of this name, as `llvm-readobj --sections` says them, by the
+/// names that it has for the two.
 ///
 /// # Panics
 /// If it fails.
@@ -78,8 +81,8 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         .collect()
 }
 
-/// What `cuobjdump -all` extracts of a file, in its order: `sm_90.cubin` or `sm_90.ptx`, and the bytes. `folder` is where it
-/// leaves its files, which has no others.
+/// What `cuobjdump -all` extracts of a file, in its order: `sm_90.cubin` or `sm_90.ptx`, and the
+/// bytes. `folder` is where it leaves its files, which has no others.
 ///
 /// # Panics
 /// If it fails.
@@ -165,7 +168,8 @@ pub fn image_file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-/// The symbols of the kernels in a code object, as `llvm-readelf --notes` lists them, or in a cubin, as `cuobjdump` does.
+/// The symbols of the kernels in a code object, as `llvm-readelf --notes` lists them, or in a
+/// cubin, as `cuobjdump` does.
 ///
 /// # Panics
 /// If the tool fails.

@@ -1,8 +1,10 @@
-//! What the tests of this package share: tools that may be missing, packages in scratch folders, files to compare with.
+//! What the tests of this package share: tools that may be missing, packages in scratch folders,
+//! files to compare with.
 //!
-//! A test says which tools it needs. Where one is missing, the test is shown as ignored, with the reason; with
-//! `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed everything) it fails. A GPU or a terminal is what no
-//! set-up installs: a test that needs one is never more than ignored.
+//! A test says which tools it needs. Where one is missing, the test is shown as ignored, with the
+//! reason; with `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed
+//! everything) it fails. A GPU or a terminal is what no set-up installs: a test that needs one is
+//! never more than ignored.
 
 pub mod counting;
 pub mod data;

@@ -82,8 +82,9 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// What a command line of `offload` prints to a terminal of so many columns, in the folder of the corpus; `environment` is what a
-/// shell takes before a command. It needs [`Tool::Terminal`](crate::tools::Tool::Terminal).
+/// What a command line of `offload` prints to a terminal of so many columns, in the folder of the
+/// corpus; `environment` is what a shell takes before a command. It needs
+/// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 ///
 /// # Panics
 /// If it prints nothing.

@@ -1,5 +1,5 @@
-//! Libraries that other projects have published, with device code in them: which there are, where set-up puts them, what we
-//! read in them.
+//! Libraries that other projects have published, with device code in them: which there are, where
+//! set-up puts them, what we read in them.
 //!
 //! What is in each: docs/formats.md, "Published files".
 

@@ -1,5 +1,5 @@
-//! Tests as data: name, tools, how long they take. [`tests!`](crate::tests) lists those of a file, [`run`] is the `main` of an
-//! executable.
+//! Tests as data: name, tools, how long they take. [`tests!`](crate::tests) lists those of a file,
+//! [`run`] is the `main` of an executable.
 //!
 //! A test is registered under the path of its function in the executable, so that
 //! `cargo xtask test --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
@@ -12,7 +12,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. Each group of functions follows the tools that it needs:
+/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. Each group of functions follows the
+/// tools that it needs:
 ///
 /// ```ignore
 /// tests! {
@@ -70,13 +71,14 @@ pub const fn needs(tools: &'static [Tool]) -> Needs {
 }
 
 impl Needs {
-    /// Marks tests that take longer than about two seconds: `cargo xtask test --quick` leaves them out.
+    /// Marks tests that take longer than about two seconds: `cargo xtask test --quick` leaves them
+    /// out.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
     }
 
-    /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason tells how long they take, and which command
-    /// runs them.
+    /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason tells how long
+    /// they take, and which command runs them.
     pub const fn on_request(self, reason: &'static str) -> Self {
         Self { time: Time::OnRequest(reason), ..self }
     }
@@ -130,7 +132,8 @@ impl Test {
         Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
     }
 
-    /// The test does not run where this returns a reason. It is asked once the tools are known to be there.
+    /// The test does not run where this returns a reason. It is asked once the tools are known to
+    /// be there.
     pub fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
         Self { ignored_if: reason, ..self }
     }
@@ -170,7 +173,8 @@ impl Test {
     }
 }
 
-/// Writes a line about a test into the file that `cargo xtask test` reads: its name and its seconds, or why it did not run.
+/// Writes a line about a test into the file that `cargo xtask test` reads: its name and its
+/// seconds, or why it did not run.
 fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
@@ -179,7 +183,8 @@ fn record(name: &str, what: &str) {
     written.expect("the record can be written");
 }
 
-/// Runs tests as the command line says. The slow ones come first: two that start last would leave a processor idle.
+/// Runs tests as the command line says. The slow ones come first: two that start last would leave a
+/// processor idle.
 pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut tests: Vec<Test> = tests.into_iter().flatten().collect();

@@ -1,4 +1,5 @@
-//! Folders for one test each, under the target folder: a failed test's files stay there to be looked at.
+//! Folders for one test each, under the target folder: a failed test's files stay there to be
+//! looked at.
 
 use std::collections::BTreeMap;
 use std::fs;

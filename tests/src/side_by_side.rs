@@ -1,5 +1,6 @@
-//! One command line, run with LLVM's tool and with ours: each in a folder of its own with the same files in it, so that what
-//! they print, how they end, and every file that they leave can be compared.
+//! One command line, run with LLVM's tool and with ours: each in a folder of its own with the same
+//! files in it, so that what they print, how they end, and every file that they leave can be
+//! compared.
 
 use crate::tools;
 use crate::{own, scratch};
@@ -93,7 +94,8 @@ impl Case {
     /// # Panics
     /// If it cannot be run.
     pub fn run(&self, whose: Whose) -> Ran {
-        // Tests run side by side, too. The names are of one length, so that nothing that shows a path has another length.
+        // Tests run side by side, too. The names are of one length, so that nothing that shows a
+        // path has another length.
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
         for (path, bytes) in &self.files {

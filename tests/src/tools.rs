@@ -9,15 +9,18 @@ use std::process::{Command, Output, Stdio};
 /// A tool that a test may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// clang 22 with lld, and LLVM 22's own programs, in `OFFLOAD_TEST_LLVM` or `/usr/lib/llvm-22/bin`.
+    /// clang 22 with lld, and LLVM 22's own programs, in `OFFLOAD_TEST_LLVM` or
+    /// `/usr/lib/llvm-22/bin`.
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
     /// `nvcc` and all that it needs in `CUDA_HOME`, with the runtime to be linked statically.
     Nvcc,
-    /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that `OFFLOAD_TEST_ROCM` names.
+    /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that
+    /// `OFFLOAD_TEST_ROCM` names.
     Rocm,
-    /// The oldest clang (15, with lld) and g++ (11) that are promised, unpacked in the folder that `OFFLOAD_TEST_OLDEST` names.
+    /// The oldest clang (15, with lld) and g++ (11) that are promised, unpacked in the folder that
+    /// `OFFLOAD_TEST_OLDEST` names.
     Oldest,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
@@ -29,9 +32,11 @@ pub enum Tool {
     Comgr,
     /// LLVM 22's runtime for OpenMP's target regions, `libomptarget.so.22.1`.
     OmpTarget,
-    /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
+    /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled
+    /// with.
     Hip5,
-    /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that `OFFLOAD_TEST_ROC_OBJ` names.
+    /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that
+    /// `OFFLOAD_TEST_ROC_OBJ` names.
     RocObj,
     /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocm,
@@ -55,22 +60,25 @@ pub enum Tool {
     Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
-    /// rust-analyzer's server for procedural macros, which rustup's toolchains have, of the version that tests know.
+    /// rust-analyzer's server for procedural macros, which rustup's toolchains have, of the version
+    /// that tests know.
     MacroServer,
     /// The lld that comes with rustc, which links by default for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
-    /// No toolkit where installers put it, from where no variable removes it: what tests need that hide it.
+    /// No toolkit where installers put it, from where no variable removes it: what tests need that
+    /// hide it.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
-    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that `OFFLOAD_TEST_RUST_GPU` names;
-    /// `cargo xtask rust-kernels` sees to it.
+    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that
+    /// `OFFLOAD_TEST_RUST_GPU` names; `cargo xtask rust-kernels` sees to it.
     RustGpu,
     /// The standard library for a host that has no packs: one of [`hosts_without_packs`].
     HostWithoutPacks,
-    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
+    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are
+    /// hidden from it.
     OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
     NoAmdGpu,
@@ -295,7 +303,8 @@ impl Tool {
 const WITHOUT_PACKS: [&str; 3] =
     ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
 
-/// Returns those hosts without packs that rustc has the standard library for; `rustup target add` adds one.
+/// Returns those hosts without packs that rustc has the standard library for; `rustup target add`
+/// adds one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
         let folder =

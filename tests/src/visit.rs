@@ -1,8 +1,9 @@
 //! Everything that offload-format can read, run on bytes that may be anything.
 //!
-//! [`all`] runs every reader to the end of what it offers, and there is one function for each kind of container. They
-//! panic if a reader does, if what it gives does not borrow from the bytes, or if it gives more items than the bytes can
-//! have in them ([`ITEMS_PER_BYTE`]). Whether the bytes are well formed does not matter.
+//! [`all`] runs every reader to the end of what it offers, and there is one function for each kind
+//! of container. They panic if a reader does, if what it gives does not borrow from the bytes, or
+//! if it gives more items than the bytes can have in them ([`ITEMS_PER_BYTE`]). Whether the bytes
+//! are well formed does not matter.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
@@ -26,10 +27,12 @@ use std::fmt::{self, Debug, Display, Write};
 /// How many bytes each call may allocate that takes a limit.
 pub const LIMIT: u64 = 1 << 20;
 
-/// A reader may give so many items for each byte. Names and sections may share bytes: hence more than one.
+/// A reader may give so many items for each byte. Names and sections may share bytes: hence more
+/// than one.
 pub const ITEMS_PER_BYTE: usize = 64;
 
-/// Code objects of one compressed bundle that are decompressed: each takes the whole stream once more.
+/// Code objects of one compressed bundle that are decompressed: each takes the whole stream once
+/// more.
 const CODE_OBJECTS: usize = 3;
 
 /// Runs every reader.
@@ -111,7 +114,8 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // The layout only: a COFF section without bytes in the file has them in the new one, up to 4 GiB.
+    // The layout only: a COFF section without bytes in the file has them in the new one, up to 4
+    // GiB.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
@@ -169,8 +173,8 @@ pub fn archive(bytes: &[u8]) {
     }
 }
 
-/// The libraries for two targets that are taken from an archive, and the symbols that an archive would have for a member
-/// with these bytes.
+/// The libraries for two targets that are taken from an archive, and the symbols that an archive
+/// would have for a member with these bytes.
 pub fn device_archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(symbols) = seen.result(device_archives::member_symbols(bytes)) {
@@ -285,8 +289,8 @@ pub fn bitcode(bytes: &[u8]) {
     }
 }
 
-/// Names of targets, of devices and of bundle entries, one in each line, and each beside the one before; and the whole as a
-/// pack's index.
+/// Names of targets, of devices and of bundle entries, one in each line, and each beside the one
+/// before; and the whole as a pack's index.
 pub fn names(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
@@ -365,7 +369,8 @@ impl<'a> Seen<'a> {
     fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
         let result = self.told(result);
         if let Some(kept) = &result {
-            // An object is written anew: its sections, and zeros between them as far as its size explains them.
+            // An object is written anew: its sections, and zeros between them as far as its size
+            // explains them.
             let most = LIMIT as usize + 24 * self.bytes.len();
             assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
         }

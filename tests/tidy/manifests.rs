@@ -49,7 +49,8 @@ fn what_a_registry_shows_is_there() {
     }
 }
 
-/// A page that a registry shows stands alone: a path in it would lead nowhere. Its examples are doctests.
+/// A page that a registry shows stands alone: a path in it would lead nowhere. Its examples are
+/// doctests.
 #[test]
 fn readmes_of_crates_stand_alone() {
     for (name, _) in published() {
@@ -67,8 +68,8 @@ fn readmes_of_crates_stand_alone() {
     }
 }
 
-/// Where the repository is, only a maintainer knows. Until the workspace says it, the page about releases does; from then on every
-/// crate has it.
+/// Where the repository is, only a maintainer knows. Until the workspace says it, the page about
+/// releases does; from then on every crate has it.
 #[test]
 fn the_repository_is_named_or_asked_for() {
     let root = read("Cargo.toml");
@@ -86,7 +87,8 @@ fn the_repository_is_named_or_asked_for() {
     }
 }
 
-/// A package has files, and no paths out of it: what lies elsewhere in the repository is linked into the crate's folder.
+/// A package has files, and no paths out of it: what lies elsewhere in the repository is linked
+/// into the crate's folder.
 #[test]
 fn documentation_reads_no_file_outside_of_its_crate() {
     for (name, _) in published() {

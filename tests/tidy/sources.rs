@@ -54,7 +54,8 @@ pub fn module_of(path: &str, src: &str) -> ModulePath {
     parts
 }
 
-/// The paths that code in a module names by `crate::` and `super::`, also in groups: `crate::{a, b::c}`.
+/// The paths that code in a module names by `crate::` and `super::`, also in groups:
+/// `crate::{a, b::c}`.
 pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
     let mut found = BTreeSet::new();
     for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {

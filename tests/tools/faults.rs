@@ -1,5 +1,6 @@
-//! What goes wrong around the command lines: full disks, folders instead of files, pipes, files that change while they
-//! are read, interrupts. Each ends in a message; an output that was there stays as it was, and nothing else is left.
+//! What goes wrong around the command lines: full disks, folders instead of files, pipes, files
+//! that change while they are read, interrupts. Each ends in a message; an output that was there
+//! stays as it was, and nothing else is left.
 
 use offload_tests::registry::NOTHING;
 use offload_tests::{data, own, scratch};
@@ -111,7 +112,8 @@ fn message(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The command line has failed with this message. The old output is as it was, and nothing has come or gone.
+/// The command line has failed with this message. The old output is as it was, and nothing has come
+/// or gone.
 #[track_caller]
 fn assert_fails_and_leaves_all(
     folder: &Path,
@@ -145,7 +147,8 @@ fn no_room() {
     let folder = folder("no-room");
     let before = names(&folder);
     for line in WRITERS {
-        // A limit on the size of files, 100 KiB, stands for a disk that is full in the middle of one.
+        // A limit on the size of files, 100 KiB, stands for a disk that is full in the middle of
+        // one.
         let output = under_limit(&folder, line, "trap '' XFSZ; ulimit -f 100");
         assert_fails_and_leaves_all(&folder, &before, line, &output, "File too large");
         // A device has no old content.
@@ -248,7 +251,8 @@ fn links() {
     }
 }
 
-/// Where the name of an output comes from inside a file, a link of that name is replaced: what it leads to stays as it is.
+/// Where the name of an output comes from inside a file, a link of that name is replaced: what it
+/// leads to stays as it is.
 fn links_where_files_are_extracted() {
     use std::os::unix::fs::symlink;
     let folder = folder("extracted-links");
@@ -315,7 +319,8 @@ fn thin_archive(name: &str) -> Vec<u8> {
     archive
 }
 
-/// Members of thin archives are other files. What is no regular one is refused: a device may have no end, a pipe no writer.
+/// Members of thin archives are other files. What is no regular one is refused: a device may have
+/// no end, a pipe no writer.
 fn thin_archives_of_what_is_no_file() {
     let folder = folder("thin-archives");
     pipe(&folder.join("pipe"));
@@ -362,7 +367,8 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
-        // What is copied by the kernel is found to be shorter; what is read from the mapping is a signal.
+        // What is copied by the kernel is found to be shorter; what is read from the mapping is a
+        // signal.
         let text = message(&output);
         assert!(
             text.contains("became shorter while it was read"),

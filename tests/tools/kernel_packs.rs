@@ -1,5 +1,6 @@
-//! Libraries whose code objects are in ROCm's kernel packs beside them: found by the paths that the libraries have, or the paths that
-//! were tried are printed. The files are those of the corpus, which ROCm's packer wrote.
+//! Libraries whose code objects are in ROCm's kernel packs beside them: found by the paths that the
+//! libraries have, or the paths that were tried are printed. The files are those of the corpus,
+//! which ROCm's packer wrote.
 
 use crate::corpus_bytes;
 use offload_tests::own;
@@ -44,7 +45,8 @@ fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("no signal"), stdout(&output), stderr(&output))
 }
 
-/// A file with one text exchanged for another of its length, where it is last: ROCm's tool leaves an older copy before it.
+/// A file with one text exchanged for another of its length, where it is last: ROCm's tool leaves
+/// an older copy before it.
 fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = corpus_bytes(&format!("kpack/{file}"));

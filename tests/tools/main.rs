@@ -1,5 +1,5 @@
-//! Command lines: `offload` with its commands, and our `clang-offload-bundler`, `llvm-offload-binary` and
-//! `clang-offload-packager` beside LLVM's.
+//! Command lines: `offload` with its commands, and our `clang-offload-bundler`,
+//! `llvm-offload-binary` and `clang-offload-packager` beside LLVM's.
 
 mod doctor;
 mod drop_in_bundler;

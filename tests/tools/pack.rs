@@ -1,4 +1,5 @@
-//! `offload pack` and `offload bundle`: LLVM's bytes where its tools can write the same, and its readers on the rest.
+//! `offload pack` and `offload bundle`: LLVM's bytes where its tools can write the same, and its
+//! readers on the rest.
 
 use crate::{assert_fails, corpus_bytes, corpus_path};
 use offload_format::bundle::Bundle;
@@ -29,7 +30,8 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for compute_80.
+/// A folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
+/// compute_80.
 fn folder(test: &str) -> PathBuf {
     let folder = scratch::folder(&format!("offload-pack-{test}"));
     scratch::write(folder.join("g.o"), corpus_bytes("image/saxpy.gfx90a.hsaco"));

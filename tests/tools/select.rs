@@ -1,4 +1,5 @@
-//! `offload select`: the image of a device. AMD's own reader chooses the same one: tests/runtimes/comgr.rs.
+//! `offload select`: the image of a device. AMD's own reader chooses the same one:
+//! tests/runtimes/comgr.rs.
 
 use crate::{corpus_bytes, corpus_path, text};
 use offload_format::bundle::BundleBuilder;
@@ -334,12 +335,14 @@ fn modules_are_told_apart() {
         ran.stderr
     );
     assert!(!folder.join("image").exists());
-    // Images without a module's name are those of a pack of one module, in however many offload binaries.
+    // Images without a module's name are those of a pack of one module, in however many offload
+    // binaries.
     packed(&file, &[(None, "sm_80"), (None, "sm_90")]);
     assert!(see(&["-d", "sm_90"]).stdout.starts_with("many: sm_90 gets\n  sm_90  "));
 }
 
-/// A library that today's programs load: each of its modules has an image for the device, and not one of them all.
+/// A library that today's programs load: each of its modules has an image for the device, and not
+/// one of them all.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
     let (status, shown) = select(&file, "sm_90", &["--color=never"]);

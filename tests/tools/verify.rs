@@ -1,5 +1,5 @@
-//! `offload verify`: each check has a file that passes it and the same file, changed, that does not; what toolchains
-//! write has no findings.
+//! `offload verify`: each check has a file that passes it and the same file, changed, that does
+//! not; what toolchains write has no findings.
 
 use crate::inside::made::{Entry, zip};
 use crate::{corpus_bytes, corpus_path};

@@ -21,11 +21,13 @@ pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
-/// Installs the packages; those that no apt source has are left out, so that the others arrive all the same.
+/// Installs the packages; those that no apt source has are left out, so that the others arrive all
+/// the same.
 pub fn install(packages: &[&'static str]) -> Result {
     let privilege = privilege()?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
-    // An unreachable source among several is no reason to stop: what matters is whether the install works.
+    // An unreachable source among several is no reason to stop: what matters is whether the install
+    // works.
     let update = run::check(&mut apt_get(&privilege, &["update"]));
     let known = known(packages)?;
     if !known.is_empty() {
@@ -44,7 +46,8 @@ pub fn install(packages: &[&'static str]) -> Result {
     }
 }
 
-/// Downloads the packages, and unpacks them into a folder: nothing is installed. The folder appears whole or not at all.
+/// Downloads the packages, and unpacks them into a folder: nothing is installed. The folder appears
+/// whole or not at all.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
     if known(packages)?.len() < packages.len() {

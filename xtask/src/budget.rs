@@ -1,4 +1,5 @@
-//! CI's time: how many minutes each step may take, which CONTRIBUTING.md says, and how many it took.
+//! CI's time: how many minutes each step may take, which CONTRIBUTING.md says, and how many it
+//! took.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,7 +10,8 @@ const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 /// Minutes that all steps may take together, on 2 cores. CI ends a run after 90.
 pub const ALL: f64 = 75.0;
 
-/// A row of the table: a step, and its minutes. A step that does not exist yet is reserved for the issue that brings it.
+/// A row of the table: a step, and its minutes. A step that does not exist yet is reserved for the
+/// issue that brings it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// As `cargo xtask ci` calls it.
@@ -27,7 +29,8 @@ pub fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// The table of a run: what each step took beside what it may take. `measured` has the steps that ran.
+/// The table of a run: what each step took beside what it may take. `measured` has the steps that
+/// ran.
 pub fn table(measured: &[(&str, Duration)]) -> String {
     let minutes = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");

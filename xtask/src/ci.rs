@@ -1,4 +1,5 @@
-//! `ci`: what CI runs, step by step, up to the first failure; then the time of each step beside its budget.
+//! `ci`: what CI runs, step by step, up to the first failure; then the time of each step beside its
+//! budget.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
@@ -6,7 +7,8 @@ use crate::{budget, fuzz, publish, rust_kernels, test};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and publishing are steps of their own kind.
+/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and publishing
+/// are steps of their own kind.
 const STEPS: [(&str, &[&str]); 12] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
@@ -22,7 +24,8 @@ const STEPS: [(&str, &[&str]); 12] = [
             "warnings",
         ],
     ),
-    // In the workspace all features are on at once: what was forgotten to be switched off shows here.
+    // In the workspace all features are on at once: what was forgotten to be switched off shows
+    // here.
     ("features", &["clippy", "--all-targets", "--no-default-features", "--locked"]),
     // They are a workspace of their own.
     ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
@@ -66,7 +69,8 @@ const STEPS: [(&str, &[&str]); 12] = [
     ("publish", &[]),
 ];
 
-/// The features of the libraries: of each group one, or some with commas between, with one of each other group.
+/// The features of the libraries: of each group one, or some with commas between, with one of each
+/// other group.
 const FEATURES: [(&str, &[&[&str]]); 3] = [
     ("offload", &[&["", "run"], &["", "containers"], &["", "zlib", "zstd", "zlib,zstd"]]),
     (

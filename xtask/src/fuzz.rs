@@ -1,5 +1,6 @@
-//! `fuzz`: builds the fuzz targets with a nightly compiler and lets each run for a while, as many at once as there are
-//! processors. It does what cargo-fuzz would: the flags make the compiler count which code ran.
+//! `fuzz`: builds the fuzz targets with a nightly compiler and lets each run for a while, as many
+//! at once as there are processors. It does what cargo-fuzz would: the flags make the compiler
+//! count which code ran.
 
 use crate::run::{self, Failure, Result};
 use std::fs;
@@ -116,7 +117,8 @@ fn run(names: &[String], seconds: &str) -> Result {
     Ok(())
 }
 
-/// Starts one target. It reads the corpus of the tests and what it found before, and adds what it finds.
+/// Starts one target. It reads the corpus of the tests and what it found before, and adds what it
+/// finds.
 fn start(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result<Child> {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);

@@ -15,7 +15,8 @@ struct Walk {
     places: HashMap<PathBuf, HashSet<String>>,
 }
 
-/// Follows every link of the pages in a folder to the other files of it. Links to other hosts are not followed.
+/// Follows every link of the pages in a folder to the other files of it. Links to other hosts are
+/// not followed.
 ///
 /// Returns an error that lists the dead ones.
 pub fn check(folder: &Path) -> Result {

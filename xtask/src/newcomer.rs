@@ -1,5 +1,6 @@
-//! `newcomer`: the first day of a user, on a bare Debian 12 with nothing but this Rust. A script does what the guide's first page
-//! shows, pastes what messages print, and reports the time of each step.
+//! `newcomer`: the first day of a user, on a bare Debian 12 with nothing but this Rust. A script
+//! does what the guide's first page shows, pastes what messages print, and reports the time of each
+//! step.
 
 use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use std::process::Command;
 /// What runs inside.
 const DAY: &str = include_str!("newcomer.sh");
 
-/// Makes the bare system and the mounts that it needs, which go with the process that has them, and starts the day.
-/// `$1` is the system, `$2` Rust's folder, `$3` the repository.
+/// Makes the bare system and the mounts that it needs, which go with the process that has them, and
+/// starts the day. `$1` is the system, `$2` Rust's folder, `$3` the repository.
 const ENTER: &str = r#"
 set -eu
 mkdir -p "$1/rust" "$1/origin.git"
@@ -80,7 +81,8 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
             run::check(Command::new("cp").arg("-rL").arg(&from).arg(parent))?;
         }
     }
-    // debootstrap lists no security updates, which images of Debian 12 do, and which have the newest clang.
+    // debootstrap lists no security updates, which images of Debian 12 do, and which have the
+    // newest clang.
     if system.join("etc/apt/sources.list.d/debian.sources").is_file() {
         write(&system.join("etc/apt/sources.list"), "")?;
     }
@@ -91,7 +93,8 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
     Ok(system)
 }
 
-/// Removes a folder that may be there. What was mounted in it is gone with the process that mounted it.
+/// Removes a folder that may be there. What was mounted in it is gone with the process that mounted
+/// it.
 fn remove(folder: &Path) -> Result {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -24,7 +24,8 @@ const FOLDERS: &str = "examples/*/prebuilt";
 /// `cargo xtask prebuilt [--check]`
 pub fn command(args: &[String]) -> Result {
     let check = run::only_flag("prebuilt", "--check", args)?;
-    // Images that could not be compiled would be left as they are, and the set would be of two ages.
+    // Images that could not be compiled would be left as they are, and the set would be of two
+    // ages.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
         let packages: Vec<&str> =

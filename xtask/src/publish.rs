@@ -40,10 +40,12 @@ fn is_offline() -> bool {
     run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
 }
 
-/// Packs all crates, and builds each from its package, with those that it needs from theirs. Every warning is an error.
+/// Packs all crates, and builds each from its package, with those that it needs from theirs. Every
+/// warning is an error.
 fn dry_run(target: &Path) -> Result {
     let mut cargo = run::cargo();
-    // Without the registry's index Cargo cannot tell whether a version is there already. All else is the same.
+    // Without the registry's index Cargo cannot tell whether a version is there already. All else
+    // is the same.
     match is_offline() {
         true => cargo
             .args(["package", "--offline"])
@@ -68,7 +70,8 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Unpacks the packages into a workspace of their own, in which each finds the others as it would in the registry.
+/// Unpacks the packages into a workspace of their own, in which each finds the others as it would
+/// in the registry.
 fn unpack(target: &Path) -> Result<PathBuf> {
     let folder = target.join("unpacked");
     let failed = |what: &str, path: &Path, error: &std::io::Error| {
@@ -129,7 +132,8 @@ fn doctests(folder: &Path) -> Result {
     ]))
 }
 
-/// The documentation as docs.rs makes it: its configuration, its variable, all features, which the manifests ask for.
+/// The documentation as docs.rs makes it: its configuration, its variable, all features, which the
+/// manifests ask for.
 fn docs_rs(folder: &Path) -> Result {
     let mut doc = cargo_in(folder);
     doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--offline"]);
@@ -137,8 +141,8 @@ fn docs_rs(folder: &Path) -> Result {
     links::check(&run::workspace().join("target/publish/doc"))
 }
 
-/// The oldest versions that the manifests allow of what the crates need. The option is not stable, and this is not a build that
-/// anybody gets.
+/// The oldest versions that the manifests allow of what the crates need. The option is not stable,
+/// and this is not a build that anybody gets.
 fn minimal_versions(folder: &Path) -> Result {
     if is_offline() {
         eprintln!("xtask: the oldest versions of dependencies are not tried without the registry");

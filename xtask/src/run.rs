@@ -53,7 +53,8 @@ pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
 
 /// The folder of the workspace.
 pub fn workspace() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started directly.
+    // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started
+    // directly.
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
@@ -80,7 +81,8 @@ pub fn check(command: &mut Command) -> Result {
     Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
 }
 
-/// Runs a command for what it prints. Whether it succeeded is left to the caller; what it says on standard error is dropped.
+/// Runs a command for what it prints. Whether it succeeded is left to the caller; what it says on
+/// standard error is dropped.
 pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command.stderr(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(command, &error))?;

@@ -1,5 +1,6 @@
-//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. A stage of its own, since it takes a compiler that nothing
-//! else needs and minutes of building `core`, and since the targets are unstable.
+//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. A stage of its own, since it
+//! takes a compiler that nothing else needs and minutes of building `core`, and since the targets
+//! are unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};

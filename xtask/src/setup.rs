@@ -53,7 +53,8 @@ pub fn prepare_all() -> Result<Setup> {
 }
 
 impl Setup {
-    /// `cargo`, led to the installed tools. One environment for all steps: a build script runs again when it changes.
+    /// `cargo`, led to the installed tools. One environment for all steps: a build script runs
+    /// again when it changes.
     pub fn cargo(&self) -> Command {
         let mut cargo = run::cargo();
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -124,7 +125,8 @@ fn system(mode: Mode) -> Result {
     }
 }
 
-/// Where packages have other names and another installer: what can be told from the files that are there.
+/// Where packages have other names and another installer: what can be told from the files that are
+/// there.
 fn without_apt() -> Result {
     let needs: String = NEEDS
         .iter()
@@ -235,8 +237,8 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and some tests read or link published
-/// crates.
+/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and
+/// some tests read or link published crates.
 fn crates(mode: Mode) -> Result {
     let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
     for manifest in

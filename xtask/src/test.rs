@@ -28,11 +28,12 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     passes(cargo.args(args))
 }
 
-/// With the drop-ins, which tests start: Cargo would compile what they share with `offload` once more.
+/// With the drop-ins, which tests start: Cargo would compile what they share with `offload` once
+/// more.
 const FEATURES: &str = "--features=offload-tools/drop-in";
 
-/// Runs the tests that take a moment each, and says which it left out. Slow tests are marked where they are listed (`.slow()`,
-/// tests/src/registry.rs).
+/// Runs the tests that take a moment each, and says which it left out. Slow tests are marked where
+/// they are listed (`.slow()`, tests/src/registry.rs).
 fn quick(setup: &Setup, args: &[String]) -> Result {
     let folder = run::workspace().join("target");
     let record = folder.join("tests-left-out");
@@ -81,7 +82,8 @@ fn passes(cargo: &mut Command) -> Result {
     Err(Failure::Said(code.unwrap_or(1)))
 }
 
-/// Cargo takes `--workspace -p NAME` to mean everything; whoever names a package means that package.
+/// Cargo takes `--workspace -p NAME` to mean everything; whoever names a package means that
+/// package.
 fn names_packages(args: &[String]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| {
         arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")

@@ -16,8 +16,8 @@ pub struct Need {
     pub why: &'static str,
     /// How to get it, or point at it, without those packages.
     pub elsewhere: &'static str,
-    /// Files that show that it is there: of packages that are unpacked, in the folder; of others, on a system without dpkg,
-    /// each in one of [`places`].
+    /// Files that show that it is there: of packages that are unpacked, in the folder; of others,
+    /// on a system without dpkg, each in one of [`places`].
     files: &'static [&'static str],
 }
 
@@ -30,7 +30,8 @@ pub struct Wheel {
     pub version: &'static str,
 }
 
-/// A wheel from the Python package index with programs and libraries that others have built, device code in them.
+/// A wheel from the Python package index with programs and libraries that others have built, device
+/// code in them.
 #[derive(Debug)]
 pub struct Published {
     /// The folder in [`published`] that its files land in.
@@ -119,8 +120,8 @@ pub const NEEDS: [Need; 10] = [
     },
 ];
 
-/// AMD's lister of the bundles in a program, and the Perl modules that it needs: unpacked, since installing its package brings
-/// two compilers and a runtime that no test needs.
+/// AMD's lister of the bundles in a program, and the Perl modules that it needs: unpacked, since
+/// installing its package brings two compilers and a runtime that no test needs.
 pub const ROC_OBJ: Need = Need {
     what: "AMD's roc-obj-ls",
     packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
@@ -133,8 +134,9 @@ pub const ROC_OBJ: Need = Need {
     ],
 };
 
-/// A Rust compiler on LLVM 22 with the targets for GPUs, and the sources of `core` that fit it: unpacked, since it is not the Rust
-/// that builds the project. The last name has the compiler's version and changes with it.
+/// A Rust compiler on LLVM 22 with the targets for GPUs, and the sources of `core` that fit it:
+/// unpacked, since it is not the Rust that builds the project. The last name has the compiler's
+/// version and changes with it.
 pub const RUST_GPU: Need = Need {
     what: "Rust compiler with its sources",
     packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
@@ -146,7 +148,8 @@ pub const RUST_GPU: Need = Need {
 /// Leads to that folder, for the tests; or to another.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
-/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked, as it is only read.
+/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
+/// as it is only read.
 pub const ROC_RAND: Need = Need {
     what: "a library with bundles, of Debian",
     packages: &["librocrand1"],
@@ -155,8 +158,8 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
-/// HIP's headers, AMD's libraries for devices and the runtime to link with: unpacked, so that no test finds ROCm where a
-/// user's is looked for.
+/// HIP's headers, AMD's libraries for devices and the runtime to link with: unpacked, so that no
+/// test finds ROCm where a user's is looked for.
 pub const ROCM: Need = Need {
     what: "HIP's headers, libraries for devices and runtime",
     packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
@@ -169,8 +172,8 @@ pub const ROCM: Need = Need {
     ],
 };
 
-/// The oldest compilers that are promised (docs/guide/src/build.md), of those that Debian 12 has: unpacked, so that no other
-/// test finds them.
+/// The oldest compilers that are promised (docs/guide/src/build.md), of those that Debian 12 has:
+/// unpacked, so that no other test finds them.
 pub const OLDEST: Need = Need {
     what: "the oldest clang and g++",
     packages: &[
@@ -190,8 +193,9 @@ pub const OLDEST: Need = Need {
     files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
 };
 
-/// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the runtime with the static
-/// library, and of C++), cuobjdump, linker for running programs, fatbin library. Their trees overlay each other.
+/// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the
+/// runtime with the static library, and of C++), cuobjdump, linker for running programs, fatbin
+/// library. Their trees overlay each other.
 pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
     Wheel { name: "nvidia-nvvm", version: "13.5.37" },
@@ -203,9 +207,10 @@ pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
 
-/// Where device code of other projects is to be had: few and small wheels that together have every container in every
-/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files". And a
-/// cache for compilers, which Debian has in a version too old.
+/// Where device code of other projects is to be had: few and small wheels that together have every
+/// container in every compression, from old and new compilers, for Linux and Windows. What is in
+/// each: docs/formats.md, "Published files". And a cache for compilers, which Debian has in a
+/// version too old.
 pub const PUBLISHED: [Published; 9] = [
     Published {
         folder: "onnxruntime-rocm",

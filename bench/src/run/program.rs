@@ -1,5 +1,6 @@
-//! Measures the run time. It prints a line for each run: a name and nanoseconds; of a grid on the CPU also the nanoseconds of
-//! processor time that its busier thread took, and a hash of the results.
+//! Measures the run time. It prints a line for each run: a name and nanoseconds; of a grid on the
+//! CPU also the nanoseconds of processor time that its busier thread took, and a hash of the
+//! results.
 
 use libloading::Library;
 use offload::run::{Buffer, Device, Loaded};
@@ -52,13 +53,17 @@ fn calls() {
     // SAFETY: the library is the bench's own.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");
     // SAFETY: these are the types of cuda.h.
-    let launch_kernel = *unsafe { driver.get::<LaunchKernel>("cuLaunchKernel") }.expect("it is there");
+    let launch_kernel =
+        *unsafe { driver.get::<LaunchKernel>("cuLaunchKernel") }.expect("it is there");
     // SAFETY: as above.
-    let push = *unsafe { driver.get::<unsafe extern "C" fn(*mut c_void) -> i32>("cuCtxPushCurrent_v2") }
-        .expect("it is there");
+    let push =
+        *unsafe { driver.get::<unsafe extern "C" fn(*mut c_void) -> i32>("cuCtxPushCurrent_v2") }
+            .expect("it is there");
     // SAFETY: as above.
-    let retain = *unsafe { driver.get::<unsafe extern "C" fn(*mut *mut c_void, i32) -> i32>("cuDevicePrimaryCtxRetain") }
-        .expect("it is there");
+    let retain = *unsafe {
+        driver.get::<unsafe extern "C" fn(*mut *mut c_void, i32) -> i32>("cuDevicePrimaryCtxRetain")
+    }
+    .expect("it is there");
 
     let device = Device::named("cuda:0").expect("the driver has a GPU");
     let x = device.buffer(&[1.0_f32; 1000]).expect("there is memory");
@@ -99,7 +104,21 @@ fn calls() {
         measure("raw", || {
             let (pointers, none) = (pointers.as_mut_ptr(), ptr::null_mut());
             // SAFETY: nothing runs.
-            let code = unsafe { black_box(launch_kernel)(function, 4, 1, 1, 256, 1, 1, 0, none, pointers, none.cast()) };
+            let code = unsafe {
+                black_box(launch_kernel)(
+                    function,
+                    4,
+                    1,
+                    1,
+                    256,
+                    1,
+                    1,
+                    0,
+                    none,
+                    pointers,
+                    none.cast(),
+                )
+            };
             assert_eq!(code, 0);
         });
         measure("current", &mut launch);
@@ -161,7 +180,11 @@ fn checks() {
     for run in 0..4 {
         let start = Instant::now();
         // SAFETY: one sum for each block of 256 elements.
-        unsafe { block_sum::block_sum(count as i32, &x, &mut sums).launch(&device, 200, 256).expect("a grid runs") };
+        unsafe {
+            block_sum::block_sum(count as i32, &x, &mut sums)
+                .launch(&device, 200, 256)
+                .expect("a grid runs")
+        };
         if run > 0 {
             println!("{}", start.elapsed().as_nanos());
         }
@@ -171,9 +194,13 @@ fn checks() {
 /// The same number of threads without the run time: what the machine has to give.
 fn plain() {
     const STEPS: u64 = 200_000_000;
-    let threads: u64 = env::var("OFFLOAD_CPU_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let threads: u64 =
+        env::var("OFFLOAD_CPU_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let work = || {
-        black_box((0..STEPS / threads).fold(1_u64, |hash, step| (hash ^ step).wrapping_mul(0x100_0000_01b3)));
+        black_box(
+            (0..STEPS / threads)
+                .fold(1_u64, |hash, step| (hash ^ step).wrapping_mul(0x100_0000_01b3)),
+        );
     };
     let times = times(|| {
         thread::scope(|scope| {
@@ -184,7 +211,8 @@ fn plain() {
     println!("loop {times} none");
 }
 
-/// How long it takes, and how much processor time of that thread which took more: this one, or the other one that it starts.
+/// How long it takes, and how much processor time of that thread which took more: this one, or the
+/// other one that it starts.
 fn times(run: impl FnOnce()) -> String {
     let (thread, process) = (libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID);
     let (start, here, all) = (Instant::now(), now(thread), now(process));
@@ -202,7 +230,11 @@ fn now(clock: libc::clockid_t) -> i64 {
 }
 
 /// Runs a grid; prints how long it took, and a hash of the bits of what it wrote.
-fn grid(name: &str, result: &mut Buffer<f32>, launch: impl FnOnce(&mut Buffer<f32>) -> offload::run::Result<()>) {
+fn grid(
+    name: &str,
+    result: &mut Buffer<f32>,
+    launch: impl FnOnce(&mut Buffer<f32>) -> offload::run::Result<()>,
+) {
     let times = times(|| launch(result).expect("a grid runs"));
     let values = result.to_vec().expect("there is memory");
     let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {

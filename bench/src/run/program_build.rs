@@ -21,6 +21,7 @@ fn main() {
         fs::write(&file, text).expect("Cargo's folder can be written");
         files.push(file);
     }
-    fs::write(folder.join("calls.rs"), format!("[{calls}]")).expect("Cargo's folder can be written");
+    fs::write(folder.join("calls.rs"), format!("[{calls}]"))
+        .expect("Cargo's folder can be written");
     Build::new().modules(files).archs(["compute_80", "cpu"]).compile("many");
 }

@@ -1,6 +1,8 @@
-//! The few functions of CUDA's runtime that a program with launchers needs, and its errors in words. Copy this file.
+//! The few functions of CUDA's runtime that a program with launchers needs, and its errors in
+//! words. Copy this file.
 //!
-//! `compile_static` links the runtime statically: it looks for the driver when one of its functions is called first.
+//! `compile_static` links the runtime statically: it looks for the driver when one of its functions
+//! is called first.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
@@ -50,7 +52,8 @@ pub struct CudaError {
 
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: both return texts that end in a NUL and stay, for numbers that stand for no error, too.
+        // SAFETY: both return texts that end in a NUL and stay, for numbers that stand for no
+        // error, too.
         let [name, text] = [cudaGetErrorName, cudaGetErrorString]
             .map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
         write!(f, "{} returned {name} ({}), \"{text}\"", self.function, self.code)

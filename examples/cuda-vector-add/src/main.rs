@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU, in a program that uses cudarc: its context, its stream and its memory. Four threads
-//! have a quarter of the vectors each, and one module.
+//! Adds two vectors on the first NVIDIA GPU, in a program that uses cudarc: its context, its stream
+//! and its memory. Four threads have a quarter of the vectors each, and one module.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -32,7 +32,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     // Without a driver, any call of cudarc's would panic. This says what was looked for.
     Device::named("cuda:0")?;
     let context = CudaContext::new(0)?;
-    // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device does.
+    // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device
+    // does.
     let gpu = unsafe { Device::from_cuda_context(context.cu_ctx().cast())? };
 
     // Small whole numbers: their sums are exact.
@@ -73,7 +74,8 @@ fn add(
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     {
-        // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
+        // What stands beside an address tells cudarc, when it is dropped, that the memory was used
+        // until then.
         let ((a, _a), (b, _b), (result, _result)) =
             (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
         let call = kernels::vector_add(
@@ -83,7 +85,8 @@ fn add(
             result as *mut f32,
         );
         let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
-        // SAFETY: it touches the first `n` elements of `a`, `b` and `result`, which is how many each has.
+        // SAFETY: it touches the first `n` elements of `a`, `b` and `result`, which is how many
+        // each has.
         unsafe { call.launch_as(gpu, &launch)? };
     }
     stream.memcpy_dtoh(&result, sum)?;

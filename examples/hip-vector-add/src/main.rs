@@ -1,5 +1,5 @@
-//! Adds two vectors on the first AMD GPU, in a program that uses cubecl-hip-sys: its memory. Four threads have a
-//! quarter of the vectors each, and one module.
+//! Adds two vectors on the first AMD GPU, in a program that uses cubecl-hip-sys: its memory. Four
+//! threads have a quarter of the vectors each, and one module.
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};
@@ -69,8 +69,8 @@ fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
         (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
-    // SAFETY: the kernel touches the first `n` elements of the three vectors, which is how many each has; they live until it is
-    // done.
+    // SAFETY: the kernel touches the first `n` elements of the three vectors, which is how many
+    // each has; they live until it is done.
     unsafe { call.launch(gpu, threads.div_ceil(BLOCK), BLOCK)? };
     gpu.synchronize()?;
     result.read(sum)

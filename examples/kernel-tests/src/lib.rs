@@ -80,7 +80,8 @@ mod tests {
         }
     }
 
-    /// Small whole numbers, whose sums and products are exact in any order, from a linear congruential generator.
+    /// Small whole numbers, whose sums and products are exact in any order, from a linear
+    /// congruential generator.
     fn numbers(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed;
         let mut next = || {

@@ -1,5 +1,5 @@
-//! Element-wise functions on vectors. Each is a module of one pack, which is loaded when it is first called, onto the best
-//! device of the machine: a GPU of either vendor, or the CPU.
+//! Element-wise functions on vectors. Each is a module of one pack, which is loaded when it is
+//! first called, onto the best device of the machine: a GPU of either vendor, or the CPU.
 
 pub mod python;
 

@@ -1,5 +1,5 @@
-//! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum with that of a plain loop.
-//! With the name of a device: which image that would get.
+//! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum
+//! with that of a plain loop. With the name of a device: which image that would get.
 
 use std::env;
 use std::error::Error;
@@ -61,8 +61,8 @@ fn block_sums(device: &Device, x: &Buffer<f32>, block: usize) -> Result<Vec<f32>
     let mut sums = device.buffer(&vec![f32::NAN; x.len().div_ceil(block)])?;
     let [n, grid, threads] =
         [x.len(), sums.len(), block].map(|count| u32::try_from(count).expect("they are few"));
-    // SAFETY: it reads the first `n` elements of `x`, which is how many it has, and writes one of `sums` for each block of the
-    // grid.
+    // SAFETY: it reads the first `n` elements of `x`, which is how many it has, and writes one of
+    // `sums` for each block of the grid.
     unsafe { kernels::block_sum(n.cast_signed(), x, &mut sums).launch(device, grid, threads)? };
     sums.to_vec()
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use offload::run::Device;
 
-/// The pack, and its kernel as it is in the crate of the kernels: the images tell of sizes, and are compared with it.
+/// The pack, and its kernel as it is in the crate of the kernels: the images tell of sizes, and are
+/// compared with it.
 mod kernels {
     offload::include_kernels!(
         "saxpy",

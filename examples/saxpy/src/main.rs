@@ -1,8 +1,9 @@
 //! One kernel, y = a * x + y, for every GPU that the build script lists and for the CPU.
 //!
-//! The images are inside this program. It looks for devices, chooses the image that fits the best of them, runs it and
-//! compares every element with the same sum done in Rust. Neither CUDA nor ROCm is needed to build or to start it: the
-//! CUDA driver and the HIP runtime are loaded where they are found.
+//! The images are inside this program. It looks for devices, chooses the image that fits the best
+//! of them, runs it and compares every element with the same sum done in Rust. Neither CUDA nor
+//! ROCm is needed to build or to start it: the CUDA driver and the HIP runtime are loaded where
+//! they are found.
 //!
 //! * `main`: from the command line to the exit status; the kernel is launched here.
 //! * `args`: the command line.
@@ -27,8 +28,8 @@ use crate::saxpy::{BLOCK, Problem};
 /// A result whose error is a text for the user: what was attempted, what happened, what to do.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a function for each kernel, whose
-/// arguments the compiler checks.
+/// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a function for
+/// each kernel, whose arguments the compiler checks.
 mod kernels {
     offload::include_kernels!("saxpy");
 }
@@ -83,7 +84,8 @@ fn run(wanted: Option<&str>) -> Result<()> {
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
-    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, which is how many they have.
+    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, which is how many they
+    // have.
     unsafe {
         kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(
             &device,

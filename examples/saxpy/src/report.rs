@@ -79,7 +79,8 @@ pub fn explain(
     table.print(out)
 }
 
-/// Rows of text under a header. Each column is as wide as its widest cell; numbers are at the right of theirs.
+/// Rows of text under a header. Each column is as wide as its widest cell; numbers are at the right
+/// of theirs.
 struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
     notes: Vec<String>,

@@ -10,8 +10,9 @@ const LEN: usize = 1 << 20;
 
 /// The operands, and what must come out.
 ///
-/// All values are small integers, which `f32` holds exactly, and so are their products and sums: the result is the same
-/// to the last bit whether a device fuses the multiplication with the addition or not.
+/// All values are small integers, which `f32` holds exactly, and so are their products and sums:
+/// the result is the same to the last bit whether a device fuses the multiplication with the
+/// addition or not.
 pub struct Problem {
     /// The factor.
     pub a: f32,
@@ -25,7 +26,8 @@ pub struct Problem {
 impl Problem {
     pub fn new() -> Self {
         let a = 3.0;
-        // `u16` to `f32` is exact. The periods have no common factor, so neighbouring elements and blocks all differ.
+        // `u16` to `f32` is exact. The periods have no common factor, so neighbouring elements and
+        // blocks all differ.
         let x: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
         let y: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
         let expected = x.iter().zip(&y).map(|(x, y)| a * x + y).collect();
@@ -49,7 +51,8 @@ impl Problem {
 
     /// Compares every element of `y` with what must have come out.
     ///
-    /// Returns an error with the first wrong element and the number of wrong ones, if there are any.
+    /// Returns an error with the first wrong element and the number of wrong ones, if there are
+    /// any.
     pub fn check(&self) -> Result<(), WrongResult> {
         let mut wrong = (self.y.iter().zip(&self.expected).enumerate())
             // A NaN is unequal to everything, so it counts as wrong.

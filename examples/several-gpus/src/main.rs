@@ -1,5 +1,5 @@
-//! All GPUs of the machine at once, of both vendors, each with the image that fits it. With `--pretend`, what other GPUs would
-//! get.
+//! All GPUs of the machine at once, of both vendors, each with the image that fits it. With
+//! `--pretend`, what other GPUs would get.
 
 use std::error::Error;
 use std::process::ExitCode;

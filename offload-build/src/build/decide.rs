@@ -27,7 +27,8 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// Returns the recipe of the first source. The plan has checked that the recipes of all sources go together.
+    /// Returns the recipe of the first source. The plan has checked that the recipes of all sources
+    /// go together.
     fn recipe(&self) -> Option<Recipe> {
         self.sources.first()?.recipe(self.target)
     }
@@ -189,8 +190,8 @@ impl Run<'_> {
         }
     }
 
-    /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not
-    /// there has Cargo watch the folders of `PATH`.
+    /// The clang that compiles everything. It is looked for only where no other will do: what is
+    /// looked for and not there has Cargo watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
     }
@@ -204,7 +205,8 @@ impl Run<'_> {
     ) -> Result<(), MissingTool> {
         let Source::Compile(compilation) = source else { return Ok(()) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // What the driver is asked about is the command of one module, which others share if these are the same.
+        // What the driver is asked about is the command of one module, which others share if these
+        // are the same.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
@@ -249,7 +251,8 @@ impl Run<'_> {
         if recipe == Some(Recipe::Supplied)
             && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
         {
-            // It is used where it lies: a copy of a large one takes as long as all that is done with it.
+            // It is used where it lies: a copy of a large one takes as long as all that is done
+            // with it.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {

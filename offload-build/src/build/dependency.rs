@@ -1,5 +1,6 @@
-//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links`
-//! key tells its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
+//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a
+//! package with a `links` key tells its dependents `key=value`, which their build scripts find as
+//! `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// What the keys of packs start with. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here. `links` is what the
-/// dependency has under that key in its `Cargo.toml`, `pack` what its build.rs gave to
-/// [`Build::compile`](crate::Build::compile).
+/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here.
+/// `links` is what the dependency has under that key in its `Cargo.toml`, `pack` what its build.rs
+/// gave to [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -29,16 +30,17 @@ const KEY: &str = "offload_pack_";
 /// links = "kernels"
 /// ```
 ///
-/// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its
-/// bytes when they come together in one program. Ends the build script with the reason if there is no such pack.
+/// Nothing is compiled or copied where the file system can link files. Packages that embed the same
+/// pack share its bytes when they come together in one program. Ends the build script with the
+/// reason if there is no such pack.
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
 
 /// As [`embed_from`].
 ///
-/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name; and if this build
-/// script has another pack of the name.
+/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name;
+/// and if this build script has another pack of the name.
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     Cargo::attempt(|cargo| take(links, pack, cargo))
 }

@@ -127,9 +127,9 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(module, "signatures"))
 }
 
-/// The modules of a pack that is not built, with the parameters that are known of their kernels: from an earlier build, else from
-/// the prebuilt set. Programs that are checked without compilers have the same functions. `modules` are names, each with what
-/// the names of its files start with.
+/// The modules of a pack that is not built, with the parameters that are known of their kernels:
+/// from an earlier build, else from the prebuilt set. Programs that are checked without compilers
+/// have the same functions. `modules` are names, each with what the names of its files start with.
 pub(super) fn of_absent(
     pack: &str,
     modules: impl Iterator<Item = (String, String)>,

@@ -224,7 +224,8 @@ pub(crate) fn missing(
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each with its targets.
+/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each
+/// with its targets.
 pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));

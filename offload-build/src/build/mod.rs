@@ -30,8 +30,8 @@ use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
 use std::path::Path;
 
-/// What to compile, for which targets. See the [crate's front page](crate) for an example and for the environment
-/// variables that have a say.
+/// What to compile, for which targets. See the [crate's front page](crate) for an example and for
+/// the environment variables that have a say.
 ///
 /// Paths are relative to the package's folder.
 #[derive(Debug, Clone, Default)]
@@ -46,8 +46,9 @@ impl Build {
         Self::default()
     }
 
-    /// Adds a source: a path, or a [`Source`]. Several sources make one device program: they may call each other's
-    /// `__device__` functions. That module has no name of its own; beside others it is called as the pack is.
+    /// Adds a source: a path, or a [`Source`]. Several sources make one device program: they may
+    /// call each other's `__device__` functions. That module has no name of its own; beside others
+    /// it is called as the pack is.
     pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
         self.request.own.file(source);
         self
@@ -59,7 +60,8 @@ impl Build {
         self
     }
 
-    /// Adds sources, each of which makes a module of its own, called as the file without folder and extension.
+    /// Adds sources, each of which makes a module of its own, called as the file without folder and
+    /// extension.
     pub fn modules<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
         for source in sources {
             let source = source.into();
@@ -74,16 +76,18 @@ impl Build {
         self
     }
 
-    /// Takes sources out again, those of this path, in which `*` stands for any run of characters but `/`:
-    /// `kernels/*_test.cu`. A module without a source left is not made. That a path is no source's is an error.
+    /// Takes sources out again, those of this path, in which `*` stands for any run of characters
+    /// but `/`: `kernels/*_test.cu`. A module without a source left is not made. That a path is no
+    /// source's is an error.
     pub fn exclude(&mut self, path: impl Into<String>) -> &mut Self {
         self.request.exclude.push(path.into());
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
-    /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
-    /// variables that other programs use say for what is built, and after them [`Build::default_archs`].
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word:
+    /// `native`, `all-major`, `all`. The [front page](crate#targets) says what they stand for. If
+    /// no target is added, the variables that other programs use say for what is built, and after
+    /// them [`Build::default_archs`].
     pub fn arch(&mut self, arch: impl Into<String>) -> &mut Self {
         self.archs.archs.push(arch.into());
         self
@@ -97,9 +101,10 @@ impl Build {
         self
     }
 
-    /// Adds NVIDIA's targets, as [`Build::archs`] does, of which only those are built that the nvcc of this build knows:
-    /// [`Build::nvcc`], or the one that is [found](crate#nvidias-and-amds-own). Without an nvcc, none of them is built.
-    /// What is left out, `cargo build -vv` prints.
+    /// Adds NVIDIA's targets, as [`Build::archs`] does, of which only those are built that the nvcc
+    /// of this build knows: [`Build::nvcc`], or the one that is
+    /// [found](crate#nvidias-and-amds-own). Without an nvcc, none of them is built. What is left
+    /// out, `cargo build -vv` prints.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -119,8 +124,9 @@ impl Build {
         self
     }
 
-    /// Adds targets that are built if nothing else lists any: neither [`Build::arch`] nor `OFFLOAD_ARCH`, nor one of the
-    /// [variables](crate#targets) in which users of other programs name their GPUs.
+    /// Adds targets that are built if nothing else lists any: neither [`Build::arch`] nor
+    /// `OFFLOAD_ARCH`, nor one of the [variables](crate#targets) in which users of other programs
+    /// name their GPUs.
     ///
     /// ```no_run
     /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
@@ -130,8 +136,8 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// On a machine without a GPU, a warning says that `native` is left out of this list. If `native` is all that it
-    /// contains, that is an error.
+    /// On a machine without a GPU, a warning says that `native` is left out of this list. If
+    /// `native` is all that it contains, that is an error.
     pub fn default_archs<S: Into<String>>(
         &mut self,
         archs: impl IntoIterator<Item = S>,
@@ -140,10 +146,11 @@ impl Build {
         self
     }
 
-    /// The targets that the pack or the static library supports, as [selectors](crate#selectors): of the targets that are
-    /// listed, here or in the environment, it is built for those. For those that are for one vendor, or for few GPUs:
-    /// `.supports(["nvidia"])`, `.supports(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
-    /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
+    /// The targets that the pack or the static library supports, as [selectors](crate#selectors):
+    /// of the targets that are listed, here or in the environment, it is built for those. For those
+    /// that are for one vendor, or for few GPUs: `.supports(["nvidia"])`, `.supports(["sm_90a"])`.
+    /// If the list is that of `OFFLOAD_ARCH`, a line says what is left of it. That nothing is left
+    /// is an error, unless [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -152,34 +159,39 @@ impl Build {
         self
     }
 
-    /// Lets the pack, and each of its modules, be without images where it supports none of the targets; and where packs
-    /// cannot be embedded in the program, as on hosts with 32 bits, WebAssembly and iOS. Programs that embed it compile, and
-    /// its `select` says why there are none.
+    /// Lets the pack, and each of its modules, be without images where it supports none of the
+    /// targets; and where packs cannot be embedded in the program, as on hosts with 32 bits,
+    /// WebAssembly and iOS. Programs that embed it compile, and its `select` says why there are
+    /// none.
     ///
-    /// A [static library](Build::compile_static) is then made without the sources that support none of the targets, and
-    /// nothing defines their functions: [`Build::resolve`] tells build.rs which targets there are, for a `cfg` flag.
+    /// A [static library](Build::compile_static) is then made without the sources that support none
+    /// of the targets, and nothing defines their functions: [`Build::resolve`] tells build.rs which
+    /// targets there are, for a `cfg` flag.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
     }
 
-    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2
-    /// and newer), if all targets are AMD's, else an offload binary of version 3 for each. It takes the feature
-    /// `compression` of this crate. The pack is another type for programs, `KernelPack<Compressed>`: they have an image by
-    /// `decompress()` of what they selected, for which the crate `offload` needs its feature `zstd`.
+    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime
+    /// takes as it is (6.2 and newer), if all targets are AMD's, else an offload binary of version
+    /// 3 for each. It takes the feature `compression` of this crate. The pack is another type for
+    /// programs, `KernelPack<Compressed>`: they have an image by `decompress()` of what they
+    /// selected, for which the crate `offload` needs its feature `zstd`.
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;
         self
     }
 
-    /// Adds a folder in which `#include` looks. That it is missing is an error, if a compiler is to read a source.
+    /// Adds a folder in which `#include` looks. That it is missing is an error, if a compiler is to
+    /// read a source.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.options.includes.push(folder.as_ref().to_owned());
         self
     }
 
-    /// Names a file that compilers read without saying so, a table that a plugin reads, say: when it changes, so do the images.
-    /// It has to be there. What is known without is on the [front page](crate#what-makes-a-build-script-run-again).
+    /// Names a file that compilers read without saying so, a table that a plugin reads, say: when
+    /// it changes, so do the images. It has to be there. What is known without is on the [front
+    /// page](crate#what-makes-a-build-script-run-again).
     pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
         self.request.options.inputs.push(file.as_ref().to_owned());
         self
@@ -197,15 +209,16 @@ impl Build {
         self
     }
 
-    /// The same for the targets that a [selector](crate#selectors) selects: `flag_for("amd", "-ffast-math")`.
+    /// The same for the targets that a [selector](crate#selectors) selects:
+    /// `flag_for("amd", "-ffast-math")`.
     pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
         self.request.options.flag(Some(selector), flag.into());
         self
     }
 
-    /// Sets whether images contain all that a debugger uses: `-g`, and for NVIDIA's GPUs `-G` without optimization, unless
-    /// [`Build::opt_level`] was called. Without this call, [Cargo's profile](crate#debug-information-and-optimization)
-    /// decides.
+    /// Sets whether images contain all that a debugger uses: `-g`, and for NVIDIA's GPUs `-G`
+    /// without optimization, unless [`Build::opt_level`] was called. Without this call, [Cargo's
+    /// profile](crate#debug-information-and-optimization) decides.
     pub fn debug(&mut self, debug: bool) -> &mut Self {
         self.request.options.debug = Some(debug);
         self
@@ -218,8 +231,8 @@ impl Build {
         self
     }
 
-    /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does
-    /// for those of a module.
+    /// Demands that every image for a GPU of the build's own files has this kernel, as
+    /// [`Module::requires_kernel`] does for those of a module.
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.request.own.requires_kernel(name);
         self
@@ -231,8 +244,8 @@ impl Build {
         self
     }
 
-    /// The code object version of AMD images; without it the compiler's default (6 in clang 22). ROCm's runtime reads
-    /// 5 from 5.5 on and 6 from 6.3 on; generic targets need 6.
+    /// The code object version of AMD images; without it the compiler's default (6 in clang 22).
+    /// ROCm's runtime reads 5 from 5.5 on and 6 from 6.3 on; generic targets need 6.
     pub fn code_object_version(&mut self, version: u32) -> &mut Self {
         self.request.code_object_version = Some(version);
         self
@@ -250,51 +263,55 @@ impl Build {
         self
     }
 
-    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless said. It may be called
-    /// once for each vendor.
+    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless
+    /// said. It may be called once for each vendor.
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
         self.request.options.compilers.push(compiler);
         self
     }
 
-    /// The nvcc to use where [`Compiler::Nvcc`] is asked for, before `NVCC` and the other variables and places.
+    /// The nvcc to use where [`Compiler::Nvcc`] is asked for, before `NVCC` and the other variables
+    /// and places.
     pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
         self.request.nvcc = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets whether clang reads sources for nvcc too, so that `offload::include_kernels!` has functions for their kernels. What
-    /// it cannot read, with the toolkit's headers, ends the build. Of the options it gets definitions and folders for headers.
+    /// Sets whether clang reads sources for nvcc too, so that `offload::include_kernels!` has
+    /// functions for their kernels. What it cannot read, with the toolkit's headers, ends the
+    /// build. Of the options it gets definitions and folders for headers.
     pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
         self.request.options.clang_signatures = Some(clang_signatures);
         self
     }
 
-    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as
-    /// many run as `cargo build -j` allows. For compilers that need much memory.
+    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before
+    /// it. Without it as many run as `cargo build -j` allows. For compilers that need much memory.
     pub fn max_parallel(&mut self, most: usize) -> &mut Self {
         self.request.max_parallel = Some(most);
         self
     }
 
-    /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes
-    /// it; from then on an image whose compiler is missing comes from there, as long as sources and options are the
-    /// same. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
+    /// The folder of the prebuilt set, `prebuilt` unless given.
+    /// `OFFLOAD_PREBUILT=update cargo build --release` writes it; from then on an image whose
+    /// compiler is missing comes from there, as long as sources and options are the same. In a
+    /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
     pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.prebuilt = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// Says that programs with this pack are linked with the [script for large packs](crate#large-packs), so that one
-    /// of more than 1.5 GiB is no error with GNU ld.
+    /// Says that programs with this pack are linked with the [script for large
+    /// packs](crate#large-packs), so that one of more than 1.5 GiB is no error with GNU ld.
     pub fn large_pack_script(&mut self) -> &mut Self {
         self.request.large_pack_script = true;
         self
     }
 
-    /// Links the device code of all sources of a [static library](Build::compile_static), so that they may call each other's
-    /// `__device__` functions and use each other's `__device__` variables: nvcc's `-rdc=true` with `-dlink`, clang's
-    /// `-fgpu-rdc`. Without this call each source is a device program of its own.
+    /// Links the device code of all sources of a [static library](Build::compile_static), so that
+    /// they may call each other's `__device__` functions and use each other's `__device__`
+    /// variables: nvcc's `-rdc=true` with `-dlink`, clang's `-fgpu-rdc`. Without this call each
+    /// source is a device program of its own.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -307,10 +324,11 @@ impl Build {
     ///     .compile_static("launch");
     /// ```
     ///
-    /// Calls between sources are not inlined. Device functions of two libraries in one program need names of their own, as functions
-    /// of the host do. For each target those sources are linked that support it; a function that is missing
-    /// for one target is an error. nvcc links machine code; PTX is linked by the driver when the program loads it, for which
-    /// every source has to support it. clang has to be 19 or newer, and links no PTX.
+    /// Calls between sources are not inlined. Device functions of two libraries in one program need
+    /// names of their own, as functions of the host do. For each target those sources are linked
+    /// that support it; a function that is missing for one target is an error. nvcc links machine
+    /// code; PTX is linked by the driver when the program loads it, for which every source has to
+    /// support it. clang has to be 19 or newer, and links no PTX.
     ///
     /// In a pack, the sources of a module are linked in any case: this call is an error there.
     pub fn device_link(&mut self) -> &mut Self {
@@ -318,9 +336,9 @@ impl Build {
         self
     }
 
-    /// Sets how a [static library](Build::compile_static) for NVIDIA's GPUs is linked with CUDA's runtime: `"static"` unless
-    /// set, `"shared"` (`libcudart.so`, which programs then need to start), or `"none"`, for programs that link it themselves.
-    /// For AMD's GPUs it has no effect.
+    /// Sets how a [static library](Build::compile_static) for NVIDIA's GPUs is linked with CUDA's
+    /// runtime: `"static"` unless set, `"shared"` (`libcudart.so`, which programs then need to
+    /// start), or `"none"`, for programs that link it themselves. For AMD's GPUs it has no effect.
     ///
     /// Another word is an error, and so is a call of this for a pack.
     pub fn cudart(&mut self, cudart: impl Into<String>) -> &mut Self {
@@ -328,10 +346,12 @@ impl Build {
         self
     }
 
-    /// Sets whether Cargo is told what to link with a [static library](Build::compile_static). Without this call it is.
+    /// Sets whether Cargo is told what to link with a [static library](Build::compile_static).
+    /// Without this call it is.
     ///
     /// Build scripts that print these lines themselves have [`StaticLibrary::link_folders`] and
-    /// [`StaticLibrary::link_libraries`]. Cargo is told in any case what makes the build script run again.
+    /// [`StaticLibrary::link_libraries`]. Cargo is told in any case what makes the build script run
+    /// again.
     pub fn cargo_metadata(&mut self, cargo_metadata: bool) -> &mut Self {
         self.request.cargo_metadata = Some(cargo_metadata);
         self
@@ -344,17 +364,18 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo.
     ///
-    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if
-    /// a source is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if
-    /// a compiler fails; if an image has not the kernels that it must have; if the pack is too large for the linker.
+    /// Returns an error if there is no target, or none is left for a module; if a name is
+    /// malformed, or there twice; if a source is missing, or of no use for a target; if a compiler
+    /// is missing and no prebuilt image stands in, or if a compiler fails; if an image has not the
+    /// kernels that it must have; if the pack is too large for the linker.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         Cargo::attempt(|cargo| self.compile_for(name, cargo))
     }
 
-    /// Compiles the files, host and device code in one source, to a static library that carries its device code for all
-    /// targets, and tells Cargo to link it and the vendor's runtime. The host's functions are called from Rust as any C
-    /// function is (`extern "C"`); they launch the kernels (`<<<...>>>`). Ends the build script with the reason if that
-    /// fails.
+    /// Compiles the files, host and device code in one source, to a static library that carries its
+    /// device code for all targets, and tells Cargo to link it and the vendor's runtime. The host's
+    /// functions are called from Rust as any C function is (`extern "C"`); they launch the kernels
+    /// (`<<<...>>>`). Ends the build script with the reason if that fails.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -366,19 +387,20 @@ impl Build {
     ///     .compile_static("launch");
     /// ```
     ///
-    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang, either with the
-    /// headers of the CUDA toolkit; its runtime is linked statically, so that the program starts without a driver and
-    /// calls return the runtime's error. For AMD's GPUs it is compiled by clang with ROCm's headers, and needs ROCm's
-    /// runtime (`libamdhip64.so`) to start, which cannot be linked statically. One library is for the GPUs of one
-    /// vendor.
+    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang,
+    /// either with the headers of the CUDA toolkit; its runtime is linked statically, so that the
+    /// program starts without a driver and calls return the runtime's error. For AMD's GPUs it is
+    /// compiled by clang with ROCm's headers, and needs ROCm's runtime (`libamdhip64.so`) to start,
+    /// which cannot be linked statically. One library is for the GPUs of one vendor.
     ///
-    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs`
-    /// gets the functions by way of that.
+    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs`
+    /// beside a `lib.rs` gets the functions by way of that.
     ///
-    /// Each source is compiled for those of the targets that it [supports](Source::supports). One that supports none of them is
-    /// an error, or is left out if [`Build::allow_empty`] was called. Each source is a device program of its own, unless
-    /// [`Build::device_link`] was called. Prebuilt sets have no static libraries: where
-    /// `OFFLOAD_PREBUILT=update` makes a set, a warning says so, and `only` is an error.
+    /// Each source is compiled for those of the targets that it [supports](Source::supports). One
+    /// that supports none of them is an error, or is left out if [`Build::allow_empty`] was called.
+    /// Each source is a device program of its own, unless [`Build::device_link`] was called.
+    /// Prebuilt sets have no static libraries: where `OFFLOAD_PREBUILT=update` makes a set, a
+    /// warning says so, and `only` is an error.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
             self.compile_static_for(name, cargo)
@@ -387,8 +409,9 @@ impl Build {
 
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if the targets are not of one vendor, if flags ask for relocatable device code, if
-    /// [`Build::device_link`] was called and the compiler cannot link, and for the reasons that [`Build::try_compile`] has.
+    /// Returns an error if the targets are not of one vendor, if flags ask for relocatable device
+    /// code, if [`Build::device_link`] was called and the compiler cannot link, and for the reasons
+    /// that [`Build::try_compile`] has.
     pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
         Cargo::attempt(|cargo| self.compile_static_for(name, cargo))
     }
@@ -470,7 +493,8 @@ impl Build {
         Ok(pack)
     }
 
-    /// Makes a pack without images, for this reason. `modules` are names, each with what the names of its files start with.
+    /// Makes a pack without images, for this reason. `modules` are names, each with what the names
+    /// of its files start with.
     fn make_absent(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! The prebuilt set: images that travel with a package for builds where a compiler is missing.
 //!
-//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for that of the build's own
-//! files, `<pack>.<module>.manifest` for one that has a name:
+//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for that
+//! of the build's own files, `<pack>.<module>.manifest` for one that has a name:
 //!
 //! ```text
 //! offload-prebuilt 1
@@ -15,15 +15,17 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
-//! everybody. A folder outside of the package that build.rs names goes by its position, `<folder 1>`; headers of the system are
-//! no inputs of a set. Beside the manifests lies a `.gitattributes`, so that git leaves the files as they are.
+//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is
+//! elsewhere for everybody. A folder outside of the package that build.rs names goes by its
+//! position, `<folder 1>`; headers of the system are no inputs of a set. Beside the manifests lies
+//! a `.gitattributes`, so that git leaves the files as they are.
 //!
-//! An image is used if the options of build.rs are the same, and every input has the same bytes. Compiler and optimization are
-//! there to be read. The compiler is what is missing. The level is what the compilers were told: Cargo's `opt-level` for clang
-//! with our header, 3 for vendors' compilers, or what build.rs asks for, which is an option. So a dev build uses the set of a
-//! release build. Our headers count while somebody works on the package; a published one
-//! may be built with another version of this crate.
+//! An image is used if the options of build.rs are the same, and every input has the same bytes.
+//! Compiler and optimization are there to be read. The compiler is what is missing. The level is
+//! what the compilers were told: Cargo's `opt-level` for clang with our header, 3 for vendors'
+//! compilers, or what build.rs asks for, which is an option. So a dev build uses the set of a
+//! release build. Our headers count while somebody works on the package; a published one may be
+//! built with another version of this crate.
 
 use crate::cargo::Cargo;
 use crate::compile::inputs::Input;
@@ -101,7 +103,8 @@ impl Setting<'_> {
     }
 }
 
-/// An absolute path in the options of a manifest, if there is one; what macros are defined as is text.
+/// An absolute path in the options of a manifest, if there is one; what macros are defined as is
+/// text.
 fn absolute_path(options: &str) -> Option<&str> {
     let words = options.split(' ').filter(|word| !word.starts_with("-D"));
     words.flat_map(|word| word.split(['=', ','])).find_map(|part| {
@@ -130,7 +133,8 @@ pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
 }
 
 impl Prebuilt {
-    /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has none.
+    /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has
+    /// none.
     pub(crate) fn load(folder: &Path, stem: &str) -> Result<Option<Self>, Error> {
         let manifest = manifest_path(folder, stem);
         let text = match fs::read_to_string(&manifest) {
@@ -233,7 +237,8 @@ impl Prebuilt {
         None
     }
 
-    /// The parameters of the kernels, if the set has them. Whether the set fits the build, its images tell.
+    /// The parameters of the kernels, if the set has them. Whether the set fits the build, its
+    /// images tell.
     pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
         let (recorded, file) = self.signatures.as_ref()?;
         let path = self.folder.join(file);
@@ -283,8 +288,8 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: every image but the CPU's, and the manifest. `made_with` is there to be read: tools and levels of
-/// optimization.
+/// Writes the prebuilt set: every image but the CPU's, and the manifest. `made_with` is there to be
+/// read: tools and levels of optimization.
 ///
 /// Returns an error if it would have a path of this machine alone.
 pub(crate) fn update(
@@ -358,7 +363,8 @@ pub(crate) fn update(
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
-    // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
+    // Images of targets that are no longer listed. What the earlier manifest does not name is not
+    // ours.
     if let Some(earlier) = earlier {
         let files = earlier
             .images

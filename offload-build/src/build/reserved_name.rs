@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// The names that are taken, each with the words for what has it.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// The name of a pack or a static library, which is one of a file: others are refused it, until making this one has failed.
+/// The name of a pack or a static library, which is one of a file: others are refused it, until
+/// making this one has failed.
 #[derive(Debug)]
 pub(crate) struct ReservedName {
     is_kept: bool,
@@ -68,7 +69,8 @@ impl Drop for ReservedName {
     }
 }
 
-/// Whether Cargo, which tells dependents in capitals and without dashes, or a file system takes two names for one.
+/// Whether Cargo, which tells dependents in capitals and without dashes, or a file system takes two
+/// names for one.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
 }

@@ -8,7 +8,8 @@ use crate::request::Selector;
 use crate::targets::{Product, Target, TargetOrigin};
 use crate::toolchain::{Found, Tools};
 
-/// The targets of a build, and whether it compiles anything; from [`Build::resolve`](crate::Build::resolve).
+/// The targets of a build, and whether it compiles anything; from
+/// [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
     targets: Vec<ResolvedTarget>,
@@ -23,22 +24,24 @@ pub struct ResolvedTarget {
 }
 
 impl Build {
-    /// Returns the version, such as `(13, 0)`, of the CUDA toolkit whose nvcc this build would use: [`Build::nvcc`], or the one
-    /// that is [found](crate#nvidias-and-amds-own). `None` if there is none, or if `OFFLOAD_SKIP` or `DOCS_RS` makes the build
-    /// compile nothing. Ends the build script if the nvcc that is named cannot be used.
+    /// Returns the version, such as `(13, 0)`, of the CUDA toolkit whose nvcc this build would use:
+    /// [`Build::nvcc`], or the one that is [found](crate#nvidias-and-amds-own). `None` if there is
+    /// none, or if `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing. Ends the build
+    /// script if the nvcc that is named cannot be used.
     pub fn toolkit_version(&self) -> Option<(u32, u32)> {
         Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
 
     /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if the nvcc that is named cannot be used, or if variables name different toolkits.
+    /// Returns an error if the nvcc that is named cannot be used, or if variables name different
+    /// toolkits.
     pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
 
-    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
-    /// anything. Ends the build script with the reason if that fails.
+    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through,
+    /// without compiling anything. Ends the build script with the reason if that fails.
     ///
     /// It is for `cfg` flags and for the choice of sources:
     ///
@@ -60,7 +63,8 @@ impl Build {
 
     /// Like [`Build::resolve`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if there is no target, if one is malformed, or if two cannot be built together.
+    /// Returns an error if there is no target, if one is malformed, or if two cannot be built
+    /// together.
     pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
         Cargo::attempt(|cargo| self.resolve_for(cargo))
     }
@@ -103,8 +107,8 @@ impl Build {
 impl ResolvedTargets {
     /// Returns the targets in the order of the list, each once.
     ///
-    /// If the build is skipped, these are the targets that are known without asking a tool or the machine: `native`,
-    /// `all-major` and `all` stand for none.
+    /// If the build is skipped, these are the targets that are known without asking a tool or the
+    /// machine: `native`, `all-major` and `all` stand for none.
     pub fn targets(&self) -> &[ResolvedTarget] {
         &self.targets
     }

@@ -1,4 +1,5 @@
-//! The order of a build: decide for each target where its image comes from, make what must be made, pack.
+//! The order of a build: decide for each target where its image comes from, make what must be made,
+//! pack.
 
 use super::kernel_parameters::{self, Descriptions};
 use super::missing_tool::{self, NotMade};
@@ -293,8 +294,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs what has to run; returns every image with its inputs, in the order of the sources, and the signatures of each
-    /// module's kernels.
+    /// Runs what has to run; returns every image with its inputs, in the order of the sources, and
+    /// the signatures of each module's kernels.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,
@@ -386,8 +387,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows the compilers' warnings, each once: most come from every target alike. What else they print, `cargo build -vv`
-    /// shows.
+    /// Shows the compilers' warnings, each once: most come from every target alike. What else they
+    /// print, `cargo build -vv` shows.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
         for Printed { output, text } in printed {

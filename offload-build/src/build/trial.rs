@@ -1,5 +1,6 @@
-//! Whether targets can be built on this machine: a small kernel is built for each, by the code that builds packs. No list of
-//! what a compiler knows promises as much: its driver accepts targets that its backend refuses, or crashes for.
+//! Whether targets can be built on this machine: a small kernel is built for each, by the code that
+//! builds packs. No list of what a compiler knows promises as much: its driver accepts targets that
+//! its backend refuses, or crashes for.
 
 use super::missing_tool::NotMade;
 use super::run::Run;
@@ -15,7 +16,8 @@ const NAME: &str = "trial";
 
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
-/// What builds of small kernels go through, with one of Cargo's profiles. Its files are in `OUT_DIR`, which is removed with it.
+/// What builds of small kernels go through, with one of Cargo's profiles. Its files are in
+/// `OUT_DIR`, which is removed with it.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -37,7 +39,8 @@ impl<'a> Trial<'a> {
 
     /// Builds the kernel for a target.
     ///
-    /// Returns an error with the reason if a build would end there; of a missing tool, only that it is missing.
+    /// Returns an error with the reason if a build would end there; of a missing tool, only that it
+    /// is missing.
     pub(crate) fn run(&self, target: &Target) -> Result<(), String> {
         let request = &self.build.request;
         let modules = plan::modules(request, NAME)

@@ -1,4 +1,5 @@
-//! What each image was made from, so that a build script that runs again compiles only what has changed.
+//! What each image was made from, so that a build script that runs again compiles only what has
+//! changed.
 //!
 //! Beside an image is a [record](crate::output::record):
 //!
@@ -98,8 +99,9 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// After the steps have made the image: reads the dependency files, writes the record, returns what is known of it now. There is no
-/// record if an input changed after the steps began: what the compiler read may be older.
+/// After the steps have made the image: reads the dependency files, writes the record, returns what
+/// is known of it now. There is no record if an input changed after the steps began: what the
+/// compiler read may be older.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -145,7 +147,8 @@ pub(crate) fn record(
         lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Our own headers are written before the steps, maybe in the same tick of the clock, and by nobody else.
+    // Our own headers are written before the steps, maybe in the same tick of the clock, and by
+    // nobody else.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
     if !inputs
         .iter()
@@ -157,8 +160,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if they were seen then; by the
-/// time stamps of the file and of the folders that it lies in, since one that takes another's place may be older.
+/// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if
+/// they were seen then; by the time stamps of the file and of the folders that it lies in, since
+/// one that takes another's place may be older.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -169,7 +173,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Builds write into OUT_DIR and the folders around it; above those that build.rs names, everybody writes.
+    // Builds write into OUT_DIR and the folders around it; above those that build.rs names,
+    // everybody writes.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {

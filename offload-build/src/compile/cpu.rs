@@ -5,7 +5,8 @@ use crate::exec::{DepfileBy, Kind, Step};
 use crate::toolchain::{Check, Cxx, Sanitizer};
 use std::ffi::OsString;
 
-/// The functions by which UndefinedBehaviorSanitizer reports, of which `offload/check_reports.h` says whose thread it was.
+/// The functions by which UndefinedBehaviorSanitizer reports, of which `offload/check_reports.h`
+/// says whose thread it was.
 const REPORTS: [&str; 13] = [
     "add_overflow",
     "sub_overflow",
@@ -66,7 +67,8 @@ impl Compilations<'_> {
         if self.cargo.target.contains("-linux-") {
             // g++ names its C++ library whether it is used or not; a kernel seldom does.
             link.push("-Wl,--as-needed".into());
-            // A function that no source defines is an error now, not when the program loads the image.
+            // A function that no source defines is an error now, not when the program loads the
+            // image.
             link.push("-Wl,-z,defs".into());
         }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
@@ -98,7 +100,8 @@ impl Sanitizer {
             self.option(),
             "-fno-sanitize=vptr",
         ]));
-        // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the program.
+        // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the
+        // program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
         // What says where a thread was that is missing at a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());

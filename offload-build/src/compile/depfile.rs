@@ -1,5 +1,6 @@
-//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for a dollar sign. A TAB belongs to
-//! a file's name: clang writes it as it is, gcc with a backslash before it, and neither puts one between files.
+//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for
+//! a dollar sign. A TAB belongs to a file's name: clang writes it as it is, gcc with a backslash
+//! before it, and neither puts one between files.
 
 use std::path::PathBuf;
 

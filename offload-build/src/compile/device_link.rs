@@ -1,11 +1,13 @@
-//! The device link of a static library: the device code of all its objects becomes one program for each target.
+//! The device link of a static library: the device code of all its objects becomes one program for
+//! each target.
 //!
 //! | by | makes | in the library |
 //! |---|---|---|
 //! | nvcc, `-dlink` | an object with the linked device code | beside the sources' objects |
 //! | clang, `--offload-link -r` | one object of all, host code and linked device code | alone |
 //!
-//! nvcc links machine code alone. PTX stays in the sources' objects, and the driver links it when it loads the program.
+//! nvcc links machine code alone. PTX stays in the sources' objects, and the driver links it when
+//! it loads the program.
 
 use super::nvcc_variables::nvcc_env;
 use super::{Compilation, Described, args, tool_identities};
@@ -84,7 +86,8 @@ impl DeviceLink<'_> {
         link.push(format!("-O{level}").into());
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.nvlink()));
-            // One for the program that makes the fatbin, and one for the program that starts nvlink.
+            // One for the program that makes the fatbin, and one for the program that starts
+            // nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link.extend([path.clone().into(), "-Xoffload-linker".into(), path.into()]);
         }

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
     pub(crate) hash: ContentHash,
-    /// Whether it came with the system or a compiler: neither build.rs nor a variable names its folder.
+    /// Whether it came with the system or a compiler: neither build.rs nor a variable names its
+    /// folder.
     pub(crate) is_of_system: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Where names were looked for: a file that appears in one of these places may be read in place of another, or for the first
-//! time.
+//! Where names were looked for: a file that appears in one of these places may be read in place of
+//! another, or for the first time.
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};
@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// So many names are looked for one by one.
 const FEW: usize = 8;
 
-/// Names, and the folders in which each of them may lie. Which of them do is what counts, not in which order compilers look.
+/// Names, and the folders in which each of them may lie. Which of them do is what counts, not in
+/// which order compilers look.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Lookup {
     pub(super) folders: Vec<PathBuf>,

@@ -56,7 +56,8 @@ fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
     places.filter_map(move |(at, _)| text[at..].strip_prefix(word))
 }
 
-/// The string in quotes after white space; in C, the quotes of assembly have a backslash before them.
+/// The string in quotes after white space; in C, the quotes of assembly have a backslash before
+/// them.
 fn quoted(rest: &[u8]) -> Option<String> {
     let argument = rest.trim_ascii_start();
     (argument.len() < rest.len()).then_some(())?;

@@ -8,8 +8,8 @@
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
-//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls
-//! between them can be inlined, and because PTX has no linker.
+//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects
+//! so that calls between them can be inlined, and because PTX has no linker.
 
 pub(crate) mod cache;
 mod cpu;
@@ -59,7 +59,8 @@ pub(crate) struct Compilation {
     pub(crate) sources: Vec<PathBuf>,
     /// Inputs that build.rs names beside the sources: as such, and in flags.
     pub(crate) named_files: Vec<PathBuf>,
-    /// Where headers are looked for, but for the compiler's own folders: as build.rs and the environment have it.
+    /// Where headers are looked for, but for the compiler's own folders: as build.rs and the
+    /// environment have it.
     pub(crate) include_folders: Vec<PathBuf>,
     /// What dependency files list from these folders is not watched: identities stand for it.
     pub(crate) tool_folders: Vec<PathBuf>,
@@ -87,7 +88,8 @@ impl Default for Described {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
-    /// That of the image; or those that an object has device code for, of which there is at least one.
+    /// That of the image; or those that an object has device code for, of which there is at least
+    /// one.
     pub(crate) targets: &'a [Target],
     /// For the names of files: the target, or those of an object.
     pub(crate) file_name: &'a str,
@@ -172,7 +174,8 @@ impl<'a> Compilations<'a> {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
-        // ptxas warns of debug information that is not there: only what is compiled here is sure to have it.
+        // ptxas warns of debug information that is not there: only what is compiled here is sure to
+        // have it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
@@ -259,7 +262,8 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
         direct.push(format!("-march={sm}").into());
         if let Some(version) = arch.lowest_ptx() {
-            // Without it clang takes the version of a CUDA installation, or else one that no current GPU knows.
+            // Without it clang takes the version of a CUDA installation, or else one that no
+            // current GPU knows.
             for list in [&mut offload, &mut direct] {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
             }
@@ -272,7 +276,8 @@ impl<'a> Compilations<'a> {
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
 
-    /// Adds a step for each source; returns what they make. `offload` and `direct` say the target in either way.
+    /// Adds a step for each source; returns what they make. `offload` and `direct` say the target
+    /// in either way.
     fn compile_device(
         &self,
         compilation: &mut Compilation,
@@ -299,8 +304,8 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full
-                    // path.
+                    // Each source's own, and the same wherever the package lies: clang's default is
+                    // a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
@@ -388,8 +393,8 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers
-            // take the last: OUT_DIR may lie in the package.
+            // Debug information and __FILE__ say the same wherever the work folder lies. Of several
+            // that fit, compilers take the last: OUT_DIR may lie in the package.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -430,7 +435,8 @@ impl Compilation {
         })
     }
 
-    /// Has the other one, which compiles the same sources by clang, tell of the kernels' parameters.
+    /// Has the other one, which compiles the same sources by clang, tell of the kernels'
+    /// parameters.
     pub(crate) fn described_by(&mut self, other: Self) {
         self.described = Described::By(Box::new(other));
     }
@@ -453,7 +459,8 @@ impl Compilation {
     }
 }
 
-/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo watches all of their files.
+/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo
+/// watches all of their files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let of_sdk = of_sdk.iter().filter(|file| file.is_file());
     let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
@@ -470,8 +477,9 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
 
-/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are
-/// inlined and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+/// What clang is given to make one object of all: bitcode is put together before code is generated,
+/// so that calls are inlined and one note in AMD's code objects lists all kernels. (Runtimes read
+/// only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

@@ -40,7 +40,8 @@ const PASS_ON: [&str; 7] = [
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Those in these flags, in order; paths are relative to the working folder, as compilers take them.
+    /// Those in these flags, in order; paths are relative to the working folder, as compilers take
+    /// them.
     pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
         let mut named = Self::default();
         named.add(flags.into_iter(), DEPTH);

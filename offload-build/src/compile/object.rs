@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
-    /// A relocatable object with host code and the device code for all targets, by clang in this mode.
+    /// A relocatable object with host code and the device code for all targets, by clang in this
+    /// mode.
     pub(crate) fn relocatable_object(
         &self,
         mode: &str,
@@ -41,7 +42,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // That is what the host's part includes. clang writes no such file for the devices' parts beside it.
+        // That is what the host's part includes. clang writes no such file for the devices' parts
+        // beside it.
         for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
@@ -82,8 +84,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// An object of the host's part of a source, with the device code that was compiled for the targets, in their order. For
-    /// CUDA the toolkit makes a fat binary of it; for HIP `bundle` is there already.
+    /// An object of the host's part of a source, with the device code that was compiled for the
+    /// targets, in their order. For CUDA the toolkit makes a fat binary of it; for HIP `bundle` is
+    /// there already.
     pub(crate) fn host_object(
         &self,
         mode: &str,
@@ -162,8 +165,8 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// The name that host code and device code share. It differs from source to source of all packages, and is the same wherever
-    /// they lie and are built.
+    /// The name that host code and device code share. It differs from source to source of all
+    /// packages, and is the same wherever they lie and are built.
     fn cuid(&self, source: &PlannedSource) -> OsString {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
@@ -172,7 +175,8 @@ impl<'a> Compilations<'a> {
 
     /// The source of an object, of which there is one.
     ///
-    /// Returns an error if build.rs has an option for some of the targets only: one call compiles for all.
+    /// Returns an error if build.rs has an option for some of the targets only: one call compiles
+    /// for all.
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
         let flags = |target| {

@@ -5,8 +5,9 @@
 //! | clang with our header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
 //!
-//! Full debug information costs these compilers five times the code and gigabytes of memory, so it is made on request only.
-//! `opt_level` and `debug` of build.rs replace the defaults, and a flag of build.rs replaces both.
+//! Full debug information costs these compilers five times the code and gigabytes of memory, so it
+//! is made on request only. `opt_level` and `debug` of build.rs replace the defaults, and a flag of
+//! build.rs replaces both.
 
 use super::Compilations;
 use crate::cargo::Cargo;
@@ -92,7 +93,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the levels of optimization of a module's image for a target, each once, as the manifest of a prebuilt set has them.
+/// Returns the levels of optimization of a module's image for a target, each once, as the manifest
+/// of a prebuilt set has them.
 pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for source in module.sources_for(target) {

@@ -1,8 +1,9 @@
 //! Sections that the program's linker must not drop.
 //!
-//! clang's table of kernels and variables, which the program registers when it starts, is a section that only its own bounds
-//! refer to (`__start_llvm_offload_entries_<hash>`). rustc links with `--gc-sections`; lld then takes such a section for
-//! unused, unless it has `SHF_GNU_RETAIN`. GNU ld keeps it.
+//! clang's table of kernels and variables, which the program registers when it starts, is a section
+//! that only its own bounds refer to (`__start_llvm_offload_entries_<hash>`). rustc links with
+//! `--gc-sections`; lld then takes such a section for unused, unless it has `SHF_GNU_RETAIN`. GNU
+//! ld keeps it.
 
 use std::fs;
 use std::io;
@@ -20,7 +21,8 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any section was marked; `None` of what is no whole ELF file of 64 bits, little-endian.
+/// Returns whether any section was marked; `None` of what is no whole ELF file of 64 bits,
+/// little-endian.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;

@@ -89,7 +89,8 @@ impl Sdk {
     }
 }
 
-/// clang's own CUDA header includes this one, which is in cuRAND and not in the toolkit's core. Nothing else needs it.
+/// clang's own CUDA header includes this one, which is in cuRAND and not in the toolkit's core.
+/// Nothing else needs it.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
@@ -100,7 +101,8 @@ fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Optio
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
 }
 
-/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told otherwise.
+/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told
+/// otherwise.
 fn wavefront_size(processor: &str) -> u32 {
     if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
 }
@@ -108,7 +110,8 @@ fn wavefront_size(processor: &str) -> u32 {
 /// The major version of a processor: 11 of `gfx1100`, 9 of `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
-    // Generic ones have the major version alone, or others behind dashes; others have two digits behind it.
+    // Generic ones have the major version alone, or others behind dashes; others have two digits
+    // behind it.
     let major = match name.split_once('-') {
         Some((major, _)) => major,
         None => name.get(..name.len().saturating_sub(2))?,

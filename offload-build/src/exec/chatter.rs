@@ -1,4 +1,5 @@
-//! What a tool printed although it succeeded: warnings, which users have to see, and what they asked for with `-v` and its kin.
+//! What a tool printed although it succeeded: warnings, which users have to see, and what they
+//! asked for with `-v` and its kin.
 
 /// The two kinds of lines, each in the order of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,8 +86,8 @@ fn says_severity(line: &str) -> bool {
     has_severity(line, "warning") || has_severity(line, "error")
 }
 
-/// Whether a line is a message of this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`, `a.cu(1): warning #177-D: …`,
-/// `a.cu(1): warning C4996: …`.
+/// Whether a line is a message of this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`,
+/// `a.cu(1): warning #177-D: …`, `a.cu(1): warning C4996: …`.
 fn has_severity(line: &str, severity: &str) -> bool {
     line.match_indices(severity).any(|(at, _)| {
         let is_word = at == 0 || line[..at].ends_with([' ', ':']);

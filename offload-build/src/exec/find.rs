@@ -13,7 +13,8 @@ pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Whether a file may be started, by anyone: files that unpackers wrote without their mode may not. Windows goes by names.
+/// Whether a file may be started, by anyone: files that unpackers wrote without their mode may not.
+/// Windows goes by names.
 pub(crate) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -22,8 +23,8 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// A tool as users name it: a bare name is one of `PATH`; other paths are relative to the package's folder. On Windows
-/// `.exe` may be left out.
+/// A tool as users name it: a bare name is one of `PATH`; other paths are relative to the package's
+/// folder. On Windows `.exe` may be left out.
 pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let folders = if is_bare { cargo.search_path() } else { vec![cargo.manifest_dir.clone()] };
@@ -44,8 +45,8 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
     None
 }
 
-/// What lies in a folder under this prefix and a number, `cuda-12.4` or `cu13`, lowest number first. Nothing, if the
-/// folder cannot be read.
+/// What lies in a folder under this prefix and a number, `cuda-12.4` or `cu13`, lowest number
+/// first. Nothing, if the folder cannot be read.
 pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

@@ -1,9 +1,9 @@
-//! The compiler launcher: a program that compilers are started through, which answers from a cache (`sccache`,
-//! `ccache`) or from other machines (`icecc`, `distcc`).
+//! The compiler launcher: a program that compilers are started through, which answers from a cache
+//! (`sccache`, `ccache`) or from other machines (`icecc`, `distcc`).
 //!
-//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one source and writes
-//! one object: more than that, no launcher takes apart. Links and what generates code for all sources of an image run
-//! as they are.
+//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one
+//! source and writes one object: more than that, no launcher takes apart. Links and what generates
+//! code for all sources of an image run as they are.
 
 use super::find::named;
 use super::step::{DepfileBy, Kind, Step};
@@ -104,13 +104,14 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver => {}
-                // The launcher has to know of the file that it is to bring back; and on another machine the compiler proper has
-                // no such folder.
+                // The launcher has to know of the file that it is to bring back; and on another
+                // machine the compiler proper has no such folder.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
                 DepfileBy::CompilerProper { driver_ignores: true, .. } => {
-                    // sccache 0.16 does not know the option for system headers, and would cache nothing.
+                    // sccache 0.16 does not know the option for system headers, and would cache
+                    // nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
                     // The driver says that it ignores them.

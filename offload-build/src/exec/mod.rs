@@ -1,4 +1,5 @@
-//! Processes: what runs, how many at a time, through which compiler launcher, and what their exit status means.
+//! Processes: what runs, how many at a time, through which compiler launcher, and what their exit
+//! status means.
 
 mod chatter;
 mod find;

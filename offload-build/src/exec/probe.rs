@@ -14,8 +14,8 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
-/// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no flags of the environment, which
-/// could make it refuse a target that it knows.
+/// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no
+/// flags of the environment, which could make it refuse a target that it knows.
 ///
 /// Returns an error if it does not start.
 pub(crate) fn probe<S: AsRef<OsStr>>(

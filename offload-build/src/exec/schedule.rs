@@ -76,11 +76,12 @@ impl Events {
 /// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
-/// them is, in any unit. After a failure no further step starts. Returns what the tools printed although they
-/// succeeded.
+/// Runs all steps, each after those it names, and first those behind which most work waits; `work`
+/// says how much each of them is, in any unit. After a failure no further step starts. Returns what
+/// the tools printed although they succeeded.
 ///
-/// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
+/// Returns an error with the command line and the tool's own text, whole, for the first step that
+/// fails.
 pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
@@ -196,7 +197,8 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // Where a crash of clang leaves what it was compiling; else that is the folder for all programs' files.
+                // Where a crash of clang leaves what it was compiling; else that is the folder for
+                // all programs' files.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
@@ -221,7 +223,8 @@ impl State<'_> {
     }
 }
 
-/// The work of each step and of the longest chain of steps behind it. Steps come after those that they wait for.
+/// The work of each step and of the longest chain of steps behind it. Steps come after those that
+/// they wait for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();
     for (index, step) in steps.iter().enumerate().rev() {

@@ -9,8 +9,8 @@ use std::process::{ExitStatus, Output};
 
 /// What a tool that did its work printed.
 ///
-/// Returns an error with the tool's own text, whole, and the command line, if it did not start, failed, was killed, or did
-/// not write what it is for.
+/// Returns an error with the tool's own text, whole, and the command line, if it did not start,
+/// failed, was killed, or did not write what it is for.
 pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
@@ -36,12 +36,14 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// What LLVM's programs print with the report of a crash, the first of an assertion or a signal, the second of all.
+/// What LLVM's programs print with the report of a crash, the first of an assertion or a signal,
+/// the second of all.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
 
-/// Two lines for a crash of clang, whose report goes into a file beside what it should have written: it is long, and tells
-/// its makers something, not users. `None` if it did not crash, or if there is no such file.
+/// Two lines for a crash of clang, whose report goes into a file beside what it should have
+/// written: it is long, and tells its makers something, not users. `None` if it did not crash, or
+/// if there is no such file.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -70,7 +72,8 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
 /// How a message of nvcc about its own command line starts.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
-/// The flags that nvcc takes from the environment, in words: its message is about a command line that has them.
+/// The flags that nvcc takes from the environment, in words: its message is about a command line
+/// that has them.
 fn flags_of_variables(step: &Step) -> String {
     let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
     variables

@@ -25,8 +25,8 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
-    /// clang generates code for all sources of an image; or compiles the host's part of a source around images, which no compiler
-    /// launcher knows to be an input.
+    /// clang generates code for all sources of an image; or compiles the host's part of a source
+    /// around images, which no compiler launcher knows to be an input.
     Generate,
     /// Objects become an image.
     Link,
@@ -36,7 +36,8 @@ pub(crate) enum Kind {
     Nvcc,
     /// clang lists what a source includes, and makes nothing of it.
     Scan,
-    /// clang tells what a source declares. What it has to say of errors, the compilation of the source says first.
+    /// clang tells what a source declares. What it has to say of errors, the compilation of the
+    /// source says first.
     Describe,
 }
 
@@ -52,10 +53,12 @@ pub(crate) struct Depfile {
 pub(crate) enum DepfileBy {
     /// The driver, asked by `-MD`.
     Driver,
-    /// clang's compiler proper, past its driver. In HIP language mode clang 22's driver ignores `-MF` for device code.
+    /// clang's compiler proper, past its driver. In HIP language mode clang 22's driver ignores
+    /// `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
-        /// Whether it lists headers of system folders, too: those of `-isystem` and of `C_INCLUDE_PATH` are users'.
+        /// Whether it lists headers of system folders, too: those of `-isystem` and of
+        /// `C_INCLUDE_PATH` are users'.
         system: bool,
     },
 }

@@ -10,8 +10,9 @@
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | count |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! Where one counts, Cargo runs the build script again when it changes, and images that were made with another value are made
-//! again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! Where one counts, Cargo runs the build script again when it changes, and images that were made
+//! with another value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables
+//! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 /// What a variable that counts has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,9 @@ const GPU_OPTIONS: [&str; 6] =
 
 /// One of [`NVCC_FLAGS`] that is set.
 ///
-/// nvcc adds its flags to every command. A GPU among them adds a second image to a cubin's command, which nvcc refuses, or
-/// makes the image for another GPU than the build lists. So nvcc gets the variable without the options that name GPUs.
+/// nvcc adds its flags to every command. A GPU among them adds a second image to a cubin's command,
+/// which nvcc refuses, or makes the image for another GPU than the build lists. So nvcc gets the
+/// variable without the options that name GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NvccFlags {
     pub(crate) name: &'static str,

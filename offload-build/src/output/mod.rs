@@ -1,5 +1,5 @@
-//! Files in `OUT_DIR`: whole or not at all, whatever error or signal ends the build (a power cut may leave an empty one), and left
-//! alone when nothing changes.
+//! Files in `OUT_DIR`: whole or not at all, whatever error or signal ends the build (a power cut
+//! may leave an empty one), and left alone when nothing changes.
 
 pub(crate) mod record;
 
@@ -129,8 +129,8 @@ impl OutDir {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// The first pack of a run of the build script removes the indexes of earlier runs: a pack that is no longer made is no
-    /// longer found.
+    /// The first pack of a run of the build script removes the indexes of earlier runs: a pack that
+    /// is no longer made is no longer found.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -160,8 +160,8 @@ impl OutDir {
     }
 }
 
-/// Waits until no other process works in the folder, and keeps it until this one ends: where Cargo alone was ended, its build
-/// script runs on beside that of the next build.
+/// Waits until no other process works in the folder, and keeps it until this one ends: where Cargo
+/// alone was ended, its build script runs on beside that of the next build.
 fn lock(root: &Path) {
     static LOCK: OnceLock<Option<File>> = OnceLock::new();
     LOCK.get_or_init(|| {
@@ -190,7 +190,8 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, |file| file.write_all(bytes))
 }
 
-/// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the kernel, where it can.
+/// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the
+/// kernel, where it can.
 pub(crate) fn write_layout(
     path: &Path,
     layout: &Layout,
@@ -270,8 +271,9 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Gives the file its name only when all of it is written. Threads of one build script may write the same file, and so may the
-/// script of a build that was ended: each has a name of its own until then, under which nothing lies yet.
+/// Gives the file its name only when all of it is written. Threads of one build script may write
+/// the same file, and so may the script of a build that was ended: each has a name of its own until
+/// then, under which nothing lies yet.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! Records: text files in `OUT_DIR` by which a build script tells later runs of itself what it has done.
+//! Records: text files in `OUT_DIR` by which a build script tells later runs of itself what it has
+//! done.
 //!
-//! The first line has the version of this crate, since another may do things differently. Every other line is a word, a space
-//! and a text whose line ends are escaped.
+//! The first line has the version of this crate, since another may do things differently. Every
+//! other line is a word, a space and a text whose line ends are escaped.
 
 use super::write_if_changed;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Compressed packs: each module is a stream of its own, so that one is had without the others.
 //!
-//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for
-//! any other mix an offload binary of version 3 for each.
+//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime
+//! takes as it is; for any other mix an offload binary of version 3 for each.
 
 use crate::error::Error;
 use crate::hash::Parts;
@@ -43,7 +43,8 @@ pub(crate) fn compress(
             ),
         };
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
-        // What of the container is compressed: a bundle whole, an offload binary but for its header.
+        // What of the container is compressed: a bundle whole, an offload binary but for its
+        // header.
         let plain = if section == DeviceSection::HipFatbin { 0 } else { stream.start };
         let path = path(module, output);
         layout.pad_to(align);
@@ -73,7 +74,8 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
     output.work.join(format!("{}.compressed", module.name))
 }
 
-/// Where the stream lies in a container, behind which zeros may stand; `None` of one that is damaged.
+/// Where the stream lies in a container, behind which zeros may stand; `None` of one that is
+/// damaged.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
@@ -88,8 +90,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// The compressed container of a module, and where its stream lies: that of an earlier run, if it was made from the
-/// same images.
+/// The compressed container of a module, and where its stream lies: that of an earlier run, if it
+/// was made from the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,

@@ -1,4 +1,5 @@
-//! Looks at an image that was made or taken: is it what was asked for, and what must a program know of it?
+//! Looks at an image that was made or taken: is it what was asked for, and what must a program know
+//! of it?
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
@@ -125,15 +126,16 @@ impl Image {
     }
 }
 
-/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8
-/// bytes; a text that would end there gets one more line feed, so that there is a NUL behind every one.
+/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the
+/// next multiple of 8 bytes; a text that would end there gets one more line feed, so that there is
+/// a NUL behind every one.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
-/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are
-/// there.
+/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's
+/// device runtime are there.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     let names = ptx.lines().filter_map(|line| {

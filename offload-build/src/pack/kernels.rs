@@ -8,7 +8,8 @@ use offload_format::pack_index::{IndexKernel, PackImageKind};
 
 const IMAGE: &str = "image";
 
-/// The kernels in alphabetical order; `None` if they are not known, which is no error: programs then take any name.
+/// The kernels in alphabetical order; `None` if they are not known, which is no error: programs
+/// then take any name.
 pub(crate) fn of(
     module: &str,
     image: &Image,

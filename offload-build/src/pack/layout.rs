@@ -53,8 +53,8 @@ pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<
     Ok(PackLayout { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
-/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are
-/// positions among the images of all modules.
+/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start.
+/// Payload numbers are positions among the images of all modules.
 fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
     let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
     for module in modules {
@@ -92,7 +92,8 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     }))
 }
 
-/// One offload binary after another; where there are several modules, each says which it belongs to.
+/// One offload binary after another; where there are several modules, each says which it belongs
+/// to.
 fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     let mut builder = OffloadBinaryBuilder::new();
     modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));

@@ -1,8 +1,8 @@
-//! Which linker will put the host program together, as far as a build script can tell, and whether a large pack is too
-//! much for it.
+//! Which linker will put the host program together, as far as a build script can tell, and whether
+//! a large pack is too much for it.
 //!
-//! On x86-64 ELF, code reaches data within 2 GiB. The section of a pack says that it may lie farther away than that
-//! (SHF_X86_64_LARGE). What linkers make of it, with a pack of 2.2 GiB:
+//! On x86-64 ELF, code reaches data within 2 GiB. The section of a pack says that it may lie
+//! farther away than that (SHF_X86_64_LARGE). What linkers make of it, with a pack of 2.2 GiB:
 //!
 //! | linker | |
 //! |---|---|
@@ -37,8 +37,8 @@ enum Linker {
 
 /// Warns of a large pack.
 ///
-/// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script` GNU ld has what it
-/// takes.
+/// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script`
+/// GNU ld has what it takes.
 pub(crate) fn check_size(
     name: &str,
     size: u64,
@@ -92,8 +92,8 @@ pub(crate) fn check_size(
     Ok(())
 }
 
-/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc. `program` is what
-/// Cargo's configuration says.
+/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc.
+/// `program` is what Cargo's configuration says.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program = program.map(|program| {
         (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))

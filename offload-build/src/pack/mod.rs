@@ -70,14 +70,16 @@ impl Pack {
         &self.name
     }
 
-    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
-    /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left, or a host without packs.
+    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets
+    /// are AMD's, or offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left, or a host without
+    /// packs.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The modules, those of the build's own files first. A pack that was not built has them without images.
+    /// The modules, those of the build's own files first. A pack that was not built has them
+    /// without images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -117,7 +119,8 @@ impl PackedImage {
         self.target.as_str()
     }
 
-    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or cubin as it is.
+    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or
+    /// cubin as it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -132,8 +135,8 @@ impl PackedImage {
         self.origin
     }
 
-    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read
-    /// in the image for the CPU.
+    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There
+    /// are none to be read in the image for the CPU.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
@@ -185,8 +188,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes pack, library and index.
 ///
-/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be
-/// written.
+/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a
+/// file cannot be written.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],

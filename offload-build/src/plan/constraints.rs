@@ -29,7 +29,8 @@ pub(crate) enum Constraints {
 impl Constraints {
     /// Looks into a source, as far as its language has such words.
     ///
-    /// Returns an error if the file cannot be read, if it is not what its language says, or if it is for no GPU.
+    /// Returns an error if the file cannot be read, if it is not what its language says, or if it
+    /// is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
         let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
         match language {
@@ -65,8 +66,8 @@ impl Constraints {
         }
     }
 
-    /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has its own note about them, and
-    /// runtimes read only the first note of a code object.
+    /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has
+    /// its own note about them, and runtimes read only the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }

@@ -1,4 +1,5 @@
-//! What is to be made: the modules of a pack, each with its targets, and for each target the sources that go into it.
+//! What is to be made: the modules of a pack, each with its targets, and for each target the
+//! sources that go into it.
 
 pub(crate) mod constraints;
 mod scope;
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct PlannedModule {
     /// As programs know it.
     pub(crate) name: String,
-    /// Before the names of its files, with a dot behind: nothing for the module of a build's own files.
+    /// Before the names of its files, with a dot behind: nothing for the module of a build's own
+    /// files.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
@@ -107,10 +109,11 @@ impl fmt::Display for PlannedModule {
     }
 }
 
-/// The modules of a request, those that have names and the one of the build's own files, without the sources that it
-/// excludes.
+/// The modules of a request, those that have names and the one of the build's own files, without
+/// the sources that it excludes.
 ///
-/// Returns an error if there is none, if one has no source, if two have one name, or if a name cannot be one.
+/// Returns an error if there is none, if one has no source, if two have one name, or if a name
+/// cannot be one.
 pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Module)>, Error> {
     let mut excluded = vec![false; request.exclude.len()];
     let mut is_excluded = |source: &Source| {
@@ -137,7 +140,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // File systems may take upper and lower case for one, and images have the names of their modules.
+        // File systems may take upper and lower case for one, and images have the names of their
+        // modules.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
         {
@@ -164,8 +168,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 
 /// The modules with their targets, of those that are listed. Says which are built for fewer.
 ///
-/// Returns an error if a source is not there, of no known language, or for other targets than build.rs says; if sources
-/// cannot be linked; or if no target is left for a module.
+/// Returns an error if a source is not there, of no known language, or for other targets than
+/// build.rs says; if sources cannot be linked; or if no target is left for a module.
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
@@ -229,7 +233,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// What a user knows it by: in a static library, each source is a module that has no name of its own.
+/// What a user knows it by: in a static library, each source is a module that has no name of its
+/// own.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -263,8 +268,8 @@ fn no_target_is_left(
     ))
 }
 
-/// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
-/// he sees it.
+/// Says which modules are built for fewer targets than are listed: where the user listed them for
+/// this build, so that he sees it.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,
@@ -335,7 +340,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
+/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other
+/// compiler's output takes part.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,

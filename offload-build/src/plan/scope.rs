@@ -1,4 +1,5 @@
-//! Which vendor a build is for, as far as build.rs says it: before a source is read, and before there are targets.
+//! Which vendor a build is for, as far as build.rs says it: before a source is read, and before
+//! there are targets.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
@@ -59,8 +60,8 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: true })
 }
 
-/// By the compilers that build.rs asks for. A pack's sources may be compiled by clang for another vendor, so this is no
-/// limit there, but a hint at whose variables count.
+/// By the compilers that build.rs asks for. A pack's sources may be compiled by clang for another
+/// vendor, so this is no limit there, but a hint at whose variables count.
 fn of_compilers(
     modules: &[&Module],
     compilers: Vec<Compiler>,

@@ -19,12 +19,14 @@ use std::fmt;
 pub enum Compiler {
     /// clang with this crate's header, for all GPUs; no SDK is needed. Unless another is asked for.
     Clang,
-    /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not included.
+    /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not
+    /// included.
     Nvcc,
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
-    /// The clang of a ROCm installation (`hipcc`, `amdclang++`), or else the one that is found, with ROCm's headers and device
-    /// libraries, for AMD's GPUs. A `.hip` source that includes `<hip/…>` is compiled so without being asked for.
+    /// The clang of a ROCm installation (`hipcc`, `amdclang++`), or else the one that is found,
+    /// with ROCm's headers and device libraries, for AMD's GPUs. A `.hip` source that includes
+    /// `<hip/…>` is compiled so without being asked for.
     ClangRocm,
 }
 

@@ -4,28 +4,34 @@ use crate::request::Compiler;
 use crate::targets::Family;
 use std::path::Path;
 
-/// What a source is written in. By its extension, unless [`Source::language`](crate::Source::language) says it.
+/// What a source is written in. By its extension, unless
+/// [`Source::language`](crate::Source::language) says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
     /// `.cu`: the CUDA dialect, with this crate's header in front.
     Cuda,
-    /// `.hip`: the same dialect. A source that includes ROCm's own headers (`<hip/…>`) is compiled with those, for AMD GPUs.
+    /// `.hip`: the same dialect. A source that includes ROCm's own headers (`<hip/…>`) is compiled
+    /// with those, for AMD GPUs.
     Hip,
-    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library behind it: `get_global_id` and the
-    /// math functions are declared and not defined, unless another source of the module has them.
+    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library behind it:
+    /// `get_global_id` and the math functions are declared and not defined, unless another source
+    /// of the module has them.
     OpenCl,
     /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
     C,
-    /// `.ll`, `.bc`: LLVM's intermediate representation, as text or bitcode; for the GPUs that its target triple names.
+    /// `.ll`, `.bc`: LLVM's intermediate representation, as text or bitcode; for the GPUs that its
+    /// target triple names.
     LlvmIr,
     /// `.s`: assembly for AMD GPUs; for the target that its `.amdgcn_target` names.
     Assembly,
-    /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of that and later GPUs.
+    /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of
+    /// that and later GPUs.
     Ptx,
-    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles (`.hipfb`, `.bundle`), offload
-    /// binaries (`.offload`). With the feature `containers` also NVIDIA's fatbins (`.fatbin`), bundles in a row, archives of any
-    /// of these (`.a`); compressed ones with the feature `compression`. What a file is and which targets it is for, its bytes
+    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
+    /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). With the feature `containers` also
+    /// NVIDIA's fatbins (`.fatbin`), bundles in a row, archives of any of these (`.a`); compressed
+    /// ones with the feature `compression`. What a file is and which targets it is for, its bytes
     /// say.
     Image,
 }
@@ -33,7 +39,8 @@ pub enum Language {
 /// How a source gets into an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
-    /// clang's driver of offloading languages, in this mode and with these headers, to LLVM bitcode.
+    /// clang's driver of offloading languages, in this mode and with these headers, to LLVM
+    /// bitcode.
     Offload(&'static str, Headers),
     /// nvcc, with its own headers: one source to the image, several to relocatable cubins.
     Nvcc,
@@ -195,7 +202,8 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// How it gets into an image for this kind of target, if it does, by the compilers that build.rs asks for.
+    /// How it gets into an image for this kind of target, if it does, by the compilers that
+    /// build.rs asks for.
     pub(crate) fn recipe(self, family: Family, compilers: &[Compiler]) -> Option<Recipe> {
         let row = self.row();
         let recipe = match family {

@@ -1,4 +1,5 @@
-//! What build.rs asks for: sources, modules and their options, compilers, and which targets each is for.
+//! What build.rs asks for: sources, modules and their options, compilers, and which targets each is
+//! for.
 
 mod compiler;
 mod language;

@@ -3,7 +3,8 @@
 use crate::request::{Compiler, Options, Selector, Source};
 use std::path::Path;
 
-/// A module of a pack: one device program. Programs take it by its name, `PACK.module("fp8")`, and load it by itself.
+/// A module of a pack: one device program. Programs take it by its name, `PACK.module("fp8")`, and
+/// load it by itself.
 ///
 /// ```no_run
 /// use offload_build::{Build, Module};
@@ -78,7 +79,8 @@ impl Module {
         self
     }
 
-    /// Names a file that compilers read without saying so; see [`Build::input`](crate::Build::input).
+    /// Names a file that compilers read without saying so; see
+    /// [`Build::input`](crate::Build::input).
     pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
         self.options.inputs.push(file.as_ref().to_owned());
         self
@@ -90,7 +92,8 @@ impl Module {
         self
     }
 
-    /// Gives an option to every compiler when it compiles a source of this module, behind those of the build.
+    /// Gives an option to every compiler when it compiles a source of this module, behind those of
+    /// the build.
     pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
         self.options.flag(None, flag.into());
         self
@@ -102,7 +105,8 @@ impl Module {
         self
     }
 
-    /// Sets whether this module's images contain all that a debugger uses; see [`Build::debug`](crate::Build::debug).
+    /// Sets whether this module's images contain all that a debugger uses; see
+    /// [`Build::debug`](crate::Build::debug).
     pub fn debug(&mut self, debug: bool) -> &mut Self {
         self.options.debug = Some(debug);
         self
@@ -114,22 +118,22 @@ impl Module {
         self
     }
 
-    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the GPUs that this
-    /// compiler is for.
+    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the
+    /// GPUs that this compiler is for.
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
         self.options.compilers.push(compiler);
         self
     }
 
-    /// Sets whether clang reads this module's sources for the parameters of kernels that nvcc compiles; see
-    /// [`Build::clang_signatures`](crate::Build::clang_signatures).
+    /// Sets whether clang reads this module's sources for the parameters of kernels that nvcc
+    /// compiles; see [`Build::clang_signatures`](crate::Build::clang_signatures).
     pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
         self.options.clang_signatures = Some(clang_signatures);
         self
     }
 
-    /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the pack's targets. That
-    /// none is left is an error, unless [`Module::allow_empty`] was called.
+    /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the
+    /// pack's targets. That none is left is an error, unless [`Module::allow_empty`] was called.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -138,15 +142,15 @@ impl Module {
         self
     }
 
-    /// Lets the module be without images where it supports none of the pack's targets. Programs that name it compile, and
-    /// its `select` says that there are no images.
+    /// Lets the module be without images where it supports none of the pack's targets. Programs
+    /// that name it compile, and its `select` says that there are no images.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.may_be_empty = true;
         self
     }
 
-    /// Demands that every image for a GPU has this kernel. The name is as the image has it: of C++ kernels that are not
-    /// `extern "C"` the mangled one. The image for the CPU is not looked into.
+    /// Demands that every image for a GPU has this kernel. The name is as the image has it: of C++
+    /// kernels that are not `extern "C"` the mangled one. The image for the CPU is not looked into.
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.required.push(RequiredKernel { name: name.into(), only: None });
         self

@@ -16,7 +16,8 @@ enum Meaning {
     Family(Family),
     /// This target; of AMD's, also those that name more features.
     Exact(Target),
-    /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher one.
+    /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher
+    /// one.
     AtLeast(u32),
 }
 

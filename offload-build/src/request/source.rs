@@ -20,8 +20,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// The source at this path: relative to the package's folder, or absolute. One that the build script has generated lies
-    /// in `OUT_DIR`.
+    /// The source at this path: relative to the package's folder, or absolute. One that the build
+    /// script has generated lies in `OUT_DIR`.
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().to_owned(),
@@ -37,7 +37,8 @@ impl Source {
         self
     }
 
-    /// Names a file that its compiler reads without saying so; see [`Build::input`](crate::Build::input).
+    /// Names a file that its compiler reads without saying so; see
+    /// [`Build::input`](crate::Build::input).
     pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
         self.options.inputs.push(file.as_ref().to_owned());
         self
@@ -61,7 +62,8 @@ impl Source {
         self
     }
 
-    /// Sets whether this source's images contain all that a debugger uses; see [`Build::debug`](crate::Build::debug).
+    /// Sets whether this source's images contain all that a debugger uses; see
+    /// [`Build::debug`](crate::Build::debug).
     pub fn debug(&mut self, debug: bool) -> &mut Self {
         self.options.debug = Some(debug);
         self
@@ -73,7 +75,8 @@ impl Source {
         self
     }
 
-    /// The targets that it supports, as [selectors](crate#selectors). Images for others are made without it.
+    /// The targets that it supports, as [selectors](crate#selectors). Images for others are made
+    /// without it.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,

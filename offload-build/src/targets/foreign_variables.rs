@@ -11,8 +11,9 @@
 //! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
-//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
-//! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
+//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is
+//! set counts, in this order. Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES,
+//! PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use super::scope::Scope;
@@ -56,7 +57,8 @@ const AMD: &[(&str, Words)] = &[
 ];
 
 /// What the variables list, and the reason if that is nothing. Says which are used, and whether
-/// that replaces a default. Those of a vendor that the build is not for do not count, and nothing is said of them.
+/// that replaces a default. Those of a vendor that the build is not for do not count, and nothing
+/// is said of them.
 ///
 /// Returns an error if one that counts is not understood.
 pub(super) fn items(

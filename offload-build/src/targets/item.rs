@@ -19,7 +19,8 @@ pub(super) enum Item {
     IfKnown(String),
     /// The GPUs of the building machine.
     Native(Vendor),
-    /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of the last.
+    /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of
+    /// the last.
     AllMajor,
     /// All of them, and PTX of the last.
     All,

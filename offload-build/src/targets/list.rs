@@ -19,14 +19,16 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Returns the kinds of the targets that are named; words such as `native` and malformed names have none.
+    /// Returns the kinds of the targets that are named; words such as `native` and malformed names
+    /// have none.
     pub(crate) fn families(&self) -> impl Iterator<Item = Family> {
         let all = self.archs.iter().chain(&self.if_known).chain(&self.default);
         all.filter_map(|name| Some(Target::parse(name).ok()?.family()))
     }
 }
 
-/// Returns the items of the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign variables, the default of build.rs.
+/// Returns the items of the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign
+/// variables, the default of build.rs.
 ///
 /// Returns an error if the list is empty, or if a foreign variable is not understood.
 pub(super) fn items(
@@ -64,7 +66,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list, with this reason: it says where targets are named, and which there are.
+/// Returns the error for an empty list, with this reason: it says where targets are named, and
+/// which there are.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let (archs, variable) = match scope.family() {
         Some(Family::Nvidia) => (

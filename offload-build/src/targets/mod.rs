@@ -1,10 +1,11 @@
-//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of foreign variables, else the default of
-//! build.rs.
+//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of foreign
+//! variables, else the default of build.rs.
 //!
 //! Variables of a vendor that the build is not for do not count ([`scope`]).
 //!
-//! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
-//! [`supported`]); what comes out are [`Target`]s, each once, in the order given.
+//! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and
+//! `all-major` looked up ([`native`], [`supported`]); what comes out are [`Target`]s, each once, in
+//! the order given.
 
 mod foreign_variables;
 mod item;
@@ -35,14 +36,16 @@ pub(crate) struct Resolved {
     pub(crate) targets: Vec<Target>,
     /// Who lists each of them first.
     pub(crate) origins: Vec<TargetOrigin>,
-    /// Whether the list differs between machines: their GPUs are in it, or a foreign variable lists it.
+    /// Whether the list differs between machines: their GPUs are in it, or a foreign variable lists
+    /// it.
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words that stand for several targets stand for none.
+/// Parses each target once, in the order given. Without tools, words that stand for several targets
+/// stand for none.
 ///
-/// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, if two may
-/// not stand together, or if what is to be looked up cannot be.
+/// Returns an error if there is none, if one is malformed, if one cannot be had in this code object
+/// version, if two may not stand together, or if what is to be looked up cannot be.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -133,8 +136,8 @@ pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Erro
     native::find(cargo, tools, item::Vendor::Any)
 }
 
-/// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`, `native`. Errors call the list
-/// `by`.
+/// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`,
+/// `native`. Errors call the list `by`.
 pub(crate) fn of_item(
     name: &str,
     by: &str,
@@ -169,7 +172,8 @@ fn names(
     }
 }
 
-/// Returns whether the nvcc of this build compiles for the target of this name. A note says why a target is left out.
+/// Returns whether the nvcc of this build compiles for the target of this name. A note says why a
+/// target is left out.
 ///
 /// Returns an error if the target is not NVIDIA's, or if nvcc cannot be asked.
 fn known_to_nvcc(

@@ -46,7 +46,8 @@ pub(super) fn targets(
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// Returns the targets of the machine's GPUs; if there is none, warns that only the other targets of the list are built.
+/// Returns the targets of the machine's GPUs; if there is none, warns that only the other targets
+/// of the list are built.
 pub(super) fn targets_beside_others(
     cargo: &Cargo,
     tools: &Tools<'_>,
@@ -141,7 +142,8 @@ impl Search<'_> {
         found
     }
 
-    /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of the trail.
+    /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of
+    /// the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());

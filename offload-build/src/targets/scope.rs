@@ -50,7 +50,8 @@ impl Scope<'_> {
         self.only.as_ref().map(|only| only.family)
     }
 
-    /// Returns for whom it is and why, as in "the pack "x" is for amd alone: all of its sources are", if it is for one vendor.
+    /// Returns for whom it is and why, as in "the pack "x" is for amd alone: all of its sources
+    /// are", if it is for one vendor.
     pub(super) fn sentence(&self) -> Option<String> {
         let OnlyVendor { family, reason, .. } = self.only.as_ref()?;
         Some(format!("the {} is for {family} alone: {reason}", self.product))

@@ -1,8 +1,9 @@
 //! `all-major` and `all`: NVIDIA's architectures that the compilers of this machine know.
 //!
-//! As for nvcc: machine code for each architecture, or for the first of each major number, and PTX of the last, which newer
-//! GPUs compile. What there is, ptxas and clang say; no table here has to be extended. AMD has no such word: each of its
-//! GPUs needs code of its own, and generic targets are what stands for many.
+//! As for nvcc: machine code for each architecture, or for the first of each major number, and PTX
+//! of the last, which newer GPUs compile. What there is, ptxas and clang say; no table here has to
+//! be extended. AMD has no such word: each of its GPUs needs code of its own, and generic targets
+//! are what stands for many.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -20,7 +21,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few GPUs.
+/// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few
+/// GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(

@@ -28,7 +28,8 @@ pub(crate) enum Family {
 impl Target {
     /// Reads a target in any spelling.
     ///
-    /// Returns an error if it is malformed. Whether a compiler knows it, only the compiler can tell.
+    /// Returns an error if it is malformed. Whether a compiler knows it, only the compiler can
+    /// tell.
     pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
         #[cfg(test)]
         PARSED.set(PARSED.get() + 1);
@@ -70,7 +71,8 @@ impl Target {
         }
     }
 
-    /// Whether some device fits both targets, which differ: it would be undefined which image it gets.
+    /// Whether some device fits both targets, which differ: it would be undefined which image it
+    /// gets.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
         match (&self.0, &other.0) {
             (Machine::Amdgpu(id), Machine::Amdgpu(other)) => {
@@ -118,7 +120,8 @@ pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
     NvidiaArch::parse(name).ok()
 }
 
-/// The processor of a target ID that a tool names, without its features; `None` if it is no AMD GPU's.
+/// The processor of a target ID that a tool names, without its features; `None` if it is no AMD
+/// GPU's.
 pub(super) fn processor(id: &str) -> Option<String> {
     let processor = TargetId::parse(id).ok()?.processor();
     matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_)))

@@ -22,8 +22,8 @@ pub(crate) struct Clang {
     lld_identity: Option<Identity>,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md,
-/// "Compilers").
+/// Oldest and newest major versions to look for under their numbers; older ones are not used
+/// (docs/formats.md, "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
@@ -31,9 +31,9 @@ impl Clang {
     pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
-    /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
-    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an
-    /// error.
+    /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`;
+    /// `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first
+    /// without. A named one that does not start is an error.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -142,7 +142,8 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
-    /// The version that the names of Debian's packages have, if it is one of theirs: it lies in `/usr/lib/llvm-22`.
+    /// The version that the names of Debian's packages have, if it is one of theirs: it lies in
+    /// `/usr/lib/llvm-22`.
     pub(crate) fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
@@ -179,7 +180,8 @@ impl Clang {
             Ok(answer) if answer.status.success() => None,
             Ok(answer) => {
                 let text = answer.stderr;
-                // Beside its errors -### prints the version and the commands, which start with a space.
+                // Beside its errors -### prints the version and the commands, which start with a
+                // space.
                 let errors: Vec<&str> =
                     text.lines().filter(|line| line.contains("error:")).collect();
                 Some(match (errors.is_empty(), text.trim().is_empty()) {

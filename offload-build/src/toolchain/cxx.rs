@@ -33,13 +33,14 @@ impl Cxx {
 
     /// The one for the image `cpu`.
     ///
-    /// Returns an error that says why there is none: `cc` finds none, or one that does not take GNU's options.
+    /// Returns an error that says why there is none: `cc` finds none, or one that does not take
+    /// GNU's options.
     pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         Self::find(cargo, probes, &cargo.target, Kind::Gnu)
     }
 
-    /// The one that nvcc has the host's part of sources done by: `NVCC_CCBIN`, else what `cc` finds; on Windows that is
-    /// Visual Studio's `cl.exe`, with the variables that it needs.
+    /// The one that nvcc has the host's part of sources done by: `NVCC_CCBIN`, else what `cc`
+    /// finds; on Windows that is Visual Studio's `cl.exe`, with the variables that it needs.
     ///
     /// Returns an error that says why there is none.
     pub(crate) fn for_nvcc(
@@ -121,7 +122,8 @@ impl Cxx {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
 
-    /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is not UTF-8.
+    /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is
+    /// not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let start = [name.to_str()?.to_owned(), identity(&self.path)].join(WORD_END);
         let (mut args, mut env) = (Vec::new(), Vec::new());

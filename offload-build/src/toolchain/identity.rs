@@ -4,8 +4,8 @@ use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
-/// What stands for a tool: its file, what it says of itself, and the program that it starts in its place, if it says where that
-/// is.
+/// What stands for a tool: its file, what it says of itself, and the program that it starts in its
+/// place, if it says where that is.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     /// The tool first. Another version of it changes at least one of them.
@@ -14,7 +14,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version` prints.
+    /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version`
+    /// prints.
     pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let said = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()
@@ -30,7 +31,8 @@ impl Identity {
         Self::new(tool, [real], said)
     }
 
-    /// clang or a C++ compiler, which says in `--version` or `-print-prog-name=cc1plus` where it is installed.
+    /// clang or a C++ compiler, which says in `--version` or `-print-prog-name=cc1plus` where it is
+    /// installed.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
         let said = probes.ask(tool, &["--version"]).unwrap_or_default();
         let folder =

@@ -121,8 +121,8 @@ impl<'a> Tools<'a> {
         Sanitizer::find(cxx, &self.probes, self.cargo)
     }
 
-    /// The compiler that nvcc has the host's part of sources done by, in programs for this triple. The inner error says why
-    /// there is none.
+    /// The compiler that nvcc has the host's part of sources done by, in programs for this triple.
+    /// The inner error says why there is none.
     pub(crate) fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
@@ -154,7 +154,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more of them.
+    /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more
+    /// of them.
     pub(crate) fn those_that_clang_knows(
         &self,
         clang: &Clang,

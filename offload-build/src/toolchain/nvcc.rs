@@ -33,8 +33,8 @@ impl Nvcc {
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable
-    /// names, else `PATH`, else the usual places.
+    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the
+    /// installation that a variable names, else `PATH`, else the usual places.
     ///
     /// Returns an error if a named one cannot be used, or if variables name different toolkits.
     pub(crate) fn find(
@@ -77,7 +77,8 @@ impl Nvcc {
             }
         }
         if let Some((first, others)) = named.split_first() {
-            // Headers and libraries of one with the compiler of another end in errors that nobody can read.
+            // Headers and libraries of one with the compiler of another end in errors that nobody
+            // can read.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Found::Tool(first.1.clone())),
                 Some(other) => Err(disagree(first, other)),
@@ -115,7 +116,8 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of its version, if it is `release <major>.<minor>, …`.
+    /// Returns the major and the minor number of its version, if it is
+    /// `release <major>.<minor>, …`.
     pub(crate) fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
         let (major, minor) = numbers.trim().split_once('.')?;
@@ -164,13 +166,15 @@ impl Nvcc {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
 
-    /// The folders with the toolkit's static libraries for hosts of this architecture, of those that there are.
+    /// The folders with the toolkit's static libraries for hosts of this architecture, of those
+    /// that there are.
     pub(crate) fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
         library_folders(&self.root, target_arch)
     }
 }
 
-/// Where a toolkit may have its static libraries: installed, of another host, of Python's packages, on Windows.
+/// Where a toolkit may have its static libraries: installed, of another host, of Python's packages,
+/// on Windows.
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",
@@ -183,7 +187,8 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     folders.filter(has_runtime).collect()
 }
 
-/// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder above its own.
+/// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder
+/// above its own.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -213,8 +218,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where installers, pip and conda
-/// put them.
+/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where
+/// installers, pip and conda put them.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
@@ -238,7 +243,8 @@ pub(super) fn note_folders(trail: &mut Trail) {
 /// Where installers put toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Toolkits where installers put them: the one that is linked as the current one first, then the newest.
+/// Toolkits where installers put them: the one that is linked as the current one first, then the
+/// newest.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in
@@ -250,7 +256,8 @@ fn installed() -> Vec<PathBuf> {
     roots
 }
 
-/// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the environment itself.
+/// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the
+/// environment itself.
 fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);

@@ -1,7 +1,8 @@
-//! What tools have said of themselves, so that a build script that runs again with nothing changed starts none of them.
+//! What tools have said of themselves, so that a build script that runs again with nothing changed
+//! starts none of them.
 //!
-//! A [record](crate::output::record) with a line for each answer: the hash of the question, with the tool's identity in it, and
-//! the answer.
+//! A [record](crate::output::record) with a line for each answer: the hash of the question, with
+//! the tool's identity in it, and the answer.
 
 use super::program::{identity, is_wrapper};
 use crate::exec::probe;
@@ -36,7 +37,8 @@ impl ProbeCache {
         Self { path: None, known: RefCell::default() }
     }
 
-    /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
+    /// What a tool prints to its standard output, asked with these arguments. Failures are not
+    /// remembered.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
         // What a wrapper starts may be another program than the last time.

@@ -23,8 +23,8 @@ impl Ptxas {
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
-    /// where nvcc is looked for.
+    /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else
+    /// `PATH`, else where nvcc is looked for.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -80,7 +80,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Asks whether it knows an architecture; returns its refusal. It judges the name before it reads its input.
+    /// Asks whether it knows an architecture; returns its refusal. It judges the name before it
+    /// reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
         match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
             Ok(answer) => answer.stderr.contains("gpu-name").then_some(answer.stderr),

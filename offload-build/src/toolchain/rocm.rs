@@ -15,7 +15,8 @@ pub(crate) struct Rocm {
     pub(crate) device_libraries: PathBuf,
     /// Its own clang, `amdclang++`, which `hipcc` starts.
     pub(crate) clang: Option<PathBuf>,
-    /// The newest code object version that the libraries for devices are there for, where they say so.
+    /// The newest code object version that the libraries for devices are there for, where they say
+    /// so.
     pub(crate) newest_code_object: Option<u32>,
 }
 
@@ -30,8 +31,9 @@ impl Rocm {
     pub(crate) const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
-    /// The installation of `HIPCC`, else the one that `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME` names, else that of a `hipcc` in
-    /// `PATH`, else `/opt/rocm`, the newest `/opt/rocm-*`, `/usr` (Debian's packages).
+    /// The installation of `HIPCC`, else the one that `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME` names,
+    /// else that of a `hipcc` in `PATH`, else `/opt/rocm`, the newest `/opt/rocm-*`, `/usr`
+    /// (Debian's packages).
     pub(crate) fn find(cargo: &Cargo) -> Found<Self> {
         let mut trail = Trail::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();

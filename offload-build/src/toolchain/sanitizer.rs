@@ -1,4 +1,5 @@
-//! The sanitizers of the C++ compiler, for images of the CPU that check kernels (`OFFLOAD_CPU_CHECK`).
+//! The sanitizers of the C++ compiler, for images of the CPU that check kernels
+//! (`OFFLOAD_CPU_CHECK`).
 
 use super::cxx::Cxx;
 use super::probe_cache::ProbeCache;
@@ -142,7 +143,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // The compiler prints the bare name of what it lacks. The package may have come since it was asked.
+        // The compiler prints the bare name of what it lacks. The package may have come since it
+        // was asked.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
@@ -165,7 +167,8 @@ impl Sanitizer {
     }
 }
 
-/// Returns the library that a file for the linker stands for: itself, or what it names if it is a script of GNU ld's.
+/// Returns the library that a file for the linker stands for: itself, or what it names if it is a
+/// script of GNU ld's.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let bytes = fs::read(&path).ok()?;

@@ -1,4 +1,5 @@
-//! Functions for kernels that the program declares, with checks of what it declares against what each image records.
+//! Functions for kernels that the program declares, with checks of what it declares against what
+//! each image records.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::suggest;
@@ -179,7 +180,8 @@ impl Declared<'_> {
     }
 }
 
-/// The name of an item that stands for a name in messages: its place is nowhere in the user's source.
+/// The name of an item that stands for a name in messages: its place is nowhere in the user's
+/// source.
 pub(super) fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());

@@ -1,8 +1,9 @@
 //! Functions of kernels whose parameters the build has read from the source.
 //!
-//! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of the crate. So there is little
-//! to each: traits, the type that is returned and the code that stores arguments are shared, and all of them are one text for
-//! rustc to read. Tokens one by one take a development build, in which macros are not optimized, several times as long.
+//! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of
+//! the crate. So there is little to each: traits, the type that is returned and the code that
+//! stores arguments are shared, and all of them are one text for rustc to read. Tokens one by one
+//! take a development build, in which macros are not optimized, several times as long.
 
 use offload_format::pack_index::{IndexImage, PackImageKind};
 use offload_format::signature::{Content, Record, Scalar, Signature, Size, Type};
@@ -12,7 +13,8 @@ use quote::quote;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// With no more parameters than this, each kernel has traits of its own, whose messages name the kernel.
+/// With no more parameters than this, each kernel has traits of its own, whose messages name the
+/// kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
 /// With more, clippy warns.
@@ -62,7 +64,8 @@ struct Functions<'a> {
     shapes: BTreeMap<Shape, usize>,
 }
 
-/// The arguments of kernels that are stored, and passed on to functions for the CPU, by the same code.
+/// The arguments of kernels that are stored, and passed on to functions for the CPU, by the same
+/// code.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// Where each starts, and its type.
@@ -222,7 +225,8 @@ impl Trait<'_> {
     }
 }
 
-/// Whether an image has a kernel's arguments in these places; of PTX, whether all that drivers make of it does.
+/// Whether an image has a kernel's arguments in these places; of PTX, whether all that drivers make
+/// of it does.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
         return true;
@@ -235,8 +239,9 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
-/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is one of small floats, or a union,
-/// whose bytes stand for it in Rust and would be in other registers.
+/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is
+/// one of small floats, or a union, whose bytes stand for it in Rust and would be in other
+/// registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
     /// What is larger is passed in memory.
     const IN_REGISTERS: u64 = 16;
@@ -270,8 +275,8 @@ fn parameter_type(ty: &Type) -> String {
     }
 }
 
-/// A type in a record, behind a pointer or of a parameter, where `__offload` is the hidden module of the crate `offload`. `f16` and
-/// `bf16` are their bits.
+/// A type in a record, behind a pointer or of a parameter, where `__offload` is the hidden module
+/// of the crate `offload`. `f16` and `bf16` are their bits.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),

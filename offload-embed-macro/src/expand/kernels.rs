@@ -1,4 +1,5 @@
-//! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters are known.
+//! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters
+//! are known.
 
 use super::declared::{Declared, marker};
 use super::functions;
@@ -25,7 +26,8 @@ pub(crate) struct Pack<'a> {
 
 /// Items for a pack. Kernels that the program declares take the place of what is known of them.
 ///
-/// Returns an error if one that is declared is not in the pack, or has another number of parameters there.
+/// Returns an error if one that is declared is not in the pack, or has another number of parameters
+/// there.
 pub(crate) fn kernels(
     pack: &Pack<'_>,
     options: &Options,
@@ -190,8 +192,8 @@ impl Module<'_> {
         all.map(|kernel| kernel.name.as_str()).filter(|symbol| !known.contains(symbol)).collect()
     }
 
-    /// A function of a kernel that is not the same in all images: its call does not compile. `None` if it has no parameters
-    /// to say so at.
+    /// A function of a kernel that is not the same in all images: its call does not compile. `None`
+    /// if it has no parameters to say so at.
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
         let (function, agrees) =

@@ -1,7 +1,7 @@
 //! The expansion: what is known of a pack in, tokens out.
 //!
-//! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which name their own types whatever
-//! `crate = …` and the user's crate call so.
+//! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which
+//! name their own types whatever `crate = …` and the user's crate call so.
 
 mod declared;
 mod functions;
@@ -22,11 +22,12 @@ use std::path::Path;
 /// The variable that makes development builds read packs from disk.
 pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
-/// From this size on a pack is not copied into the crate's library: linkers take it from where the build script left it.
+/// From this size on a pack is not copied into the crate's library: linkers take it from where the
+/// build script left it.
 const LARGE: u64 = 64 << 20;
 
-/// An expression of type `KernelPack`, for a pack that the build script made, or left out. `from_disk` says whether
-/// development builds are to read it from its folder.
+/// An expression of type `KernelPack`, for a pack that the build script made, or left out.
+/// `from_disk` says whether development builds are to read it from its folder.
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
     let value = match (index, from_disk) {
         (Index::Built(pack), None) => built(pack, options),
@@ -93,7 +94,8 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let expansion = options.expansion();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
-    // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
+    // A size that does not fit is one that cannot be linked either; the literal then fails to
+    // compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
     let registered =

@@ -1,4 +1,5 @@
-//! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before `main`.
+//! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before
+//! `main`.
 
 use offload_format::pack_index::IndexModule;
 use offload_format::section::SectionNames;
@@ -7,7 +8,8 @@ use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 
-/// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them over.
+/// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them
+/// over.
 pub(super) fn tokens(
     expansion: &TokenStream,
     modules: &[IndexModule],

@@ -6,7 +6,8 @@ use offload_format::pack_index::{Origin, PackImageKind};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a bundle.
+/// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a
+/// bundle.
 pub(super) fn tables(
     expansion: &TokenStream,
     modules: &[IndexModule],
@@ -50,7 +51,8 @@ pub(super) fn tables(
     }
 }
 
-/// The constant of a compressed pack: where the stream of each module is; nothing if it is not compressed.
+/// The constant of a compressed pack: where the stream of each module is; nothing if it is not
+/// compressed.
 pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Option<TokenStream> {
     modules.iter().find(|module| module.stream.is_some())?;
     let streams = modules.iter().map(|module| {

@@ -31,7 +31,8 @@ pub(super) struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Takes up what is in the file of this name, or says what is wrong with it, in words that follow its path.
+    /// Takes up what is in the file of this name, or says what is wrong with it, in words that
+    /// follow its path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);

@@ -20,11 +20,13 @@ use alloc::vec::Vec;
 /// What names and data are padded to: members of Mach-O are mapped where they lie.
 const ALIGN: usize = 8;
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what linkers for macOS take as
-/// `lib<name>.a`. `member` is the file name that they print, `symbol` has its underscore in front.
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what
+/// linkers for macOS take as `lib<name>.a`. `member` is the file name that they print, `symbol` has
+/// its underscore in front.
 ///
 /// # Panics
-/// If `symbol` has a NUL in it, or if `size` has more than the 10 digits that the format has room for.
+/// If `symbol` has a NUL in it, or if `size` has more than the 10 digits that the format has room
+/// for.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(!symbol.contains('\0'), "{symbol:?} cannot be the name of a symbol");
     let mut names = symbol.as_bytes().to_vec();

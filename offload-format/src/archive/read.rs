@@ -22,7 +22,8 @@ pub enum Kind {
     Coff,
 }
 
-/// Longest name that is looked for in the table of long names: many members may refer to the same bytes.
+/// Longest name that is looked for in the table of long names: many members may refer to the same
+/// bytes.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
@@ -42,8 +43,9 @@ pub struct Archive<'data> {
 impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
-    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside `data`, or if a
-    /// name cannot be found (one of more than 4096 bytes in the table of long names is not).
+    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside
+    /// `data`, or if a name cannot be found (one of more than 4096 bytes in the table of long names
+    /// is not).
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -220,7 +222,8 @@ impl<'data> Archive<'data> {
 
     /// The symbol table's entries in its order; none if there is no table.
     ///
-    /// Returns an error if the table is malformed, or if its names share more text than 64 times its size.
+    /// Returns an error if the table is malformed, or if its names share more text than 64 times
+    /// its size.
     pub fn symbols(&self) -> Result<Symbols<'data>> {
         let Some((at, table)) = self.symbol_table else { return Ok(Symbols::none()) };
         symbols::read(self.kind, table).map_err(|error| error.shifted(at))
@@ -267,8 +270,8 @@ pub struct Member<'data> {
 }
 
 impl<'data> Member<'data> {
-    /// The name; in a thin archive the path of the member's file, relative to the archive's folder if it is not
-    /// absolute.
+    /// The name; in a thin archive the path of the member's file, relative to the archive's folder
+    /// if it is not absolute.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
@@ -293,7 +296,8 @@ impl<'data> Member<'data> {
         self.header.at
     }
 
-    /// Offset in bytes of the member's data from the start of the archive; where the data would be, in a thin archive.
+    /// Offset in bytes of the member's data from the start of the archive; where the data would be,
+    /// in a thin archive.
     pub fn data_offset(&self) -> u64 {
         // BSD's archives have the name between header and data, and count it to the size.
         self.header.at + HEADER_SIZE + (self.header.size - self.size)

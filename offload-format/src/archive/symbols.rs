@@ -18,8 +18,8 @@ impl<'data> Symbol<'data> {
         self.name
     }
 
-    /// Offset in bytes of the header of the member that defines it, as the table says; [`super::Archive::member_at`]
-    /// takes it.
+    /// Offset in bytes of the header of the member that defines it, as the table says;
+    /// [`super::Archive::member_at`] takes it.
     pub fn member_offset(&self) -> u64 {
         self.member_offset
     }

@@ -7,9 +7,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if there are objects, a
-/// table of the long names if there are any, and the members in the order in which they were added. Time stamps, owners
-/// and groups are 0, so that the same members give the same bytes.
+/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if
+/// there are objects, a table of the long names if there are any, and the members in the order in
+/// which they were added. Time stamps, owners and groups are 0, so that the same members give the
+/// same bytes.
 ///
 /// It is told the sizes of the members; [`Layout`] takes the bytes, from memory or from files.
 #[derive(Debug, Clone, Default)]
@@ -97,8 +98,9 @@ impl ArchiveBuilder {
         Ok(self)
     }
 
-    /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and defines these symbols.
-    /// With such a member the archive has a symbol table, even if nothing is in it.
+    /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and
+    /// defines these symbols. With such a member the archive has a symbol table, even if nothing is
+    /// in it.
     ///
     /// Returns an error if the format has no room for the size or cannot hold a name.
     pub fn object<S: AsRef<[u8]>>(
@@ -136,7 +138,8 @@ impl ArchiveBuilder {
             names.extend_from_slice(&self.names);
             names.resize(HEADER_SIZE as usize + size, b'\n');
         }
-        // Offsets of members from the first one, and then of the first one from the start of the file.
+        // Offsets of members from the first one, and then of the first one from the start of the
+        // file.
         let mut offsets = Vec::with_capacity(self.members.len());
         let mut end = 0;
         for (_, size) in &self.members {
@@ -174,7 +177,8 @@ impl ArchiveBuilder {
         (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }
 
-    /// Big-endian, by the format: the number of symbols, and for each the offset of its member's header.
+    /// Big-endian, by the format: the number of symbols, and for each the offset of its member's
+    /// header.
     fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
         if !self.has_object {
             return;
@@ -198,12 +202,12 @@ impl ArchiveBuilder {
     }
 }
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what `rustc` and linkers take
-/// as `lib<name>.a`. `member` is the file name that linkers print.
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what
+/// `rustc` and linkers take as `lib<name>.a`. `member` is the file name that linkers print.
 ///
 /// # Panics
-/// If `member` is empty or has a line end in it, if `symbol` has a NUL in it, or if `size` has more than the 10 digits
-/// that the format has room for.
+/// If `member` is empty or has a line end in it, if `symbol` has a NUL in it, or if `size` has more
+/// than the 10 digits that the format has room for.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut builder = ArchiveBuilder::new();
     match builder.object(member, size, [symbol]) {

@@ -4,17 +4,19 @@ use super::EntryId;
 use crate::target::{FeatureState, TargetId};
 use core::fmt;
 
-/// Whether the code object of a bundle entry serves what is asked for, and why: what [`EntryId::provides_for`] finds. The cases
-/// are those that `clang-offload-bundler` tells apart.
+/// Whether the code object of a bundle entry serves what is asked for, and why: what
+/// [`EntryId::provides_for`] finds. The cases are those that `clang-offload-bundler` tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and triples that go together.
     Exact,
-    /// Yes: the same processor, and each feature that the entry names is named there with the same sign.
+    /// Yes: the same processor, and each feature that the entry names is named there with the same
+    /// sign.
     Compatible,
     /// No: the offload kinds or the triples do not go together.
     KindOrTriple,
-    /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its processor lacks.
+    /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its
+    /// processor lacks.
     Processor,
     /// No: the entry names more features.
     MoreFeatures,
@@ -50,11 +52,12 @@ impl fmt::Display for Compatibility {
 }
 
 impl EntryId<'_> {
-    /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it unbundles. It has a
-    /// direction: code for `gfx90a` serves `gfx90a:xnack+`, and not the other way round. A generic target serves its own
-    /// name only.
+    /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it
+    /// unbundles. It has a direction: code for `gfx90a` serves `gfx90a:xnack+`, and not the other
+    /// way round. A generic target serves its own name only.
     ///
-    /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and the reverse.
+    /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and
+    /// the reverse.
     pub fn provides_for(
         &self,
         requested: &EntryId<'_>,

@@ -7,10 +7,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The IDs of the entries of one bundle that is being written: judges each by itself and beside those before it.
+/// The IDs of the entries of one bundle that is being written: judges each by itself and beside
+/// those before it.
 ///
-/// Entries for one processor, of the same offload kind and target triple, have to name the same features: where one names a
-/// feature that another leaves open, some device fits both. An ID can stand in a bundle once, however it is spelled.
+/// Entries for one processor, of the same offload kind and target triple, have to name the same
+/// features: where one names a feature that another leaves open, some device fits both. An ID can
+/// stand in a bundle once, however it is spelled.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
     /// All IDs, canonical to the last feature, in order.
@@ -18,14 +20,15 @@ pub struct Composition {
     processors: Processors,
 }
 
-/// Each kind, triple and processor, in order, with the features that its first entry names, and that entry's ID.
+/// Each kind, triple and processor, in order, with the features that its first entry names, and
+/// that entry's ID.
 type Processors = Vec<(String, String, String)>;
 
 impl Composition {
     /// Takes an ID, and returns its canonical form.
     ///
-    /// Returns an error if the ID is malformed, its target ID included; if the offload kind is not one that today's LLVM and HIP
-    /// read; or if the ID may not stand beside those before it.
+    /// Returns an error if the ID is malformed, its target ID included; if the offload kind is not
+    /// one that today's LLVM and HIP read; or if the ID may not stand beside those before it.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -50,9 +53,9 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// The first two of some bundle entry IDs, in alphabetic order, that may not stand in one bundle, as they are spelled.
-    /// Unknown offload kinds, IDs that are there twice and malformed ones are passed over: this is about bundles that others
-    /// have written, too.
+    /// The first two of some bundle entry IDs, in alphabetic order, that may not stand in one
+    /// bundle, as they are spelled. Unknown offload kinds, IDs that are there twice and malformed
+    /// ones are passed over: this is about bundles that others have written, too.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -61,7 +64,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have as many as they like: sorted once, each stands behind the first one for its processor.
+        // Files may have as many as they like: sorted once, each stands behind the first one for
+        // its processor.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -72,9 +76,10 @@ impl Composition {
         Some((first.to_owned(), other.to_owned()))
     }
 
-    /// The first two target IDs, in alphabetic order, that may not stand in one bundle because they are for one AMD processor and
-    /// name other features, whatever the offload kinds and triples of their entries are: `-check-input-archive` of LLVM's main
-    /// branch. [`Composition::find_conflict`] is the rule for one kind and triple.
+    /// The first two target IDs, in alphabetic order, that may not stand in one bundle because they
+    /// are for one AMD processor and name other features, whatever the offload kinds and triples of
+    /// their entries are: `-check-input-archive` of LLVM's main branch.
+    /// [`Composition::find_conflict`] is the rule for one kind and triple.
     pub fn find_conflict_across_kinds<'a>(
         ids: impl IntoIterator<Item = &'a str>,
     ) -> Option<(String, String)> {
@@ -93,7 +98,8 @@ impl Composition {
     }
 }
 
-/// The kind, triple and processor of an entry, and the features that it names, in order; `None` without a target ID.
+/// The kind, triple and processor of an entry, and the features that it names, in order; `None`
+/// without a target ID.
 fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     let target = id.target_id()?;
     let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
@@ -102,7 +108,8 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     Some((processor, features.join(":")))
 }
 
-/// The spelling of the first entry for the same processor, if it names other features; the first one is taken down.
+/// The spelling of the first entry for the same processor, if it names other features; the first
+/// one is taken down.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {

@@ -6,9 +6,10 @@ use core::fmt;
 
 /// A bundle entry ID, split into its parts.
 ///
-/// Two spellings are read: with the triple's fourth field, as LLVM 21 and later write it (`hip-amdgcn-amd-amdhsa--gfx906`),
-/// and without (`hip-amdgcn-amd-amdhsa-gfx906`, `host-x86_64-unknown-linux`), as older compilers did. [`fmt::Display`]
-/// gives the canonical form, which is LLVM 22's.
+/// Two spellings are read: with the triple's fourth field, as LLVM 21 and later write it
+/// (`hip-amdgcn-amd-amdhsa--gfx906`), and without (`hip-amdgcn-amd-amdhsa-gfx906`,
+/// `host-x86_64-unknown-linux`), as older compilers did. [`fmt::Display`] gives the canonical form,
+/// which is LLVM 22's.
 ///
 /// ```
 /// use offload_format::bundle::EntryId;
@@ -32,8 +33,8 @@ const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<e
 impl<'a> EntryId<'a> {
     /// Splits an ID as files of all ages have it.
     ///
-    /// Returns an error if it has no offload kind or fewer than three triple fields. Neither kind nor triple nor target
-    /// ID need be known ones.
+    /// Returns an error if it has no offload kind or fewer than three triple fields. Neither kind
+    /// nor triple nor target ID need be known ones.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
@@ -47,8 +48,9 @@ impl<'a> EntryId<'a> {
             .map(|_| id)
     }
 
-    /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth triple field, which may be
-    /// empty. Any field may be; [`EntryId::is_known_kind`] and [`TargetTriple::is_known`] judge what is in them.
+    /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth
+    /// triple field, which may be empty. Any field may be; [`EntryId::is_known_kind`] and
+    /// [`TargetTriple::is_known`] judge what is in them.
     ///
     /// Returns an error if there are fewer than five fields.
     pub fn parse_strict(text: &'a str) -> Result<Self, ParseError> {
@@ -64,10 +66,12 @@ impl<'a> EntryId<'a> {
         let (kind, arch, vendor, os, mut env, mut target) =
             (next(), next(), next(), next(), next(), next());
         if starts_target_id(env) {
-            // The spelling without an environment: all that follows the operating system is the target ID.
+            // The spelling without an environment: all that follows the operating system is the
+            // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that is not there.
+            // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that
+            // is not there.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -145,7 +149,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// What LLVM 22.1.8 writes for each spelling; the second group is where it loses a name and we keep it.
+    /// What LLVM 22.1.8 writes for each spelling; the second group is where it loses a name and we
+    /// keep it.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

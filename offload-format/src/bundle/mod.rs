@@ -1,6 +1,7 @@
 //! The offload bundle: code objects for several targets in one file, each under a bundle entry ID.
 //!
-//! Binary form, all integers little-endian (LLVM's ClangOffloadBundler page; bytes checked against LLVM 22.1.8):
+//! Binary form, all integers little-endian (LLVM's ClangOffloadBundler page; bytes checked against
+//! LLVM 22.1.8):
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -9,7 +10,8 @@
 //! | 32 | | N times: `u64` offset of the code object from the start of the bundle, `u64` its size, `u64` length of the bundle entry ID, the ID (no NUL, no padding) |
 //! | | | the code objects, each at its offset |
 //!
-//! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
+//! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`:
+//! `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 
 mod compatibility;
 #[cfg(feature = "write")]
@@ -40,13 +42,15 @@ pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// The entry ID that clang gives the empty host entry of every HIP bundle, whatever the host is.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 
-/// What a HIP bundle's entry IDs start with; the target ID follows. HIP's runtime compares these bytes.
+/// What a HIP bundle's entry IDs start with; the target ID follows. HIP's runtime compares these
+/// bytes.
 pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// HIP's runtime hands this many bytes from the start of a bundle to its reader: the entry table must end before.
+/// HIP's runtime hands this many bytes from the start of a bundle to its reader: the entry table
+/// must end before.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;

@@ -14,7 +14,8 @@ pub struct Bundle<'data> {
 }
 
 impl<'data> Bundle<'data> {
-    /// Checks the magic and the whole entry table, and borrows from `data`, which may go on behind the bundle.
+    /// Checks the magic and the whole entry table, and borrows from `data`, which may go on behind
+    /// the bundle.
     ///
     /// Returns an error where [`EntryTable::parse`] does, or if a code object lies outside `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
@@ -27,8 +28,9 @@ impl<'data> Bundle<'data> {
         Entries { data: self.data, table: self.table.entries() }
     }
 
-    /// The code object that a HIP device gets: the first one, in file order, of kind `hip`, `hipv4` or `hcc` whose target ID
-    /// provides for the device's, which the runtime reports with all its features (`gfx90a:sramecc+:xnack-`).
+    /// The code object that a HIP device gets: the first one, in file order, of kind `hip`, `hipv4`
+    /// or `hcc` whose target ID provides for the device's, which the runtime reports with all its
+    /// features (`gfx90a:sramecc+:xnack-`).
     ///
     /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
@@ -53,7 +55,8 @@ impl<'data> Bundle<'data> {
         self.table
     }
 
-    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that is later.
+    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that
+    /// is later.
     pub fn size(&self) -> u64 {
         self.table.bundle_size()
     }

@@ -6,8 +6,8 @@ use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes of a bundle that is
-/// still being decompressed or downloaded will do.
+/// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes
+/// of a bundle that is still being decompressed or downloaded will do.
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -18,8 +18,8 @@ pub struct EntryTable<'data> {
 impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from it.
     ///
-    /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or if an entry says that
-    /// its code object starts where the bundle does.
+    /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or
+    /// if an entry says that its code object starts where the bundle does.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
     }
@@ -53,7 +53,8 @@ impl<'data> EntryTable<'data> {
         self.size
     }
 
-    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that is later.
+    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that
+    /// is later.
     pub fn bundle_size(&self) -> u64 {
         self.entries()
             .fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))

@@ -59,22 +59,24 @@ impl BundleBuilder {
         Self { align: 1, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// A bundle as HIP's runtime wants it: the empty host entry first, code objects at multiples of 4096 bytes.
+    /// A bundle as HIP's runtime wants it: the empty host entry first, code objects at multiples of
+    /// 4096 bytes.
     pub fn hip() -> Self {
         let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
         builder.entry(HIP_HOST_ENTRY_ID, 0).expect("a well-formed ID, and the first one");
         builder
     }
 
-    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a power of
-    /// two; 0 is the same as 1.
+    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a
+    /// power of two; 0 is the same as 1.
     pub fn align(&mut self, align: u64) -> &mut Self {
         self.align = align.max(1);
         self
     }
 
-    /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they were added. The ID is
-    /// written in its canonical form; the target ID in it stays as spelled, as LLVM's tool leaves it.
+    /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they
+    /// were added. The ID is written in its canonical form; the target ID in it stays as spelled,
+    /// as LLVM's tool leaves it.
     ///
     /// Returns an error if [`Composition::add`] does not take the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
@@ -88,7 +90,8 @@ impl BundleBuilder {
         self.entries.iter().map(|(id, size)| (id.as_str(), *size))
     }
 
-    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0; [`BundleBuilder::hip`]'s host entry is 0.
+    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0;
+    /// [`BundleBuilder::hip`]'s host entry is 0.
     pub fn layout(&self) -> Layout {
         let table: u64 =
             self.entries.iter().map(|(id, _)| ENTRY_FIXED_SIZE + id.len() as u64).sum();

@@ -11,8 +11,9 @@ use core::fmt;
 
 /// The code objects of a compressed bundle, as [`CompressedBundle::code_objects`] returns them.
 ///
-/// Asked for in the order of their offsets, one pass through the stream gives them all, and none is kept. Who goes back
-/// has the whole bundle decompressed, once: no order takes more than two passes.
+/// Asked for in the order of their offsets, one pass through the stream gives them all, and none is
+/// kept. Who goes back has the whole bundle decompressed, once: no order takes more than two
+/// passes.
 ///
 /// ```
 /// # #[cfg(feature = "zstd")] {
@@ -47,10 +48,11 @@ impl<'data> CodeObjects<'data> {
         Ok(Self { bundle, limit, state: State::Stream(bundle.stream(limit)?, 0) })
     }
 
-    /// The code object at `offset`, in bytes from the start of the bundle, of `size` bytes: what the entry table has.
+    /// The code object at `offset`, in bytes from the start of the bundle, of `size` bytes: what
+    /// the entry table has.
     ///
-    /// Returns an error if it has more bytes than the limit, if the decoder would need more, if the stream is damaged, or if
-    /// the bundle ends before the code object does.
+    /// Returns an error if it has more bytes than the limit, if the decoder would need more, if the
+    /// stream is damaged, or if the bundle ends before the code object does.
     pub fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
         self.read_for(offset, size, 0)
     }

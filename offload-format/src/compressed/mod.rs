@@ -1,8 +1,8 @@
-//! The compressed bundle: a bundle in a zlib stream or zstd frame, behind a header with the magic `CCOB`. hipcc and
-//! `clang --offload-compress` write it.
+//! The compressed bundle: a bundle in a zlib stream or zstd frame, behind a header with the magic
+//! `CCOB`. hipcc and `clang --offload-compress` write it.
 //!
-//! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against LLVM 22.1.8, version 1, which
-//! no LLVM since 19 writes, against files made by hand):
+//! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against
+//! LLVM 22.1.8, version 1, which no LLVM since 19 writes, against files made by hand):
 //!
 //! | field | size | offset in version 1 | 2 | 3 |
 //! |---|---|---|---|---|
@@ -14,10 +14,11 @@
 //! | hash: the first 8 bytes of the bundle's MD5 digest | 8 | 12 | 16 | 24 |
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!
-//! LLVM 18 wrote version 1, 19 to 21 version 2, 22 writes version 3 unless it is asked for 2. Version 1 says nowhere where
-//! it ends: that is where its stream ends.
+//! LLVM 18 wrote version 1, 19 to 21 version 2, 22 writes version 3 unless it is asked for 2.
+//! Version 1 says nowhere where it ends: that is where its stream ends.
 //!
-//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096: [`Bundles`].
+//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096:
+//! [`Bundles`].
 //!
 //! ```
 //! # #[cfg(feature = "zstd")] {

@@ -24,10 +24,11 @@ pub struct CompressedBundle<'data> {
 }
 
 impl<'data> CompressedBundle<'data> {
-    /// Checks the header at the start of `data` and borrows from it; `data` may go on behind the bundle.
+    /// Checks the header at the start of `data` and borrows from it; `data` may go on behind the
+    /// bundle.
     ///
-    /// Returns an error if the magic or the version is another, or if the bundle ends outside `data`. The method may be one
-    /// that nobody knows: such a bundle can still be listed.
+    /// Returns an error if the magic or the version is another, or if the bundle ends outside
+    /// `data`. The method may be one that nobody knows: such a bundle can still be listed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "compressed bundle magic")? != MAGIC {
@@ -85,7 +86,8 @@ impl<'data> CompressedBundle<'data> {
         self.method
     }
 
-    /// Size in bytes of the whole, header included; `None` in version 1, which does not say it, and where it was left at 0.
+    /// Size in bytes of the whole, header included; `None` in version 1, which does not say it, and
+    /// where it was left at 0.
     pub fn total_size(&self) -> Option<u64> {
         self.total_size
     }
@@ -105,10 +107,11 @@ impl<'data> CompressedBundle<'data> {
         self.payload
     }
 
-    /// Size in bytes of the whole, header included, found by decompressing where the header does not say it.
+    /// Size in bytes of the whole, header included, found by decompressing where the header does
+    /// not say it.
     ///
-    /// Returns an error if that would be more than `limit` bytes, if the stream is damaged, or if its method was not built
-    /// in.
+    /// Returns an error if that would be more than `limit` bytes, if the stream is damaged, or if
+    /// its method was not built in.
     pub fn find_size(&self, limit: u64) -> Result<u64> {
         if let Some(size) = self.total_size {
             return Ok(size);
@@ -128,8 +131,8 @@ impl<'data> CompressedBundle<'data> {
 
     /// The whole bundle. What comes out may be a binary bundle or a text bundle.
     ///
-    /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged, or if its method was not
-    /// built in.
+    /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged,
+    /// or if its method was not built in.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let method = self.known_method()?;
         let payload = match self.total_size {
@@ -149,12 +152,12 @@ impl<'data> CompressedBundle<'data> {
         )
     }
 
-    /// The first bytes of the bundle, as many as its entry table has: what [`EntryTable::parse`] takes. What lies behind is
-    /// not decompressed.
+    /// The first bytes of the bundle, as many as its entry table has: what [`EntryTable::parse`]
+    /// takes. What lies behind is not decompressed.
     ///
-    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the stream is damaged or its
-    /// method was not built in, or if what is compressed is no binary bundle; what is wrong with its table has an offset in the
-    /// decompressed bundle.
+    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the
+    /// stream is damaged or its method was not built in, or if what is compressed is no binary
+    /// bundle; what is wrong with its table has an offset in the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
@@ -192,21 +195,24 @@ impl<'data> CompressedBundle<'data> {
 
     /// One code object. What lies behind it is not decompressed, what lies before it is not kept.
     ///
-    /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the stream is damaged or its
-    /// method was not built in, or if the bundle ends before the code object does.
+    /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the
+    /// stream is damaged or its method was not built in, or if the bundle ends before the code
+    /// object does.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
         let mut code_objects = self.code_objects(limit)?;
         code_objects.read_for(entry.offset(), entry.size(), entry.field).map(Cow::into_owned)
     }
 
-    /// The code objects, several of them, from one pass through the stream. `limit` holds for each, and for the decoder.
+    /// The code objects, several of them, from one pass through the stream. `limit` holds for each,
+    /// and for the decoder.
     ///
     /// Returns an error if the method is not known or was not built in.
     pub fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
         CodeObjects::new(*self, limit)
     }
 
-    /// The stream, for who wants to decompress piece by piece. `limit` is how many bytes the decoder may allocate.
+    /// The stream, for who wants to decompress piece by piece. `limit` is how many bytes the
+    /// decoder may allocate.
     ///
     /// Returns an error if the method was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {

@@ -29,10 +29,11 @@ impl<'data> Found<'data> {
     }
 }
 
-/// The bundles of a section, with their offsets in bytes from its start. Zeros between them are skipped.
+/// The bundles of a section, with their offsets in bytes from its start. Zeros between them are
+/// skipped.
 ///
-/// Where a bundle ends is said by its table or header, never found by looking for the next magic: a payload may have it.
-/// The first error is the last item.
+/// Where a bundle ends is said by its table or header, never found by looking for the next magic: a
+/// payload may have it. The first error is the last item.
 #[derive(Debug, Clone)]
 pub struct Bundles<'data> {
     section: &'data [u8],
@@ -41,8 +42,8 @@ pub struct Bundles<'data> {
 }
 
 impl<'data> Bundles<'data> {
-    /// Begins at the start of a section. `limit` is how many bytes may be allocated to find the end of a compressed bundle
-    /// of version 1, which does not say it.
+    /// Begins at the start of a section. `limit` is how many bytes may be allocated to find the end
+    /// of a compressed bundle of version 1, which does not say it.
     pub fn new(section: &'data [u8], limit: u64) -> Self {
         Self { section, at: 0, limit }
     }

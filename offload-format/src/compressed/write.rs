@@ -34,7 +34,8 @@ impl Version {
     }
 }
 
-/// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3, zstd, level 3.
+/// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3,
+/// zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {
@@ -54,7 +55,8 @@ impl Default for CompressOptions {
 
 /// Compresses a bundle, of any form.
 ///
-/// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that version 2 has.
+/// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that
+/// version 2 has.
 pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     let payload = compression::compress(options.method, options.level, bundle)?;
     let mut out = header(options, bundle.len() as u64, payload.len() as u64, hash(bundle))?;
@@ -62,8 +64,9 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What stands before the stream: for who compresses and hashes by himself, beside each other. `uncompressed_size` is the
-/// bundle's size in bytes, `payload_size` the stream's, and `hash` the bundle's [`hash`].
+/// What stands before the stream: for who compresses and hashes by himself, beside each other.
+/// `uncompressed_size` is the bundle's size in bytes, `payload_size` the stream's, and `hash` the
+/// bundle's [`hash`].
 ///
 /// Returns an error if a size does not fit into the 32 bits that version 2 has.
 pub fn header(
@@ -100,7 +103,8 @@ pub fn header(
     Ok(out)
 }
 
-/// The hash that belongs into the header of a compressed `bundle`: the first 8 bytes of its MD5 digest, little-endian.
+/// The hash that belongs into the header of a compressed `bundle`: the first 8 bytes of its MD5
+/// digest, little-endian.
 pub fn hash(bundle: &[u8]) -> u64 {
     use md5::Digest;
     let digest: [u8; 16] = md5::Md5::digest(bundle).into();

@@ -7,8 +7,8 @@ use core::fmt;
 
 /// A zlib stream, or zstd frames in a row, decompressed as far as somebody has asked for it.
 ///
-/// It holds the decoder's state and its window, which is at most about the limit it was made with, and nothing of what
-/// came out.
+/// It holds the decoder's state and its window, which is at most about the limit it was made with,
+/// and nothing of what came out.
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -23,8 +23,9 @@ enum Stream {
 }
 
 impl<'data> Decompressor<'data> {
-    /// Begins at the start of `input`, which may go on behind the stream. `limit` is how many bytes the decoder's window
-    /// may have. `what` and `at`, the stream's offset in bytes in its file, are for error messages.
+    /// Begins at the start of `input`, which may go on behind the stream. `limit` is how many bytes
+    /// the decoder's window may have. `what` and `at`, the stream's offset in bytes in its file,
+    /// are for error messages.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(
@@ -42,7 +43,8 @@ impl<'data> Decompressor<'data> {
         Ok(Self { stream, input, consumed: 0, ended: false, context })
     }
 
-    /// Fills `out` with the next bytes and returns how many there were: fewer than asked for only at the stream's end.
+    /// Fills `out` with the next bytes and returns how many there were: fewer than asked for only
+    /// at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize> {
@@ -59,8 +61,9 @@ impl<'data> Decompressor<'data> {
         Ok(written)
     }
 
-    /// Adds the next `count` bytes to `out` and returns how many there were: fewer than asked for only at the stream's end.
-    /// Memory is written to only where bytes come: a count from a file may be far more than the stream has.
+    /// Adds the next `count` bytes to `out` and returns how many there were: fewer than asked for
+    /// only at the stream's end. Memory is written to only where bytes come: a count from a file
+    /// may be far more than the stream has.
     ///
     /// Returns an error if the stream is damaged or cut short.
     pub fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
@@ -80,7 +83,8 @@ impl<'data> Decompressor<'data> {
         Ok(appended)
     }
 
-    /// Goes past `count` bytes and returns how many there were: fewer than asked for only at the stream's end.
+    /// Goes past `count` bytes and returns how many there were: fewer than asked for only at the
+    /// stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
     pub fn skip(&mut self, count: u64) -> Result<u64> {

@@ -1,13 +1,16 @@
 //! Compression methods, and decompression that stops where the caller has what it wants.
 //!
-//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams (RFC 1950) and zstd frames
-//! (RFC 8878). Without the features `zlib` and `zstd` such containers can be listed and not opened: what needs a method
-//! that was not built in ends in [`ErrorKind::NotBuiltIn`].
+//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams
+//! (RFC 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd` such containers
+//! can be listed and not opened: what needs a method that was not built in ends in
+//! [`ErrorKind::NotBuiltIn`].
 //!
-//! Every call that decompresses takes a limit in bytes. It holds for what comes out and for the decoder's window, rounded up
-//! to a power of two, each by itself: no buffer that a hostile file asks for is larger.
+//! Every call that decompresses takes a limit in bytes. It holds for what comes out and for the
+//! decoder's window, rounded up to a power of two, each by itself: no buffer that a hostile file
+//! asks for is larger.
 
-// Each method's module has the same functions; what stands in for one that is not built in refuses in all of them.
+// Each method's module has the same functions; what stands in for one that is not built in refuses
+// in all of them.
 mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;

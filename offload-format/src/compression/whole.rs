@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is how many bytes come out at most, as the container says it: that much is allocated, if `limit` allows it.
-/// `what` and `at`, the stream's offset in bytes in its file, are for error messages.
+/// `size` is how many bytes come out at most, as the container says it: that much is allocated, if
+/// `limit` allows it. `what` and `at`, the stream's offset in bytes in its file, are for error
+/// messages.
 ///
-/// Returns an error if `size` is over the limit, if the method was not built in, if the stream is damaged or cut short,
-/// if more than `size` bytes come out, or if something follows the stream.
+/// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
+/// damaged or cut short, if more than `size` bytes come out, or if something follows the stream.
 pub fn decompress(
     method: Method,
     input: &[u8],
@@ -37,8 +38,8 @@ pub fn decompress(
     Ok(out)
 }
 
-/// Decompresses the whole of `input` to behind what `out` has, as [`decompress`] does, and returns how many bytes came
-/// out: `size` at most. `limit` is for the decoder's window.
+/// Decompresses the whole of `input` to behind what `out` has, as [`decompress`] does, and returns
+/// how many bytes came out: `size` at most. `limit` is for the decoder's window.
 pub(crate) fn decompress_behind(
     method: Method,
     input: &[u8],
@@ -59,8 +60,9 @@ pub(crate) fn decompress_behind(
     Ok(size)
 }
 
-/// Decompresses `size` bytes of a stream, `skipped` bytes from its start on, to behind what `out` has: nothing of what lies
-/// behind them. Returns how many there were. `limit` is for the decoder's window.
+/// Decompresses `size` bytes of a stream, `skipped` bytes from its start on, to behind what `out`
+/// has: nothing of what lies behind them. Returns how many there were. `limit` is for the decoder's
+/// window.
 pub(crate) fn decompress_part(
     method: Method,
     input: &[u8],

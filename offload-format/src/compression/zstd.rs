@@ -55,11 +55,12 @@ pub(super) fn decompress(
     done.map(drop).map_err(|code| context.damaged(get_error_name(code)))
 }
 
-/// With long-distance matching, as `clang-offload-bundler` does: code objects for several processors repeat each other at
-/// distances that the plain window does not span.
+/// With long-distance matching, as `clang-offload-bundler` does: code objects for several
+/// processors repeat each other at distances that the plain window does not span.
 ///
-/// It is told to look for matches that are longer than libzstd's default, and oftener: what is shorter, the plain window
-/// finds. Bundles of ROCm libraries come out a tenth smaller, in four fifths of the time.
+/// It is told to look for matches that are longer than libzstd's default, and oftener: what is
+/// shorter, the plain window finds. Bundles of ROCm libraries come out a tenth smaller, in four
+/// fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
     let no_memory = context.too_much(size as u64, isize::MAX as u64);
@@ -84,7 +85,8 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
 
 /// A decoder whose window may have up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
-    // The format's least, and the greatest that libzstd takes on 64-bit machines; on others it is 30.
+    // The format's least, and the greatest that libzstd takes on 64-bit machines; on others it
+    // is 30.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
     let log = limit
         .checked_next_power_of_two()

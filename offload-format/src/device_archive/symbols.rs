@@ -17,16 +17,16 @@ use object::read::coff::{CoffHeader, Symbol};
 use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
-/// The symbols that LLVM 22 lists in an archive for a member with these bytes, in its order: what other objects can
-/// refer to and the member defines, in the symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or
-/// of LLVM bitcode. `None` if it is none of these, which [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to
-/// know.
+/// The symbols that LLVM 22 lists in an archive for a member with these bytes, in its order: what
+/// other objects can refer to and the member defines, in the symbol table of an ELF, COFF or Mach-O
+/// file (`.symtab`, never `.dynsym`) or of LLVM bitcode. `None` if it is none of these, which
+/// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to know.
 ///
-/// Bitcode that is malformed, or has a symbol table of a version that is not known, counts as none: LLVM adds such a
-/// member with a warning.
+/// Bitcode that is malformed, or has a symbol table of a version that is not known, counts as none:
+/// LLVM adds such a member with a warning.
 ///
-/// Returns an error if an object file's symbol table is malformed, or if its names share more text than 64 times the
-/// size of the file.
+/// Returns an error if an object file's symbol table is malformed, or if its names share more text
+/// than 64 times the size of the file.
 pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     if Bitcode::is_bitcode(data) {
         return Ok(Bitcode::parse(data).ok().map(|bitcode| bitcode.defined_globals().collect()));

@@ -16,8 +16,9 @@ use alloc::vec::Vec;
 pub struct UnbundleOptions {
     /// Whether HIP's code objects serve OpenMP, and the reverse.
     pub hip_openmp_compatible: bool,
-    /// Bytes that may be allocated: for one decompressed member at a time, and for all that is kept: the members' names,
-    /// and the code objects that are not borrowed, because they were compressed or are host objects.
+    /// Bytes that may be allocated: for one decompressed member at a time, and for all that is
+    /// kept: the members' names, and the code objects that are not borrowed, because they were
+    /// compressed or are host objects.
     pub limit: u64,
 }
 
@@ -28,16 +29,18 @@ impl Default for UnbundleOptions {
     }
 }
 
-/// Takes the code objects for each requested target, as `clang-offload-bundler -type=a -unbundle` does: all that
-/// serve it ([`EntryId::provides_for`]), in the order of the members and of the entries in them. The archives are in
-/// the order of `requested`; one without members had nothing for its target.
+/// Takes the code objects for each requested target, as `clang-offload-bundler -type=a -unbundle`
+/// does: all that serve it ([`EntryId::provides_for`]), in the order of the members and of the
+/// entries in them. The archives are in the order of `requested`; one without members had nothing
+/// for its target.
 ///
-/// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and [`Member::data`], or what the
-/// files of a thin archive hold. Members that hold no bundle are passed over.
+/// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and
+/// [`Member::data`], or what the files of a thin archive hold. Members that hold no bundle are
+/// passed over.
 ///
-/// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if more would have to be
-/// allocated than the options allow. The error counts members, and its offset is from the start of the member,
-/// decompressed.
+/// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if
+/// more would have to be allocated than the options allow. The error counts members, and its offset
+/// is from the start of the member, decompressed.
 ///
 /// ```
 /// use offload_format::archive::Archive;
@@ -86,7 +89,8 @@ impl<'data> Taken<'data, '_> {
         }
     }
 
-    /// Takes what serves a target from a member that is not compressed; `keep` makes bytes of it last.
+    /// Takes what serves a target from a member that is not compressed; `keep` makes bytes of it
+    /// last.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],
@@ -185,11 +189,11 @@ impl DeviceArchive<'_> {
         self.members.iter().map(|(name, bytes)| (name.as_slice(), bytes.as_ref()))
     }
 
-    /// The archive as runs of bytes, with the symbols that [`member_symbols`] finds. Payload numbers are member
-    /// numbers, from 0.
+    /// The archive as runs of bytes, with the symbols that [`member_symbols`] finds. Payload
+    /// numbers are member numbers, from 0.
     ///
-    /// Returns an error if a code object's symbol table is malformed, or if the archive format cannot hold a name or a
-    /// size. The error counts members of this archive.
+    /// Returns an error if a code object's symbol table is malformed, or if the archive format
+    /// cannot hold a name or a size. The error counts members of this archive.
     pub fn layout(&self) -> Result<Layout> {
         let mut builder = ArchiveBuilder::new();
         for (index, (name, bytes)) in (0..).zip(self.members()) {

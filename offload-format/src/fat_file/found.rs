@@ -39,7 +39,8 @@ pub enum Container<'data> {
     TextBundle(TextBundle<'data>),
     /// One of ROCm's kernel packs.
     Kpack(&'data [u8]),
-    /// What a library has in the place of code objects that are in a kernel pack: the bytes of the section.
+    /// What a library has in the place of code objects that are in a kernel pack: the bytes of the
+    /// section.
     KpackReference(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
@@ -63,7 +64,8 @@ pub(super) enum Part<'data> {
     Found(Result<Container<'data>>),
 }
 
-/// Sections, slices and members may share bytes. All that is found may have this many times the file's size together.
+/// Sections, slices and members may share bytes. All that is found may have this many times the
+/// file's size together.
 const SHARED_LIMIT: u64 = 64;
 
 /// How many bytes may still be looked at.

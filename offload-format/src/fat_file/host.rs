@@ -1,4 +1,5 @@
-//! Host files, with the feature `object`: the slices of universal Mach-O files, and the sections of objects and programs.
+//! Host files, with the feature `object`: the slices of universal Mach-O files, and the sections of
+//! objects and programs.
 
 use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
@@ -72,7 +73,8 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
-            // ROCm's tools leave what does not fill a page of a section whose bundles they moved into kernel packs.
+            // ROCm's tools leave what does not fill a page of a section whose bundles they moved
+            // into kernel packs.
             if matches!(container, Container::Bundles(_))
                 && FileKind::of_container(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))

@@ -5,7 +5,8 @@ use crate::archive;
 use crate::image::Image;
 
 impl FileKind {
-    /// The kind of a file by its first bytes; `None` if it is none of these. Only a text bundle is looked for in all of it.
+    /// The kind of a file by its first bytes; `None` if it is none of these. Only a text bundle is
+    /// looked for in all of it.
     pub fn identify(data: &[u8]) -> Option<Self> {
         if let Some(kind) = Self::of_container(data) {
             return Some(kind);

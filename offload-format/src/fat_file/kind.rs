@@ -24,7 +24,8 @@ pub enum FileKind {
     Archive,
     /// A universal Mach-O file. It takes the feature `object`.
     Universal,
-    /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature `object`, ELF alone.
+    /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature
+    /// `object`, ELF alone.
     Host,
 }
 

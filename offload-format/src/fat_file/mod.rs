@@ -1,8 +1,8 @@
-//! Device code wherever it lies in a file: in sections of executables, shared objects and objects (ELF, COFF, PE, Mach-O,
-//! universal Mach-O), in the members of archives, or as the file itself.
+//! Device code wherever it lies in a file: in sections of executables, shared objects and objects
+//! (ELF, COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports what it comes upon, in file order, and allocates nothing. It looks at names, types and first bytes, and
-//! leaves it to the containers' own modules to read what is inside:
+//! [`find`] reports what it comes upon, in file order, and allocates nothing. It looks at names,
+//! types and first bytes, and leaves it to the containers' own modules to read what is inside:
 //!
 //! | what | is known by | [`Container`] |
 //! |---|---|---|
@@ -21,8 +21,8 @@
 //! Not looked for are the offload binaries that bitcode for a host has among its constants:
 //! `Bitcode::variables_in_section` takes them out.
 //!
-//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look: docs/formats.md,
-//! "Sections".)
+//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look:
+//! docs/formats.md, "Sections".)
 //!
 //! ```
 //! # #[cfg(feature = "object")] {

@@ -17,8 +17,9 @@ pub struct SectionExtent<'data> {
     pub size: u64,
 }
 
-/// The sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may overlap; those that do not lie in
-/// the file are left out, and where the table cannot be read on, it ends.
+/// The sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
+/// overlap; those that do not lie in the file are left out, and where the table cannot be read on,
+/// it ends.
 ///
 /// Returns an error if this is no such file, or if the table lies outside it.
 ///

@@ -1,4 +1,5 @@
-//! The structures through which a program hands its device code to the runtime: `.hipFatBinSegment`, `.nvFatBinSegment`.
+//! The structures through which a program hands its device code to the runtime:
+//! `.hipFatBinSegment`, `.nvFatBinSegment`.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -7,7 +8,8 @@
 //! | 8 | 8 | address of the image |
 //! | 16 | 8 | unused |
 //!
-//! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
+//! In an object the address is a relocation; in a program that can be loaded anywhere it is one
+//! too, of another kind.
 
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
@@ -21,8 +23,8 @@ use object::{AddressSize, BinaryFormat, Endianness};
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
 
-/// Of an address in place in a Mach-O program, these bits are the address: in those above them, linkers chain the places
-/// that the loader has to change.
+/// Of an address in place in a Mach-O program, these bits are the address: in those above them,
+/// linkers chain the places that the loader has to change.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// A wrapper in a program or object.
@@ -73,20 +75,20 @@ impl<'data> Wrapper<'data> {
         self.offset
     }
 
-    /// The bytes from the image's start to the end of its section; `None` if the image is not in this file, as in objects
-    /// that are linked with another one that has it.
+    /// The bytes from the image's start to the end of its section; `None` if the image is not in
+    /// this file, as in objects that are linked with another one that has it.
     pub fn image(&self) -> Option<&'data [u8]> {
         self.image
     }
 }
 
-/// Steps for each byte of the file. Sections, names and tables of relocations may share bytes, and so make a small file
-/// take long to read; files as linkers write them need less than one.
+/// Steps for each byte of the file. Sections, names and tables of relocations may share bytes, and
+/// so make a small file take long to read; files as linkers write them need less than one.
 const STEPS_PER_BYTE: u64 = 64;
 
-/// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file that is none of these, or
-/// whose tables are damaged, has no wrappers. Of a file that would take far longer than its size explains, the wrappers
-/// are reported that are found until then.
+/// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
+/// that is none of these, or whose tables are damaged, has no wrappers. Of a file that would take
+/// far longer than its size explains, the wrappers are reported that are found until then.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
@@ -98,7 +100,8 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both have all sections in the order of the table; ours sees to it that names do not take too long to read.
+    // Both have all sections in the order of the table; ours sees to it that names do not take too
+    // long to read.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_of_wrappers(&name, format) && walk.section(&section).is_none() {
             return;
@@ -144,8 +147,8 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// In programs an address is in place, or a relocation whose place is zero. Tables of relocations that linkers leave
-    /// for other tools (`--emit-relocs`) say nothing new.
+    /// In programs an address is in place, or a relocation whose place is zero. Tables of
+    /// relocations that linkers leave for other tools (`--emit-relocs`) say nothing new.
     fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
@@ -213,7 +216,8 @@ impl<'data> Walk<'_, 'data> {
     /// From an address to the end of the section that it lies in.
     fn bytes_at(&mut self, address: u64) -> Option<Option<&'data [u8]>> {
         self.spend(self.sections)?;
-        // What is not loaded has no address; thread-local zeros share theirs with what follows them.
+        // What is not loaded has no address; thread-local zeros share theirs with what follows
+        // them.
         let mut loaded = self.file.sections().filter(|section| section.address() != 0);
         Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
     }

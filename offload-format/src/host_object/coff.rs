@@ -58,7 +58,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u16(&[0, 0])
         // A name of more than eight bytes is an offset in the string table.
         .name(&alloc::format!("/{section_name}"), 8)
-        // Address in the image: size and offset. In the file: size, offset; no relocations and line numbers.
+        // Address in the image: size and offset. In the file: size, offset; no relocations and line
+        // numbers.
         .u32(&[0, 0, size, HEADERS_SIZE, 0, 0])
         .u16(&[0, 0])
         .u32(&[characteristics]);
@@ -67,7 +68,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0, section_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
-        // Size; relocations, line numbers; checksum, which this selection does not ask for; section, selection.
+        // Size; relocations, line numbers; checksum, which this selection does not ask for;
+        // section, selection.
         .u32(&[size])
         .u16(&[0, 0])
         .u32(&[0])

@@ -26,7 +26,8 @@ pub(super) struct Machine {
     section_flags: u64,
 }
 
-/// The section may lie more than 2 GiB away from the code: the linker puts it behind everything that may not.
+/// The section may lie more than 2 GiB away from the code: the linker puts it behind everything
+/// that may not.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {
@@ -87,7 +88,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // Entry point; program headers, section headers.
         .u64(&[0, 0, headers])
         .u32(&[machine.flags])
-        // Size of this header; size and number of program headers; of section headers; which of them has the names.
+        // Size of this header; size and number of program headers; of section headers; which of
+        // them has the names.
         .u16(&[HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
     let tables = Fields::new()
         // The null symbol.

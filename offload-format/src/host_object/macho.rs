@@ -23,7 +23,8 @@ use crate::section::DeviceSection;
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS that the object is for. Rust's own default: a newer one than the program's makes linkers warn.
+    /// The oldest macOS that the object is for. Rust's own default: a newer one than the program's
+    /// makes linkers warn.
     min_os: u32,
 }
 
@@ -89,7 +90,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[VM_PROT_ALL, VM_PROT_ALL, 1, 0])
         .name(section_name, 16)
         .name(segment_name, 16)
-        // Address, size; offset in the file, alignment as a power of two; relocations, flags, reserved.
+        // Address, size; offset in the file, alignment as a power of two; relocations, flags,
+        // reserved.
         .u64(&[0, bytes])
         .u32(&[data, section.align().ilog2(), 0, 0, 0, 0, 0, 0])
         // The oldest system, the SDK, the number of tools.

@@ -1,5 +1,5 @@
-//! The relocatable object that carries device code into the link of a host program: one section, and one symbol that
-//! covers it, which other shared objects do not see.
+//! The relocatable object that carries device code into the link of a host program: one section,
+//! and one symbol that covers it, which other shared objects do not see.
 //!
 //! [`write()`] lays it out as the host's linker takes it:
 //!
@@ -9,8 +9,8 @@
 //! | Windows; x86-64, AArch64 | COFF | `coff.rs` |
 //! | macOS; x86-64, AArch64 | Mach-O, 64-bit | `macho.rs` |
 //!
-//! A program that has the object, but no code that refers to the symbol, loses the section to its linker's removal of
-//! unused sections (`--gc-sections`, `/opt:ref`, `-dead_strip`).
+//! A program that has the object, but no code that refers to the symbol, loses the section to its
+//! linker's removal of unused sections (`--gc-sections`, `/opt:ref`, `-dead_strip`).
 //!
 //! ```
 //! use offload_format::host_object::{self, CargoTarget, Machine};
@@ -87,7 +87,8 @@ impl Machine {
         }
     }
 
-    /// What its linker calls the symbol that C and Rust call `symbol`: Mach-O has an underscore before it.
+    /// What its linker calls the symbol that C and Rust call `symbol`: Mach-O has an underscore
+    /// before it.
     pub fn linker_name(self, symbol: &str) -> String {
         match self.format() {
             ObjectFormat::MachO => format!("_{symbol}"),
@@ -116,8 +117,8 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// Lays out the object: `size` bytes, payload number 0, in `section`, under the symbol that C and Rust call
-/// `symbol`.
+/// Lays out the object: `size` bytes, payload number 0, in `section`, under the symbol that C and
+/// Rust call `symbol`.
 ///
 /// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
 pub fn write(
@@ -129,7 +130,8 @@ pub fn write(
     let limit = match machine.0 {
         // No file is as large, and no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,
-        // Offsets have 32 bits, and less than a page stands around the payload and before the names.
+        // Offsets have 32 bits, and less than a page stands around the payload and before the
+        // names.
         Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

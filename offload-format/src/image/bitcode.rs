@@ -1,9 +1,10 @@
 //! LLVM bitcode: the symbols that it says it has, and the stream of bits.
 //!
-//! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic `BC C0 DE`, perhaps inside a
-//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks: the first word says
-//! what the block is, the second how many words follow. Since LLVM 5 two of them are a symbol table and a string table,
-//! one blob each. The symbol table's blob, all fields `u32`:
+//! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic
+//! `BC C0 DE`, perhaps inside a wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8).
+//! At its top level are blocks: the first word says what the block is, the second how many words
+//! follow. Since LLVM 5 two of them are a symbol table and a string table, one blob each. The
+//! symbol table's blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -56,11 +57,12 @@ impl<'data> Bitcode<'data> {
         super::is_bitcode(data)
     }
 
-    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the modules hold is not
-    /// looked at.
+    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the
+    /// modules hold is not looked at.
     ///
-    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if the table has a
-    /// version that is not known, or if its names share more text than 64 times the size of the file.
+    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if
+    /// the table has a version that is not known, or if its names share more text than 64 times the
+    /// size of the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -76,17 +78,18 @@ impl<'data> Bitcode<'data> {
         Ok(Self { table })
     }
 
-    /// The target triple that it was compiled for; `None` if it says none, or if the file has no symbol table.
+    /// The target triple that it was compiled for; `None` if it says none, or if the file has no
+    /// symbol table.
     pub fn target_triple(&self) -> Option<&'data str> {
         self.table?.triple().filter(|triple| !triple.is_empty())
     }
 
-    /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among
-    /// them weak ones and aliases, and what assembly in the module defines. This is what LLVM's archives list, in their
-    /// order.
+    /// The names of the symbols that other modules can refer to, as a linker spells them: defined
+    /// and global, among them weak ones and aliases, and what assembly in the module defines. This
+    /// is what LLVM's archives list, in their order.
     ///
-    /// There are none if the file has no symbol table: LLVM writes none for a target that it was built without,
-    /// `llvm-cat` drops it, and LLVM 4 and earlier knew none.
+    /// There are none if the file has no symbol table: LLVM writes none for a target that it was
+    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier knew none.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -199,8 +202,8 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
-/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next string table behind
-/// it.
+/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next
+/// string table behind it.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     for block in blocks(stream) {
@@ -266,8 +269,8 @@ impl<'data> Block<'data> {
         (self.start + self.size).saturating_mul(8)
     }
 
-    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the abbreviation for it, the
-    /// record.
+    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the
+    /// abbreviation for it, the record.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
         let wrong =
@@ -311,7 +314,8 @@ impl Bits<'_> {
         Ok(value)
     }
 
-    /// A number of up to 64 bits in chunks of `width`, from 2 to 32, whose highest bit says that another follows.
+    /// A number of up to 64 bits in chunks of `width`, from 2 to 32, whose highest bit says that
+    /// another follows.
     pub(super) fn variable(&mut self, width: u64) -> Result<u64> {
         let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
         loop {

@@ -1,8 +1,9 @@
 //! The modules of a bitcode file, as far as it takes to find what is embedded in them for devices.
 //!
-//! A block holds other blocks and records; a record is a code and operands, all numbers, either spelled out or by an
-//! abbreviation that says how many bits each has. A block defines abbreviations for itself, and the block of number 0 those
-//! of other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) What is read here of a module:
+//! A block holds other blocks and records; a record is a code and operands, all numbers, either
+//! spelled out or by an abbreviation that says how many bits each has. A block defines
+//! abbreviations for itself, and the block of number 0 those of other blocks. (LLVM's BitCodeFormat
+//! page; checked against LLVM 22.1.8.) What is read here of a module:
 //!
 //! | block | record | operands |
 //! |---|---|---|
@@ -14,7 +15,8 @@
 //! | | string, 8; string that a zero byte ends, 9 | its bytes |
 //! | | all others | |
 //!
-//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the constants go on behind them.
+//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the
+//! constants go on behind them.
 
 use super::bitcode::{
     Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream,
@@ -48,11 +50,12 @@ const MOST_OPERANDS: u64 = 256;
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
-    /// What the global variables in the section of this name hold, those that start with a string of bytes, in file order.
-    /// In bitcode for a host that is what clang has embedded, in the section `.llvm.offloading`: offload binaries.
+    /// What the global variables in the section of this name hold, those that start with a string
+    /// of bytes, in file order. In bitcode for a host that is what clang has embedded, in the
+    /// section `.llvm.offloading`: offload binaries.
     ///
-    /// Returns an error if the magic is another, if a module is malformed, or if the variables of one share more bytes
-    /// than 64 times the size of the file.
+    /// Returns an error if the magic is another, if a module is malformed, or if the variables of
+    /// one share more bytes than 64 times the size of the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
@@ -287,8 +290,8 @@ impl<'data> Cursor<'data> {
         Ok(Abbreviation(operands))
     }
 
-    /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives each operand to `sink` and
-    /// returns the code. What is in a blob is passed over.
+    /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives
+    /// each operand to `sink` and returns the code. What is in a blob is passed over.
     fn record(
         &mut self,
         id: u64,

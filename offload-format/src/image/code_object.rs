@@ -1,6 +1,7 @@
 //! The ELF header of an AMD code object.
 //!
-//! `e_flags` (AMDGPUUsage, "ELF Header"; checked on files of LLVM 14 and 22.1.8 and with comgr 2.4):
+//! `e_flags` (AMDGPUUsage, "ELF Header"; checked on files of LLVM 14 and 22.1.8 and with comgr
+//! 2.4):
 //!
 //! | version | processor | xnack | sramecc | version of a generic target |
 //! |---|---|---|---|---|
@@ -55,8 +56,8 @@ impl CodeObjectHeader {
         self.flags >> 24
     }
 
-    /// The canonical target ID that the flags stand for; `None` for a processor that no table holds, or for a version
-    /// whose flags mean something else, or may.
+    /// The canonical target ID that the flags stand for; `None` for a processor that no table
+    /// holds, or for a version whose flags mean something else, or may.
     pub fn target_id(&self) -> Option<String> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
         // The bits of sramecc and xnack, and their values that mean off and on.
@@ -67,7 +68,8 @@ impl CodeObjectHeader {
         };
         let mut id = String::from(processor.name);
         for (name, state) in features {
-            // Some processors have the bits in version 4 that have no such feature in their target ID.
+            // Some processors have the bits in version 4 that have no such feature in their target
+            // ID.
             let sign = if state == on {
                 "+"
             } else if state == off && (self.version > 3 || processor.features.contains(&name)) {

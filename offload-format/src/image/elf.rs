@@ -19,8 +19,8 @@ const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
 
-/// Returns whether `data` starts with the header of an ELF file that is a shared object: `e_type` says so, in files of all
-/// sizes and byte orders.
+/// Returns whether `data` starts with the header of an ELF file that is a shared object: `e_type`
+/// says so, in files of all sizes and byte orders.
 pub fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
     let kind = match reader.u8(5, "ELF byte order") {
@@ -169,13 +169,14 @@ impl<'data> Elf<'data> {
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// What follows `prefix` in a section's name, up to the end of all names; `None` if the name starts otherwise.
+    /// What follows `prefix` in a section's name, up to the end of all names; `None` if the name
+    /// starts otherwise.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
 
-    /// Calls `found` with each note until it returns something. Notes that are loaded come first: those are there when the
-    /// section table is not.
+    /// Calls `found` with each note until it returns something. Notes that are loaded come first:
+    /// those are there when the section table is not.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,
@@ -210,8 +211,8 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// The same over one run of notes, which starts at `base` in the file. Each is three words (sizes of owner and
-/// description, type), the owner, the description; both padded to 4 bytes.
+/// The same over one run of notes, which starts at `base` in the file. Each is three words (sizes
+/// of owner and description, type), the owner, the description; both padded to 4 bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -282,7 +283,8 @@ impl<'data> Symbols<'data> {
     }
 }
 
-/// A hash table over the symbols that the dynamic linker sees (System V ABI, "Hash Table"): two counts, buckets, chains.
+/// A hash table over the symbols that the dynamic linker sees (System V ABI, "Hash Table"): two
+/// counts, buckets, chains.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HashTable<'data> {
     words: Reader<'data>,

@@ -32,8 +32,8 @@ pub use ptx::PtxHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others contain it. A match names
-/// all kinds.
+/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others
+/// contain it. A match names all kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// Machine code for AMD GPUs.
@@ -70,7 +70,8 @@ const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 impl Image {
     /// Reads the header at the start of `data`, which may end behind it.
     ///
-    /// Returns an error if it is of no kind that is known, or of one for a GPU and its header is malformed.
+    /// Returns an error if it is of no kind that is known, or of one for a GPU and its header is
+    /// malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if data.starts_with(elf::MAGIC) {

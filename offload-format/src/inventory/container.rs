@@ -23,8 +23,9 @@ pub struct Container<'a> {
     pub place: Place<'a>,
     /// What it takes in the file, in bytes. Of object bundles and text bundles, its entries alone.
     pub size: u64,
-    /// What its content has once decompressed, in bytes, as its header has it; `None` if it is not compressed as a whole
-    /// (images of a fatbin are compressed each by itself: [`Image::stored_size`](super::Image::stored_size)).
+    /// What its content has once decompressed, in bytes, as its header has it; `None` if it is not
+    /// compressed as a whole (images of a fatbin are compressed each by itself:
+    /// [`Image::stored_size`](super::Image::stored_size)).
     pub inflated_size: Option<u64>,
     /// How it is compressed: `zstd`, `zlib`, `method 7`; `None` where `inflated_size` is.
     pub method: Option<String>,
@@ -56,7 +57,8 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
-    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
+    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`,
+    /// `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
@@ -92,7 +94,8 @@ impl ContainerKind {
         }
     }
 
-    /// Whether its bytes are those of its images alone: sections of an object, lines between others.
+    /// Whether its bytes are those of its images alone: sections of an object, lines between
+    /// others.
     pub fn is_in_pieces(self) -> bool {
         match self {
             ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,

@@ -1,4 +1,5 @@
-//! With the feature `containers`: bundles that are compressed or several, text bundles, fatbins; with `object`, object bundles.
+//! With the feature `containers`: bundles that are compressed or several, text bundles, fatbins;
+//! with `object`, object bundles.
 
 use super::declared::name;
 use super::image::Bytes;
@@ -108,7 +109,8 @@ fn compressed_entries<'a>(
     list.add_images(Some(inflated), images);
 }
 
-/// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle either.
+/// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle
+/// either.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,

@@ -32,7 +32,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Takes what an offload binary says. It may have bytes that are no text; empty strings say nothing.
+/// Takes what an offload binary says. It may have bytes that are no text; empty strings say
+/// nothing.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);

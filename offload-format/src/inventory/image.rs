@@ -23,22 +23,26 @@ pub struct Image<'a> {
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
-    /// Kernel packs: the binary that it is for. Offload binaries: the string `module`. Fatbins: the name, mostly that of a source file. Bundles have none.
+    /// Kernel packs: the binary that it is for. Offload binaries: the string `module`. Fatbins: the
+    /// name, mostly that of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
-    /// Who made it: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` where nothing says it.
+    /// Who made it: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` where nothing
+    /// says it.
     pub offload_kind: Option<Cow<'a, str>>,
-    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` where nothing says it.
+    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` where
+    /// nothing says it.
     pub triple: Option<Cow<'a, str>>,
-    /// What it is for, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. Of an image by itself, as its
-    /// header does.
+    /// What it is for, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. Of an
+    /// image by itself, as its header does.
     pub target_id: Option<Cow<'a, str>>,
     /// Offset in bytes from the start of the file; `None` inside of something compressed.
     pub offset: Option<u64>,
-    /// Size in bytes. Of PTX that is compressed in a fatbin, with the NUL behind it, which [`Images`](super::Images) take
-    /// off.
+    /// Size in bytes. Of PTX that is compressed in a fatbin, with the NUL behind it, which
+    /// [`Images`](super::Images) take off.
     pub size: u64,
-    /// Kernel packs: what the image takes in the file, compressed, in bytes. Fatbins: what the compressed payload takes in the file, in bytes; images that were compressed together all have that
-    /// of their payload.
+    /// Kernel packs: what the image takes in the file, compressed, in bytes. Fatbins: what the
+    /// compressed payload takes in the file, in bytes; images that were compressed together all
+    /// have that of their payload.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` where nothing says it.
     pub ptx_version: Option<PtxVersion>,
@@ -97,8 +101,8 @@ impl<'a> Image<'a> {
         self.in_file().map(header::Image::parse)
     }
 
-    /// What it is, as far as that is known without decompressing anything. Inside a fatbin, where it is compressed, this is
-    /// what the fatbin says.
+    /// What it is, as far as that is known without decompressing anything. Inside a fatbin, where
+    /// it is compressed, this is what the fatbin says.
     pub fn known_kind(&self) -> Option<ImageKind> {
         match &self.bytes {
             _ if self.size == 0 || self.is_placeholder() => Some(ImageKind::Empty),
@@ -137,7 +141,8 @@ impl<'a> Image<'a> {
         self.offload_kind.as_deref() == Some("host")
     }
 
-    /// A short name for people: the target ID, else the triple, else the bundle entry ID, else `unnamed`.
+    /// A short name for people: the target ID, else the triple, else the bundle entry ID, else
+    /// `unnamed`.
     pub fn label(&self) -> &str {
         let names = [&self.target_id, &self.triple, &self.entry_id];
         names.into_iter().flatten().next().map_or("unnamed", |name| name)

@@ -37,7 +37,8 @@ impl ImageKind {
         }
     }
 
-    /// Its name in the JSON of `offload ls`: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`, `unknown`.
+    /// Its name in the JSON of `offload ls`: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`,
+    /// `unknown`.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::Elf => "elf",

@@ -3,11 +3,12 @@
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
 
-/// Images may share bytes. All that lie in the file may together have this many times its size, and all of something that
-/// is compressed this many times its own.
+/// Images may share bytes. All that lie in the file may together have this many times its size, and
+/// all of something that is compressed this many times its own.
 const SHARED_LIMIT: u64 = 64;
 
-/// What is kept of an image, generously. It counts as bytes that images have: there may be very many that are empty.
+/// What is kept of an image, generously. It counts as bytes that images have: there may be very
+/// many that are empty.
 pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory as it grows.
@@ -62,8 +63,9 @@ impl<'a> Listing<'a> {
         self.inventory.containers.last_mut().expect("one was just added")
     }
 
-    /// Adds images to the last container. Those that lie in the file as they are share what it has; others have
-    /// `inflated_size` bytes between them. Where they share them beyond all reason, the rest is a problem.
+    /// Adds images to the last container. Those that lie in the file as they are share what it has;
+    /// others have `inflated_size` bytes between them. Where they share them beyond all reason, the
+    /// rest is a problem.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,

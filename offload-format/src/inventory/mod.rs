@@ -1,5 +1,5 @@
-//! All containers and images of a file: the one walk that `offload ls`, `extract`, `select`, `verify` and `size`, the macro
-//! and offload-build share.
+//! All containers and images of a file: the one walk that `offload ls`, `extract`, `select`,
+//! `verify` and `size`, the macro and offload-build share.
 //!
 //! ```
 //! # #[cfg(feature = "compression")] {
@@ -21,12 +21,14 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. What an image is and what its bytes
-//!   are costs nothing until it is asked for: [`Image::known_kind`], [`Image::header`], `Images::read`.
+//! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. What
+//!   an image is and what its bytes are costs nothing until it is asked for: [`Image::known_kind`],
+//!   [`Image::header`], `Images::read`.
 //! * Text is as the file has it. It may hold anything: what shows it on a terminal escapes it.
 //! * What cannot be read is a [`Problem`] beside what can; so is what takes a feature that is off
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
-//! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone into.
+//! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone
+//!   into.
 
 mod container;
 #[cfg(feature = "containers")]
@@ -66,8 +68,8 @@ pub struct Inventory<'a> {
     pub images: Vec<Image<'a>>,
     /// What could not be read.
     pub problems: Vec<Problem<'a>>,
-    /// What programs and libraries have in the place of code objects that are in kernel packs beside them. The packs are not
-    /// opened.
+    /// What programs and libraries have in the place of code objects that are in kernel packs
+    /// beside them. The packs are not opened.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
     /// Members of a thin archive: paths of files from the archive's folder. They are not opened.
@@ -75,7 +77,8 @@ pub struct Inventory<'a> {
 }
 
 impl<'a> Inventory<'a> {
-    /// Finds everything in `file`. No more than `limit` bytes are decompressed at once, nor kept in all.
+    /// Finds everything in `file`. No more than `limit` bytes are decompressed at once, nor kept in
+    /// all.
     pub fn of(file: &'a [u8], limit: u64) -> Self {
         walk::walk(file, limit)
     }
@@ -95,8 +98,8 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Drops the images of a kernel pack that are for another program or library than the one of this name
-    /// ([`KpackReference::kernel_name`]). What is no kernel pack keeps all.
+    /// Drops the images of a kernel pack that are for another program or library than the one of
+    /// this name ([`KpackReference::kernel_name`]). What is no kernel pack keeps all.
     #[cfg(feature = "containers")]
     pub fn retain_kernels_of(&mut self, name: &str) {
         let [container] = &mut self.containers[..] else { return };
@@ -131,6 +134,7 @@ pub struct Problem<'a> {
     pub place: Place<'a>,
     /// What is wrong. Its offsets count from the start of the file, but see `decompressed`.
     pub error: Error,
-    /// It is in a compressed container: its offsets count from where that starts, or from where its content does.
+    /// It is in a compressed container: its offsets count from where that starts, or from where its
+    /// content does.
     pub decompressed: bool,
 }

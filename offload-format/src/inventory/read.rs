@@ -7,8 +7,8 @@ use crate::compressed::{CodeObjects, CompressedBundle};
 use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
-/// Reads the bytes of images. It keeps what the last one was decompressed from: in file order each container is
-/// decompressed once, and no more than an image (a fatbin's payload) is held.
+/// Reads the bytes of images. It keeps what the last one was decompressed from: in file order each
+/// container is decompressed once, and no more than an image (a fatbin's payload) is held.
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,
@@ -30,8 +30,9 @@ impl<'a> Images<'a> {
 
     /// The image's bytes: borrowed where they lie in the file.
     ///
-    /// Returns an error if what it is compressed in is damaged, is compressed in a way that is not known, or would take more
-    /// than the limit; offsets in it count from the start of the container.
+    /// Returns an error if what it is compressed in is damaged, is compressed in a way that is not
+    /// known, or would take more than the limit; offsets in it count from the start of the
+    /// container.
     pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
         match &image.bytes {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -44,8 +45,9 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The image's first bytes, `size` at most, if no more than what lies before them has to be decompressed for them: `None`
-    /// inside of compressed fatbins, which say themselves what their images are.
+    /// The image's first bytes, `size` at most, if no more than what lies before them has to be
+    /// decompressed for them: `None` inside of compressed fatbins, which say themselves what their
+    /// images are.
     ///
     /// Returns an error where [`Images::read`] does.
     pub fn start<'b>(

@@ -1,7 +1,9 @@
-//! ROCm's kernel packs: code objects in files of their own, beside the programs and libraries that load them.
+//! ROCm's kernel packs: code objects in files of their own, beside the programs and libraries that
+//! load them.
 //!
-//! A library that is split has a wrapper with the magic `HIPK` in the place of `HIPF`, a section with a [`KpackReference`], and zeros
-//! where its bundles were. The code objects of one processor are in a `.kpack` file, and a `.kpm` manifest may list several of these.
+//! A library that is split has a wrapper with the magic `HIPK` in the place of `HIPF`, a section
+//! with a [`KpackReference`], and zeros where its bundles were. The code objects of one processor
+//! are in a `.kpack` file, and a `.kpm` manifest may list several of these.
 //!
 //! A `.kpack` file, integers little-endian:
 //!
@@ -23,8 +25,8 @@
 //! | `zstd_offset`, `zstd_size` | of `zstd-per-kernel`: where a number of 4 bytes counts the streams, which follow, each behind its size in 4 bytes |
 //! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
 //!
-//! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack` (80fa6b72 and later, 2026), and
-//! files that its packer wrote.
+//! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack`
+//! (80fa6b72 and later, 2026), and files that its packer wrote.
 
 #[cfg(feature = "containers")]
 mod manifest;

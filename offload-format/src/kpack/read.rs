@@ -15,8 +15,8 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// Kernels are named in one place of the table and found by another, so that this keeps a list of them: it takes no more than 16
-/// times the table's size.
+/// Kernels are named in one place of the table and found by another, so that this keeps a list of
+/// them: it takes no more than 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -54,8 +54,9 @@ struct Table<'data> {
 impl<'data> Kpack<'data> {
     /// Reads the header and the table of a `.kpack` file.
     ///
-    /// Returns an error if the bytes are none, if the version or the compression scheme is not known, or if the table is malformed
-    /// or names bytes outside of the file. Nothing is decompressed.
+    /// Returns an error if the bytes are none, if the version or the compression scheme is not
+    /// known, or if the table is malformed or names bytes outside of the file. Nothing is
+    /// decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if !data.starts_with(&MAGIC) {
@@ -268,12 +269,14 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 }
 
 impl<'data> KpackKernel<'data> {
-    /// The program or library that it is for, with its number among those of that file: `lib/libfoo.so#0`.
+    /// The program or library that it is for, with its number among those of that file:
+    /// `lib/libfoo.so#0`.
     pub fn binary(&self) -> &'data str {
         self.binary
     }
 
-    /// Whether it is for the program or library that a [`KpackReference`](super::KpackReference) calls so.
+    /// Whether it is for the program or library that a [`KpackReference`](super::KpackReference)
+    /// calls so.
     pub fn is_of(&self, name: &str) -> bool {
         is_binary_of(self.binary, name)
     }
@@ -310,8 +313,8 @@ impl<'data> KpackKernel<'data> {
 
     /// The code object.
     ///
-    /// Returns an error if its size is over `limit` bytes, if zstd was not built in, or if the stream is damaged or has another
-    /// size than the table says.
+    /// Returns an error if its size is over `limit` bytes, if zstd was not built in, or if the
+    /// stream is damaged or has another size than the table says.
     pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
         const OBJECT: &str = "kpack code object";
         if !self.is_compressed {

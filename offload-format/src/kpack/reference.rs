@@ -12,20 +12,23 @@ const WHAT: &str = "kpack reference";
 /// HIP's runtime reads no more than this of a reference.
 const MOST: usize = 64 * 1024;
 
-/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a program or library are. MessagePack: a
-/// map with `kernel_name` and the array `kpack_search_paths`.
+/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a
+/// program or library are. MessagePack: a map with `kernel_name` and the array
+/// `kpack_search_paths`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.
     pub kernel_name: &'data str,
-    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] stands for the processor.
+    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] stands for
+    /// the processor.
     pub search_paths: Vec<&'data str>,
 }
 
 impl<'data> KpackReference<'data> {
     /// Reads a reference; what follows it in the section is passed over.
     ///
-    /// Returns an error if it is malformed, or has no name or no path: HIP's runtime refuses these, too.
+    /// Returns an error if it is malformed, or has no name or no path: HIP's runtime refuses these,
+    /// too.
     pub fn parse(section: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
         let (mut name, mut search_paths) = (None, Vec::new());

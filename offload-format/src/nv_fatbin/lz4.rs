@@ -1,6 +1,7 @@
 //! LZ4 decompression: the block format and the frame format 1.6 around it. Checksums are skipped.
 //!
-//! Our own, since lz4_flex 0.11 allocates all that a header promises before it decodes: for a file of 100 bytes that may be 4 GiB.
+//! Our own, since lz4_flex 0.11 allocates all that a header promises before it decodes: for a file
+//! of 100 bytes that may be 4 GiB.
 
 use crate::reader::Reader;
 use alloc::vec::Vec;
@@ -17,7 +18,8 @@ const BLOCK_IS_STORED: u32 = 1 << 31;
 /// Shortest match; what the length in a token is counted from.
 const SHORTEST_MATCH: u64 = 4;
 
-/// Decompresses one block. At most `size` bytes come out, and not much more is allocated than comes out.
+/// Decompresses one block. At most `size` bytes come out, and not much more is allocated than comes
+/// out.
 pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append_block(input, size, &mut out)?;
@@ -57,7 +59,8 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// Sequences of literals and a match; the last has literals alone. Matches may reach into what earlier blocks gave.
+/// Sequences of literals and a match; the last has literals alone. Matches may reach into what
+/// earlier blocks gave.
 fn append_block(input: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
     loop {
@@ -81,7 +84,8 @@ fn append(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends `length` bytes from `distance` bytes before the end on, which may be more than there are: they repeat.
+/// Appends `length` bytes from `distance` bytes before the end on, which may be more than there
+/// are: they repeat.
 fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<()> {
     if length > size.saturating_sub(out.len() as u64) {
         return Err(TOO_LONG);
@@ -121,7 +125,8 @@ impl<'data> Input<'data> {
         Ok(u32::from_le_bytes([self.u8()?, self.u8()?, self.u8()?, self.u8()?]))
     }
 
-    /// The length that four bits of a token begin: 15 is followed by bytes to add, up to the first that is not 255.
+    /// The length that four bits of a token begin: 15 is followed by bytes to add, up to the first
+    /// that is not 255.
     fn length(&mut self, bits: u8) -> Result<u64> {
         let mut length = u64::from(bits);
         let mut goes_on = bits == 15;

@@ -1,9 +1,10 @@
-//! NVIDIA's fatbin: images for several GPUs, in the section `.nv_fatbin` of a program (`__nv_relfatbin` where device code is
-//! linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a file.
+//! NVIDIA's fatbin: images for several GPUs, in the section `.nv_fatbin` of a program
+//! (`__nv_relfatbin` where device code is linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a
+//! file.
 //!
-//! NVIDIA does not publish the format. All of this was found by changing inputs and bytes and watching fatbinary, cuobjdump and
-//! nvJitLink 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are
-//! little-endian.
+//! NVIDIA does not publish the format. All of this was found by changing inputs and bytes and
+//! watching fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and
+//! 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
@@ -23,10 +24,12 @@
 //! | | | | | 56 | 8 | size of the payload once decompressed, or 0 |
 //! | | | | | H | P | payload |
 //!
-//! Offsets in an entry are from its start. The next entry is at H + P; the next container where the last entry ends, or behind
-//! zeros. A name is followed by a NUL and by zeros to a multiple of 8. The options are `u32` offset and `u32` length of a string of
-//! the same form: what ptxas gets (PTX), what the optimizer gets (LTO-IR). Of a cubin it is a zero byte and the bytes of the
-//! section `.nv.compat`, whose length is counted without the zero; nvJitLink gives the cubin to other GPUs of the family by them.
+//! Offsets in an entry are from its start. The next entry is at H + P; the next container where the
+//! last entry ends, or behind zeros. A name is followed by a NUL and by zeros to a multiple of 8.
+//! The options are `u32` offset and `u32` length of a string of the same form: what ptxas gets
+//! (PTX), what the optimizer gets (LTO-IR). Of a cubin it is a zero byte and the bytes of the
+//! section `.nv.compat`, whose length is counted without the zero; nvJitLink gives the cubin to
+//! other GPUs of the family by them.
 //!
 //! | flag | |
 //! |---|---|
@@ -41,9 +44,11 @@
 //!
 //! An uncompressed payload has zeros behind it: up to a multiple of 8 (cubins), one at least (PTX).
 //!
-//! Images can be compressed together (`fatbinary --concat`): an entry of the kind [`ImageKind::GROUP`], whose options are
-//! `u32` the number of images, `u32` the size of this table, and for each image a header as above with strings. In these, offset
-//! 4 has the offset of the image in the decompressed payload, and offset 8 its size there. A header ends where its strings do.
+//! Images can be compressed together (`fatbinary --concat`): an entry of the kind
+//! [`ImageKind::GROUP`], whose options are `u32` the number of images, `u32` the size of this
+//! table, and for each image a header as above with strings. In these, offset 4 has the offset of
+//! the image in the decompressed payload, and offset 8 its size there. A header ends where its
+//! strings do.
 
 mod compat;
 mod kind;
@@ -68,7 +73,8 @@ pub const ALIGN: u64 = 8;
 const VERSION: u16 = 1;
 const HEADER_SIZE: u64 = 16;
 const ENTRY_HEADER_SIZE: u64 = 64;
-/// Offset and length of the options string, and number of images and size of their table in the same place.
+/// Offset and length of the options string, and number of images and size of their table in the
+/// same place.
 const OPTIONS_SIZE: u64 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;

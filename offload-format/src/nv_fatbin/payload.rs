@@ -15,10 +15,12 @@ pub struct Payload<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// Decompresses the payload; one that is not compressed is borrowed. `limit` is how many bytes may be allocated.
+    /// Decompresses the payload; one that is not compressed is borrowed. `limit` is how many bytes
+    /// may be allocated.
     ///
-    /// Returns an error if the payload has more bytes than that, if it is compressed in a way that this crate does not know
-    /// or was built without (zlib and zstd are features, LZ4 is not), if it is damaged, or if its header gives another size.
+    /// Returns an error if the payload has more bytes than that, if it is compressed in a way that
+    /// this crate does not know or was built without (zlib and zstd are features, LZ4 is not), if
+    /// it is damaged, or if its header gives another size.
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
         let (stored, size, at) = (self.stored(), self.size(), self.offset());
@@ -46,8 +48,8 @@ impl<'data> Entry<'data> {
         Ok(Payload { entry: *self, bytes })
     }
 
-    /// The images of a payload that is not compressed, as [`Payload::images`] has them, each with its offset in bytes from the
-    /// start of the fatbin; none of one that is.
+    /// The images of a payload that is not compressed, as [`Payload::images`] has them, each with
+    /// its offset in bytes from the start of the fatbin; none of one that is.
     pub fn images_in_place(
         &self,
     ) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
@@ -74,14 +76,14 @@ impl<'data> Payload<'data> {
         &self.bytes
     }
 
-    /// The bytes of one of the entry's images, as [`Payload::images`] has them; `None` if it is of another entry and does not
-    /// lie in this payload.
+    /// The bytes of one of the entry's images, as [`Payload::images`] has them; `None` if it is of
+    /// another entry and does not lie in this payload.
     pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 
-    /// The images, each with its bytes. PTX comes without the NULs behind it; a cubin that was not compressed, or that was
-    /// compressed with others, has up to 7 zeros behind it.
+    /// The images, each with its bytes. PTX comes without the NULs behind it; a cubin that was not
+    /// compressed, or that was compressed with others, has up to 7 zeros behind it.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

@@ -37,8 +37,9 @@ pub struct NvFatbin<'data> {
 impl<'data> NvFatbin<'data> {
     /// Checks the fatbin at the start of `data` and borrows from it; `data` may go on behind it.
     ///
-    /// Returns an error if the magic or the version is another, if anything lies outside the size that a header gives, if
-    /// an image lies outside the payload that it is in, or if images share bytes of it.
+    /// Returns an error if the magic or the version is another, if anything lies outside the size
+    /// that a header gives, if an image lies outside the payload that it is in, or if images share
+    /// bytes of it.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
@@ -119,7 +120,8 @@ pub struct Entry<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// Reads the entry at `at`, but not its strings and images; returns it and the offset of the next one.
+    /// Reads the entry at `at`, but not its strings and images; returns it and the offset of the
+    /// next one.
     fn read(data: &'data [u8], at: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(at, ENTRY_HEADER_SIZE, "fatbin entry")?;
@@ -183,13 +185,14 @@ impl<'data> Entry<'data> {
         self.offset
     }
 
-    /// Size in bytes of the payload once decompressed, as its header has it; if it is not compressed, with the zeros behind
-    /// it.
+    /// Size in bytes of the payload once decompressed, as its header has it; if it is not
+    /// compressed, with the zeros behind it.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The images in the payload: one, or those that were compressed together. [`Entry::decompress`] gets their bytes.
+    /// The images in the payload: one, or those that were compressed together.
+    /// [`Entry::decompress`] gets their bytes.
     pub fn images(&self) -> Images<'data> {
         // `NvFatbin::parse` has read them all.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
@@ -291,8 +294,8 @@ pub struct Image<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// Reads the header at the start of `data` of an image at this place in the payload; returns with it the header's size,
-    /// which ends where the strings do.
+    /// Reads the header at the start of `data` of an image at this place in the payload; returns
+    /// with it the header's size, which ends where the strings do.
     fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
@@ -339,8 +342,8 @@ impl<'data> Image<'data> {
         self.kind
     }
 
-    /// What the image is for: `sm_90a`, `compute_90`. `None` for what is neither machine code nor PTX, and if the compute
-    /// capability has not two or three digits.
+    /// What the image is for: `sm_90a`, `compute_90`. `None` for what is neither machine code nor
+    /// PTX, and if the compute capability has not two or three digits.
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {
             ImageKind::CUBIN => NvidiaCode::Cubin,
@@ -377,18 +380,20 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// Version of the code, major and minor: of PTX its ISA's (8, 0); of a cubin 1 and its ABI version.
+    /// Version of the code, major and minor: of PTX its ISA's (8, 0); of a cubin 1 and its ABI
+    /// version.
     pub fn version(&self) -> (u16, u16) {
         self.version
     }
 
-    /// What the image was called, mostly a source file; empty if nothing was said. Not always UTF-8.
+    /// What the image was called, mostly a source file; empty if nothing was said. Not always
+    /// UTF-8.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
 
-    /// What a compiler is to be told: ptxas for PTX, the optimizer for LTO-IR. Of a cubin its section `.nv.compat`. Empty if
-    /// there is nothing.
+    /// What a compiler is to be told: ptxas for PTX, the optimizer for LTO-IR. Of a cubin its
+    /// section `.nv.compat`. Empty if there is nothing.
     pub fn options(&self) -> &'data [u8] {
         self.options
     }

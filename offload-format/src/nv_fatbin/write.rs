@@ -13,10 +13,11 @@ use alloc::vec::Vec;
 
 const ENTRY_VERSION: u16 = 0x0101;
 
-/// Collects images and lays out the fatbin that `fatbinary` 13.5 writes for them with `--compress-mode=none`.
+/// Collects images and lays out the fatbin that `fatbinary` 13.5 writes for them with
+/// `--compress-mode=none`.
 ///
-/// It looks at the images for what their entries repeat, and holds no more of them; [`Layout`] takes the bytes again, from
-/// memory or from files.
+/// It looks at the images for what their entries repeat, and holds no more of them; [`Layout`]
+/// takes the bytes again, from memory or from files.
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {
     host: HostOs,
@@ -40,10 +41,11 @@ impl NvFatbinBuilder {
         Self { host, images: Vec::new() }
     }
 
-    /// Adds a cubin. `arch` says whether it is for `sm_90` or `sm_90a`, which the cubin itself does not; whether it is `sm_` or
-    /// `compute_` does not matter.
+    /// Adds a cubin. `arch` says whether it is for `sm_90` or `sm_90a`, which the cubin itself does
+    /// not; whether it is `sm_` or `compute_` does not matter.
     ///
-    /// Returns an error if this is no cubin, if its section table is damaged, or if it is for another compute capability.
+    /// Returns an error if this is no cubin, if its section table is damaged, or if it is for
+    /// another compute capability.
     pub fn cubin(&mut self, arch: NvidiaArch, cubin: &[u8]) -> Result<&mut Self> {
         let header = Cubin::parse(cubin)?;
         if header.number != arch.number() {
@@ -65,9 +67,11 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// Adds PTX text. What it is for, it says itself. (`fatbinary` leaves out comments and white space; this does not.)
+    /// Adds PTX text. What it is for, it says itself. (`fatbinary` leaves out comments and white
+    /// space; this does not.)
     ///
-    /// Returns an error if its first directives are not `.version` and `.target`, with numbers that a fatbin has room for.
+    /// Returns an error if its first directives are not `.version` and `.target`, with numbers that
+    /// a fatbin has room for.
     pub fn ptx(&mut self, text: &[u8]) -> Result<&mut Self> {
         let header = PtxHeader::parse(text)?;
         let PtxVersion { major, minor } = header.version();
@@ -81,7 +85,8 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// The fatbin as runs of bytes. Payload numbers are image numbers, from 0. The size is a multiple of 8.
+    /// The fatbin as runs of bytes. Payload numbers are image numbers, from 0. The size is a
+    /// multiple of 8.
     pub fn layout(&self) -> Layout {
         let mut entries = Layout::new();
         for (index, image) in self.images.iter().enumerate() {
@@ -134,8 +139,8 @@ impl NvFatbinBuilder {
     }
 }
 
-/// An options string behind its offset and its length, in which one zero byte does not count: the last one of a text, the first
-/// one of `.nv.compat`.
+/// An options string behind its offset and its length, in which one zero byte does not count: the
+/// last one of a text, the first one of `.nv.compat`.
 fn options(string: &[u8]) -> Vec<u8> {
     let mut options = Vec::new();
     options.extend_from_slice(&((ENTRY_HEADER_SIZE + OPTIONS_SIZE) as u32).to_le_bytes());

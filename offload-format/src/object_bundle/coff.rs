@@ -136,8 +136,8 @@ pub(super) fn rewrite(
 }
 
 impl<'a> Section<'a> {
-    /// Reads the header at `at`, but for the name. A section without a place in the file gets one if `place` says so, as
-    /// LLVM gives it: zeros.
+    /// Reads the header at `at`, but for the name. A section without a place in the file gets one
+    /// if `place` says so, as LLVM gives it: zeros.
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
@@ -209,13 +209,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a section's name stands in its header: up to 8 bytes, of which the first says by a slash that it does not.
+/// Whether a section's name stands in its header: up to 8 bytes, of which the first says by a slash
+/// that it does not.
 fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
-/// A name that stands in the header, or where it is in the string table: decimal behind a slash as far as that has room,
-/// else in base 64 behind two.
+/// A name that stands in the header, or where it is in the string table: decimal behind a slash as
+/// far as that has room, else in base 64 behind two.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

@@ -21,12 +21,14 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old table, and for its end, how many of those before it stay: its new number, if it stays.
+    /// For each record of the old table, and for its end, how many of those before it stay: its new
+    /// number, if it stays.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbol table of `count` records at `table`, where 0 is none. Symbols of sections that are gone go too.
+    /// Reads the symbol table of `count` records at `table`, where 0 is none. Symbols of sections
+    /// that are gone go too.
     pub(super) fn parse(
         class: Class,
         reader: &Reader<'a>,
@@ -87,7 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Brings a symbol's number in these four bytes up to date. As long as all stay, numbers that mean no symbol stay.
+    /// Brings a symbol's number in these four bytes up to date. As long as all stay, numbers that
+    /// mean no symbol stay.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());

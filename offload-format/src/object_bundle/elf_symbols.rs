@@ -24,12 +24,14 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table, how many of those before it stay: its new number, if it stays.
+    /// For each symbol, and for the end of the table, how many of those before it stay: its new
+    /// number, if it stays.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`, which is 0 where there are none. Those in sections that are gone go too.
+    /// Reads the symbols of section `symtab`, which is 0 where there are none. Those in sections
+    /// that are gone go too.
     pub(super) fn parse(
         file: &ElfFile<'a>,
         symtab: usize,
@@ -97,8 +99,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The new number of a symbol that something in `section` refers to. As long as all stay, numbers that mean no symbol
-    /// stay.
+    /// The new number of a symbol that something in `section` refers to. As long as all stay,
+    /// numbers that mean no symbol stay.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -144,7 +146,8 @@ impl<'a> Symbols<'a> {
         if section.kind == SHT_CREL || size < 2 * word {
             return Err(malformed("relocations whose symbols change their numbers"));
         }
-        // `r_info` has the symbol's number in its upper part: 32 bits of 64, or 24 of 32. MIPS has it first in any case.
+        // `r_info` has the symbol's number in its upper part: 32 bits of 64, or 24 of 32. MIPS has
+        // it first in any case.
         let at = match (class.big_endian, class.machine(file.header)) {
             (false, machine) if class.is_64 && machine != EM_MIPS => word + 4,
             _ => word,

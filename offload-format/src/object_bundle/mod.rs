@@ -1,6 +1,8 @@
-//! The object form of the offload bundle: each entry is a section of a host object, which linkers drop.
+//! The object form of the offload bundle: each entry is a section of a host object, which linkers
+//! drop.
 //!
-//! (LLVM's ClangOffloadBundler page; checked against clang-offload-bundler and llvm-objcopy 22.1.8.)
+//! (LLVM's ClangOffloadBundler page; checked against clang-offload-bundler and llvm-objcopy
+//! 22.1.8.)
 //!
 //! | | ELF | COFF |
 //! |---|---|---|
@@ -10,8 +12,8 @@
 //! | address, alignment | 0, 1 | 0, none |
 //! | place | behind all other sections, in the order of the entries | the same |
 //!
-//! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE files (8 bytes) are too
-//! short for them.
+//! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE
+//! files (8 bytes) are too short for them.
 
 mod coff;
 mod coff_class;

@@ -23,12 +23,12 @@ pub struct ObjectBundle<'data> {
 }
 
 impl<'data> ObjectBundle<'data> {
-    /// Checks the section table and borrows from `data`, which is an object file: ELF of either size and byte order, or
-    /// COFF. An object without a bundle has no entries; neither have Mach-O and PE files, whose section names are too
-    /// short.
+    /// Checks the section table and borrows from `data`, which is an object file: ELF of either
+    /// size and byte order, or COFF. An object without a bundle has no entries; neither have Mach-O
+    /// and PE files, whose section names are too short.
     ///
-    /// Returns an error if this is no such object, if the section table or a section's name lies outside the file, if a
-    /// bundle entry does, or if a bundle entry ID is not UTF-8.
+    /// Returns an error if this is no such object, if the section table or a section's name lies
+    /// outside the file, if a bundle entry does, or if a bundle entry ID is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
         let limit = data.len().saturating_mul(NAMES_PER_FILE);
@@ -72,7 +72,8 @@ impl fmt::Debug for ObjectBundle<'_> {
     }
 }
 
-/// The entries of an [`ObjectBundle`] in the order of the sections; returned by [`ObjectBundle::entries`].
+/// The entries of an [`ObjectBundle`] in the order of the sections; returned by
+/// [`ObjectBundle::entries`].
 #[derive(Clone)]
 pub struct Entries<'data> {
     bundle: ObjectBundle<'data>,
@@ -145,7 +146,8 @@ impl fmt::Debug for Entry<'_> {
     }
 }
 
-/// The section table and the names of the sections. Sections count from 1, in ELF because 0 is no section.
+/// The section table and the names of the sections. Sections count from 1, in ELF because 0 is no
+/// section.
 #[derive(Clone, Copy)]
 pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
@@ -204,8 +206,8 @@ impl<'data> Sections<'data> {
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
     }
 
-    /// Where the contents of section `index` lie in the file, and how many bytes they are; no bytes where they are not in
-    /// the file.
+    /// Where the contents of section `index` lie in the file, and how many bytes they are; no bytes
+    /// where they are not in the file.
     fn range(&self, index: usize) -> Option<(u64, u64)> {
         let index = SectionIndex(index);
         match self {

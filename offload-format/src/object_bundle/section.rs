@@ -13,7 +13,8 @@ pub(super) struct NewSection {
 
 /// How much longer than the file that it is made of the new one may become.
 ///
-/// Sections of a hostile file lie over each other, or have any alignment: a small one would become a huge one.
+/// Sections of a hostile file lie over each other, or have any alignment: a small one would become
+/// a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,
@@ -25,7 +26,8 @@ impl Growth {
         Self { limit, left: limit }
     }
 
-    /// Returns an error if the sections that were there have more bytes and more zeros between them than they may.
+    /// Returns an error if the sections that were there have more bytes and more zeros between them
+    /// than they may.
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };

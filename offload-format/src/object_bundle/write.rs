@@ -10,11 +10,13 @@ use alloc::format;
 use alloc::vec::Vec;
 use object::FileKind;
 
-/// The object `host` with a section for each of the bundle's entries, as `clang-offload-bundler -type=o` 22 writes it.
-/// Payload numbers are entry numbers, from 0; the host's entry is no payload: its size does not matter, and its section
-/// holds one zero byte. Alignment does not matter either.
+/// The object `host` with a section for each of the bundle's entries, as
+/// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0; the
+/// host's entry is no payload: its size does not matter, and its section holds one zero byte.
+/// Alignment does not matter either.
 ///
-/// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is malformed.
+/// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is
+/// malformed.
 ///
 /// ```
 /// use offload_format::bundle::BundleBuilder;
@@ -49,11 +51,12 @@ pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
     rewrite(host, false, &entries.entries().enumerate().map(section).collect::<Vec<_>>())
 }
 
-/// The host object: `data` without the sections of its bundle, symbols in them, and relocations of them, as
-/// `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a bundle is returned as it is.
+/// The host object: `data` without the sections of its bundle, symbols in them, and relocations of
+/// them, as `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a bundle is
+/// returned as it is.
 ///
-/// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is malformed, or if its code
-/// refers to the bundle.
+/// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is
+/// malformed, or if its code refers to the bundle.
 pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
     match ObjectBundle::parse(data)?.entries().next() {
         None => Ok(data.to_owned()),

@@ -19,8 +19,8 @@ use object::read::macho::{LoadCommandIterator, MachHeader, Section as MachSectio
 use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
-/// Names may share their bytes, and so make a small file take long to read: all names together may have this many times
-/// the file's size.
+/// Names may share their bytes, and so make a small file take long to read: all names together may
+/// have this many times the file's size.
 const NAME_LIMIT: u64 = 64;
 
 /// A section of a file.
@@ -248,7 +248,8 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                 let zeros =
                     [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
-                // Files with debug information alone have the sections of their program, at offset 0.
+                // Files with debug information alone have the sections of their program, at
+                // offset 0.
                 let size = match offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     true => 0,
                     false => section.size(self.endian).into(),

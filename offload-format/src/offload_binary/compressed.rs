@@ -55,8 +55,8 @@ impl<'data> Compressed<'data> {
 
     /// The binary that this one stands for: of version 3, not compressed.
     ///
-    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in, if the content does not
-    /// decompress, or if it has another size than the header says.
+    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in,
+    /// if the content does not decompress, or if it has another size than the header says.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
         let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
@@ -87,13 +87,14 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// One image, or any other stretch behind the header: `size` bytes at `offset`, counted from the start of the binary that
-    /// [`Compressed::decompress`] returns, are added to `out`. What lies behind is not decompressed, what lies before is not
-    /// kept; who wants several has `decompress`.
+    /// One image, or any other stretch behind the header: `size` bytes at `offset`, counted from
+    /// the start of the binary that [`Compressed::decompress`] returns, are added to `out`. What
+    /// lies behind is not decompressed, what lies before is not kept; who wants several has
+    /// `decompress`.
     ///
-    /// Returns an error if the stretch is not inside the inflated binary and behind its header, if it has more than `limit`
-    /// bytes or the decoder would need more, if the method was not built in, if the content does not decompress, or if it ends
-    /// before. `out` is then as it was.
+    /// Returns an error if the stretch is not inside the inflated binary and behind its header, if
+    /// it has more than `limit` bytes or the decoder would need more, if the method was not built
+    /// in, if the content does not decompress, or if it ends before. `out` is then as it was.
     pub fn decompress_into(
         &self,
         offset: u64,

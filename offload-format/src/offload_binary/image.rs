@@ -80,7 +80,8 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and takes its size and that of its text from `text_left`, which may not run out.
+    /// Reads every string pair, and takes its size and that of its text from `text_left`, which may
+    /// not run out.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.strings().read(index)?;
@@ -104,7 +105,8 @@ impl<'data> Image<'data> {
         self.offload_kind
     }
 
-    /// The entry's flags. LLVM 22 writes 0; after it, bit 0 marks an entry that has strings and no image.
+    /// The entry's flags. LLVM 22 writes 0; after it, bit 0 marks an entry that has strings and no
+    /// image.
     pub fn flags(&self) -> u32 {
         self.flags
     }
@@ -119,8 +121,8 @@ impl<'data> Image<'data> {
         self.offset
     }
 
-    /// All string pairs, in file order. Values are text in all that LLVM's tools write, which formats from version 2 on do
-    /// not demand.
+    /// All string pairs, in file order. Values are text in all that LLVM's tools write, which
+    /// formats from version 2 on do not demand.
     pub fn strings(&self) -> Strings<'data> {
         Strings {
             binary: self.binary,

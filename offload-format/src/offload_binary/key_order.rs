@@ -1,14 +1,16 @@
-//! The order in which `llvm-offload-binary` 22 writes string pairs: that of a hash table's buckets. No reader cares, but
-//! with it our files have LLVM's bytes.
+//! The order in which `llvm-offload-binary` 22 writes string pairs: that of a hash table's buckets.
+//! No reader cares, but with it our files have LLVM's bytes.
 //!
-//! The table has 64 buckets and doubles when three quarters would be in use; a key stands in the first free bucket from
-//! the low bits of its hash on, steps growing by one. The hash is of CityHash's family, with a formula for each
-//! range of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
+//! The table has 64 buckets and doubles when three quarters would be in use; a key stands in the
+//! first free bucket from the low bits of its hash on, steps growing by one. The hash is of
+//! CityHash's family, with a formula for each range of lengths. Facts: docs/formats.md, "String
+//! pairs"; checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The order of `keys` in the file, as positions in `keys`, which are in the order of the command line.
+/// The order of `keys` in the file, as positions in `keys`, which are in the order of the command
+/// line.
 pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
     let mut buckets: Vec<Option<usize>> = vec![None; 64];
     let insert = |buckets: &mut Vec<Option<usize>>, item: usize| {
@@ -84,7 +86,8 @@ fn hash(key: &[u8]) -> u64 {
             let both = fold(low.wrapping_add(high));
             fold((SEED ^ both.wrapping_mul(K0)).wrapping_add(first_turned)).wrapping_mul(K2)
         }
-        // Whole blocks; then, if the key does not end with one, the last 64 bytes, which overlap the last block.
+        // Whole blocks; then, if the key does not end with one, the last 64 bytes, which overlap
+        // the last block.
         _ => {
             let mut state = State::new();
             key.chunks_exact(64).for_each(|block| state.stir(block));
@@ -155,7 +158,8 @@ fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     (three.wrapping_add(last), turned.wrapping_add(three.rotate_right(44)).wrapping_add(one))
 }
 
-/// The sum of four words and a start value, and a second one of their partial sums turned by different amounts.
+/// The sum of four words and a start value, and a second one of their partial sums turned by
+/// different amounts.
 fn window(words: [u64; 4], start: u64) -> (u64, u64) {
     let one = start.wrapping_add(words[0]);
     let two = one.wrapping_add(words[1]);

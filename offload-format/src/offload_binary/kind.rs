@@ -22,7 +22,8 @@ impl ImageKind {
     /// SPIR-V (LLVM 23 and later).
     pub const SPIRV: Self = Self(6);
 
-    /// The kind that `llvm-offload-binary` 22 derives from a file name's extension; [`ImageKind::NONE`] for others.
+    /// The kind that `llvm-offload-binary` 22 derives from a file name's extension;
+    /// [`ImageKind::NONE`] for others.
     pub fn from_extension(extension: &str) -> Self {
         match extension {
             "o" => Self::OBJECT,
@@ -50,7 +51,8 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// Which programming model made the image. A bit mask since LLVM 21; the published page still counts 1, 2, 3.
+/// Which programming model made the image. A bit mask since LLVM 21; the published page still
+/// counts 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 

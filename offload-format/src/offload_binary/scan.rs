@@ -3,11 +3,12 @@
 use super::{ALIGN, OffloadBinary};
 use crate::Result;
 
-/// The offload binaries of a section or file, one after another; each with its offset in bytes. They need not be of one
-/// version.
+/// The offload binaries of a section or file, one after another; each with its offset in bytes.
+/// They need not be of one version.
 ///
-/// The step from one to the next is its size, rounded up to 8, then zeros, eight at a time. Iteration ends at the end of the
-/// bytes, after the first error, or where only zero bytes are left.
+/// The step from one to the next is its size, rounded up to 8, then zeros, eight at a time.
+/// Iteration ends at the end of the bytes, after the first error, or where only zero bytes are
+/// left.
 #[derive(Debug, Clone)]
 pub struct OffloadBinaries<'data> {
     data: &'data [u8],

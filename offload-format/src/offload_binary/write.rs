@@ -23,8 +23,8 @@ impl OffloadBinaryBuilder {
         Self::default()
     }
 
-    /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it so that strings can be
-    /// added. Images stand in the order in which they were added.
+    /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it
+    /// so that strings can be added. Images stand in the order in which they were added.
     pub fn image(
         &mut self,
         image_kind: ImageKind,
@@ -36,12 +36,13 @@ impl OffloadBinaryBuilder {
         self.images.last_mut().expect("it was just added")
     }
 
-    /// The images as runs of bytes, nothing if there are none. Payload numbers are image numbers, from 0. The size is a
-    /// multiple of 8.
+    /// The images as runs of bytes, nothing if there are none. Payload numbers are image numbers,
+    /// from 0. The size is a multiple of 8.
     ///
-    /// In version 1 it is one binary for each image, the bytes that `llvm-offload-binary` 22 writes for as many
-    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later versions have all images in
-    /// one binary.
+    /// In version 1 it is one binary for each image, the bytes that `llvm-offload-binary` 22 writes
+    /// for as many
+    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later
+    /// versions have all images in one binary.
     ///
     /// # Panics
     /// If the version is 1 and a value has a NUL, which that cannot hold.
@@ -57,9 +58,9 @@ impl OffloadBinaryBuilder {
         layout
     }
 
-    /// One binary of version 3 with all images, compressed; nothing if there are none. `images` are their bytes, in order;
-    /// `level` is the method's own, `None` its default. Zeros behind the binary make it a multiple of 8 bytes. For a moment
-    /// it lies in memory uncompressed, too.
+    /// One binary of version 3 with all images, compressed; nothing if there are none. `images` are
+    /// their bytes, in order; `level` is the method's own, `None` its default. Zeros behind the
+    /// binary make it a multiple of 8 bytes. For a moment it lies in memory uncompressed, too.
     ///
     /// Returns an error if the method was not built in.
     ///
@@ -107,7 +108,8 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds a string pair; a key that is there already gets `,` and the value behind its value, as in LLVM's tool.
+    /// Adds a string pair; a key that is there already gets `,` and the value behind its value, as
+    /// in LLVM's tool.
     ///
     /// # Panics
     /// If the key has a NUL.
@@ -129,8 +131,9 @@ impl ImageBuilder {
         self
     }
 
-    /// Says that an `--image` of LLVM's tool has a key here, behind the strings added so far, that is not stored: `file`
-    /// or `kind`. The order of the string pairs depends on it. Without a call both are taken to stand first.
+    /// Says that an `--image` of LLVM's tool has a key here, behind the strings added so far, that
+    /// is not stored: `file` or `kind`. The order of the string pairs depends on it. Without a call
+    /// both are taken to stand first.
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
             self.keys.push((key.to_owned(), None));

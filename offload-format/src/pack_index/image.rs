@@ -3,7 +3,8 @@
 use crate::target::PtxVersion;
 use core::fmt;
 
-/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
+/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how
+/// text is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.

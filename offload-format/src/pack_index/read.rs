@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error that names the first line which is not understood, or the line behind the last one if something
-    /// is missing.
+    /// Returns an error that names the first line which is not understood, or the line behind the
+    /// last one if something is missing.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };

@@ -4,7 +4,8 @@ use super::{Candidate, Fit};
 use core::fmt;
 use core::ops::Deref;
 
-/// The image that [`select()`](super::select()) found; it dereferences to the image, and says why it is this one.
+/// The image that [`select()`](super::select()) found; it dereferences to the image, and says why
+/// it is this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<I> {
     image: I,

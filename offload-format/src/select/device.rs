@@ -96,8 +96,8 @@ impl DeviceInfo {
         Self { kind, product: None }
     }
 
-    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what `cuDriverGetVersion` returns
-    /// (12080 for CUDA 12.8).
+    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what
+    /// `cuDriverGetVersion` returns (12080 for CUDA 12.8).
     ///
     /// ```
     /// use offload_format::select::{ComputeCapability, DeviceInfo};
@@ -144,8 +144,8 @@ impl DeviceInfo {
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///
-    /// A product's name says nothing of the modes of an AMD GPU, so an image that names a feature (`gfx942:xnack-`) does not
-    /// fit it: give the target ID where it matters.
+    /// A product's name says nothing of the modes of an AMD GPU, so an image that names a feature
+    /// (`gfx942:xnack-`) does not fit it: give the target ID where it matters.
     ///
     /// Returns an error for anything else.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
@@ -190,8 +190,8 @@ impl DeviceInfo {
         matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
     }
 
-    /// The target that may stand beside an image for this processor in another mode: it names the same features. `None` if
-    /// the device does not report one of them.
+    /// The target that may stand beside an image for this processor in another mode: it names the
+    /// same features. `None` if the device does not report one of them.
     pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
         let DeviceKind::Hip(device) = &self.kind else { return None };
         let mut target = String::from(device.processor());
@@ -232,7 +232,8 @@ impl DeviceInfo {
     }
 }
 
-/// 12080 for `12.8`; `None` if it is no CUDA version. Two digits at most: CUDA's own numbers have room for no more.
+/// 12080 for `12.8`; `None` if it is no CUDA version. Two digits at most: CUDA's own numbers have
+/// room for no more.
 fn driver_version(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
     let number = |text: &str| match text.len() {

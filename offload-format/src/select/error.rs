@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, its
-/// images are not known, or it has several modules and none was named.
+/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the
+/// pack was not built, its images are not known, or it has several modules and none was named.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
@@ -98,10 +98,11 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// The targets of which any one, added to those that build.rs lists, would make an image for the device: `sm_75` and
-    /// `compute_75`. Beside an image that is for another mode of the device's processor, only one that names the same features
-    /// may stand. None if no target would help: for a feature that the device does not report, for another CPU than the
-    /// build was for. None either if there are no images, since then nobody knows what kept them out.
+    /// The targets of which any one, added to those that build.rs lists, would make an image for
+    /// the device: `sm_75` and `compute_75`. Beside an image that is for another mode of the
+    /// device's processor, only one that names the same features may stand. None if no target would
+    /// help: for a feature that the device does not report, for another CPU than the build was for.
+    /// None either if there are no images, since then nobody knows what kept them out.
     pub fn targets_to_add(&self) -> Vec<String> {
         let (device, refused) = (&self.0.device, self.refused());
         if refused.is_empty() {

@@ -40,13 +40,14 @@ pub enum Fit {
     Cpu,
 }
 
-/// What the order compares, the greatest first: the kind of image; how much it names, or its compute capability; its suffix; the
-/// PTX ISA version; the code object version, the lowest first, since more runtimes load it. What is not known comes last.
+/// What the order compares, the greatest first: the kind of image; how much it names, or its
+/// compute capability; its suffix; the PTX ISA version; the code object version, the lowest first,
+/// since more runtimes load it. What is not known comes last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
-    /// Whether an image with this fit is chosen before one with the other, both for the same device. Of equal ones
-    /// [`is_before`](super::is_before) knows which.
+    /// Whether an image with this fit is chosen before one with the other, both for the same
+    /// device. Of equal ones [`is_before`](super::is_before) knows which.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
     }

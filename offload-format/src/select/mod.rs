@@ -6,12 +6,12 @@
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
-//! The order is total ([`is_before`]): of two images that fit equally well, the one with the newer PTX ISA or the older code
-//! object version, then the one whose label comes first in the alphabet. Only of images that are alike in all that the rules
-//! see is it the first in the file.
+//! The order is total ([`is_before`]): of two images that fit equally well, the one with the newer
+//! PTX ISA or the older code object version, then the one whose label comes first in the alphabet.
+//! Only of images that are alike in all that the rules see is it the first in the file.
 //!
-//! What a device does not report cannot be relied on: `gfx90a:xnack-` does not fit `gfx90a`. What is not known of an image (the
-//! version of PTX that nobody read) is no reason to refuse it.
+//! What a device does not report cannot be relied on: `gfx90a:xnack-` does not fit `gfx90a`. What
+//! is not known of an image (the version of PTX that nobody read) is no reason to refuse it.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, Code, select};
@@ -39,10 +39,11 @@
 //! );
 //! ```
 //!
-//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr, 2026) for generic targets
-//! and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and "Compatibility"; CUDA C++ programming guide 13.0,
-//! "Binary Compatibility", for Tegra; PTX ISA 9.1, release history. Where vendors' own programs choose otherwise:
-//! docs/formats.md, "Selection".
+//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime
+//! (clr, 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities"
+//! and "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
+//! 9.1, release history. Where vendors' own programs choose otherwise: docs/formats.md,
+//! "Selection".
 
 mod amdgpu;
 mod choice;
@@ -90,7 +91,8 @@ pub enum Code<'a> {
 }
 
 impl Code<'static> {
-    /// Of an image that an index describes, also in constants; `None` if the target is malformed or of another kind of image.
+    /// Of an image that an index describes, also in constants; `None` if the target is malformed or
+    /// of another kind of image.
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
             PackImageKind::CodeObject { version } => match TargetId::check(target) {
@@ -133,7 +135,8 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-// Where it is called, and what it calls: `select` then makes no refusals, which nobody sees, and takes half the time.
+// Where it is called, and what it calls: `select` then makes no refusals, which nobody sees, and
+// takes half the time.
 #[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
@@ -155,8 +158,8 @@ fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>>
     }
 }
 
-/// Whether the first image is chosen before the second, wherever they stand; both fit the same device. `false` for
-/// images that are alike in all that the rules see.
+/// Whether the first image is chosen before the second, wherever they stand; both fit the same
+/// device. `false` for images that are alike in all that the rules see.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater

@@ -5,7 +5,8 @@ use crate::target::TargetTriple;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// An image that is only a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5` (code object version), `cpu`.
+/// An image that is only a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5` (code
+/// object version), `cpu`.
 #[derive(Debug, Clone, PartialEq)]
 struct Named<'a>(&'a str);
 

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words that name no function, field or type, of all editions; `bool` and the other types are beside them.
+/// Words that name no function, field or type, of all editions; `bool` and the other types are
+/// beside them.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -20,11 +21,12 @@ const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
 /// Signs of types in the arguments of templates, in words.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
-/// Returns the name that Rust has for this name of a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
+/// Returns the name that Rust has for this name of a source. `ns::scale<float *, 3>` is
+/// `ns_scale_float_ptr_3`.
 ///
-/// `*`, `&` and `-` are the words `ptr`, `ref` and `minus`; each run of characters other than ASCII's letters, digits and `_`
-/// is one `_` between words; a name that starts with a digit gets a `_` before it, and a word that Rust keeps for itself
-/// one behind it.
+/// `*`, `&` and `-` are the words `ptr`, `ref` and `minus`; each run of characters other than
+/// ASCII's letters, digits and `_` is one `_` between words; a name that starts with a digit gets a
+/// `_` before it, and a word that Rust keeps for itself one behind it.
 pub fn identifier(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;

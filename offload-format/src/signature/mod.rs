@@ -9,7 +9,8 @@
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
-//! Types are those of the device. They have the sizes and alignments that the host's have: device compilers see to that.
+//! Types are those of the device. They have the sizes and alignments that the host's have: device
+//! compilers see to that.
 
 mod identifier;
 mod record;
@@ -42,15 +43,18 @@ pub struct Signature {
     pub symbol: String,
     /// Its name in Rust.
     pub name: String,
-    /// Its name in the source, with namespaces and the arguments of a template: `ns::scale<float, 3>`.
+    /// Its name in the source, with namespaces and the arguments of a template:
+    /// `ns::scale<float, 3>`.
     pub source_name: String,
-    /// The file and the line where it is defined, `kernels/scale.cu:21`. The file's path is relative to the package.
+    /// The file and the line where it is defined, `kernels/scale.cu:21`. The file's path is
+    /// relative to the package.
     pub place: String,
     /// The lines of the comment above it, without what makes them a comment.
     pub comment: Vec<String>,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// What the source and an image say of the arguments, a line for each, if they do not say the same.
+    /// What the source and an image say of the arguments, a line for each, if they do not say the
+    /// same.
     pub difference: Vec<String>,
 }
 
@@ -64,7 +68,8 @@ pub struct Parameter {
 }
 
 impl Signature {
-    /// Returns where each parameter lies among the arguments, and its size: each at the next multiple of its alignment.
+    /// Returns where each parameter lies among the arguments, and its size: each at the next
+    /// multiple of its alignment.
     ///
     /// `None` if the size of a type is not known, or if the arguments are too large to be counted.
     pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {

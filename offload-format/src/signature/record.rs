@@ -23,7 +23,8 @@ pub struct Record {
 pub enum Content {
     /// Nothing that host code can name.
     Opaque,
-    /// Fields in ascending order, each at the next multiple of its alignment; the record's alignment may be greater.
+    /// Fields in ascending order, each at the next multiple of its alignment; the record's
+    /// alignment may be greater.
     Fields(Vec<Field>),
     /// Fields in ascending order without any padding.
     Packed(Vec<Field>),
@@ -44,7 +45,8 @@ pub struct Field {
 const POINTER: u64 = 8;
 
 impl Type {
-    /// Returns its size. `None` if that is not known: of a record that is not in the list, or that only pointers name.
+    /// Returns its size. `None` if that is not known: of a record that is not in the list, or that
+    /// only pointers name.
     pub fn size(&self, records: &[Record]) -> Option<Size> {
         match self {
             Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
@@ -60,8 +62,8 @@ impl Type {
 }
 
 impl Record {
-    /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if Rust does not.
-    /// `records` has those that the fields are made of.
+    /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if
+    /// Rust does not. `records` has those that the fields are made of.
     pub fn new(
         name: String,
         source_name: String,
@@ -82,7 +84,8 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
-    /// Returns whether Rust has to be told its alignment, as it follows from no field: it is then `repr(align)`.
+    /// Returns whether Rust has to be told its alignment, as it follows from no field: it is then
+    /// `repr(align)`.
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
@@ -121,8 +124,8 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// Whether each field lies where a `#[repr(C)]` struct has it, `align` saying how fields of an alignment are aligned, and
-/// whether the whole has this size then.
+/// Whether each field lies where a `#[repr(C)]` struct has it, `align` saying how fields of an
+/// alignment are aligned, and whether the whole has this size then.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -171,7 +174,8 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Another offset, padding inside, bytes behind, overlapping fields, packed by two, nothing.
+            // Another offset, padding inside, bytes behind, overlapping fields, packed by two,
+            // nothing.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

@@ -15,9 +15,10 @@
 //! differs the image for sm_80 has 4 parameters
 //! ```
 //!
-//! A `record` line has its name in Rust, size and alignment in bytes (`-` where only pointers name it), what is in it, and its
-//! name in the source; the fields follow, with offsets in bytes. A `signature` line has the kernel's name in Rust and its
-//! symbol; the others follow in this order, `differs` only where an image has other parameters than the source.
+//! A `record` line has its name in Rust, size and alignment in bytes (`-` where only pointers name
+//! it), what is in it, and its name in the source; the fields follow, with offsets in bytes. A
+//! `signature` line has the kernel's name in Rust and its symbol; the others follow in this order,
+//! `differs` only where an image has other parameters than the source.
 
 use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};

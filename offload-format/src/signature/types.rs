@@ -7,7 +7,8 @@ use core::str::FromStr;
 
 /// The type of a parameter, of a field, or of what a pointer points to.
 ///
-/// Its text is that of Rust; `f16`, `bf16` and `void` stand for themselves, and any other name for a record.
+/// Its text is that of Rust; `f16`, `bf16` and `void` stand for themselves, and any other name for
+/// a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a truth value.

@@ -1,7 +1,9 @@
-//! AMD's processors as data: names, features, ELF machine numbers, which generic target covers which.
+//! AMD's processors as data: names, features, ELF machine numbers, which generic target covers
+//! which.
 //!
-//! Source: `clang -mcpu=...` and the ELF headers it wrote, LLVM 22.1.8; LLVM's AMDGPUUsage for the generic targets.
-//! A name that is not in the table is no error anywhere in this crate: it only gets fewer checks.
+//! Source: `clang -mcpu=...` and the ELF headers it wrote, LLVM 22.1.8; LLVM's AMDGPUUsage for the
+//! generic targets. A name that is not in the table is no error anywhere in this crate: it only
+//! gets fewer checks.
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +42,8 @@ const G11: Option<&str> = Some("gfx11-generic");
 const G12: Option<&str> = Some("gfx12-generic");
 const G12_5: Option<&str> = Some("gfx12-5-generic");
 
-/// Every processor of the `amdgcn` architecture that LLVM 22 knows, and gfx940/gfx941, which LLVM 20 still knew.
+/// Every processor of the `amdgcn` architecture that LLVM 22 knows, and gfx940/gfx941, which LLVM
+/// 20 still knew.
 pub const PROCESSORS: &[Processor] = &[
     row("gfx600", 0x20, NONE, None, &["tahiti"]),
     row("gfx601", 0x21, NONE, None, &["pitcairn", "verde"]),
@@ -109,7 +112,8 @@ pub fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
-/// Whether a name can be that of a processor or generic target: `gfx` and a digit, or one that the table holds.
+/// Whether a name can be that of a processor or generic target: `gfx` and a digit, or one that the
+/// table holds.
 pub fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
@@ -154,7 +158,8 @@ mod tests {
                 .into_iter()
                 .filter(|f| members.iter().all(|it| it.features.contains(f)));
             assert!(shared.eq(generic.features.iter().copied()), "{}", generic.name);
-            // gfx10-3-generic covers gfx103x, gfx11-generic covers gfx11xx; gfx9-generic leaves out some of gfx9xx.
+            // gfx10-3-generic covers gfx103x, gfx11-generic covers gfx11xx; gfx9-generic leaves out
+            // some of gfx9xx.
             let family = generic.name.trim_end_matches("-generic").replacen('-', "", 1);
             let is_9_4 = generic.name == "gfx9-4-generic";
             assert!(

@@ -27,8 +27,8 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// Each feature is compared with those before it, and with those of other target IDs: a name from a file may not have
-/// very many. No processor has more than two.
+/// Each feature is compared with those before it, and with those of other target IDs: a name from a
+/// file may not have very many. No processor has more than two.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor need not be one that this crate knows.
@@ -41,13 +41,14 @@ pub struct TargetId<'a> {
 impl<'a> TargetId<'a> {
     /// Reads `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; the features in any order.
     ///
-    /// Returns an error if the processor is empty or has a character that no processor has, if a feature is empty, has no
-    /// sign or is named twice, or if there are more than 16.
+    /// Returns an error if the processor is empty or has a character that no processor has, if a
+    /// feature is empty, has no sign or is named twice, or if there are more than 16.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// The same with no more of an error than where and why, which takes no allocation and works in constants.
+    /// The same with no more of an error than where and why, which takes no allocation and works in
+    /// constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -143,23 +144,26 @@ impl<'a> TargetId<'a> {
             .map_or(FeatureState::Any, |(_, state)| state)
     }
 
-    /// The first named feature that the processor does not have; `None` also for a processor that no table holds.
+    /// The first named feature that the processor does not have; `None` also for a processor that
+    /// no table holds.
     pub fn unsupported_feature(&self) -> Option<&'a str> {
         let row = amdgpu::find(self.processor)?;
         self.features().map(|(name, _)| name).find(|name| !row.features.contains(name))
     }
 
-    /// Whether code made for `self` runs on a device that reports `requested`: the same processor, and each feature
-    /// named here in the same state there. What is named only there does not matter.
+    /// Whether code made for `self` runs on a device that reports `requested`: the same processor,
+    /// and each feature named here in the same state there. What is named only there does not
+    /// matter.
     ///
-    /// Generic targets are [`select`](crate::select())'s business: a name is all that counts here, as in LLVM.
+    /// Generic targets are [`select`](crate::select())'s business: a name is all that counts here,
+    /// as in LLVM.
     pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
         self.primary_processor() == requested.primary_processor()
             && self.features().all(|(name, state)| requested.feature(name) == state)
     }
 
-    /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most are for another processor,
-    /// which shows without reading them.
+    /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most
+    /// are for another processor, which shows without reading them.
     #[cfg(feature = "read")]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
@@ -171,8 +175,9 @@ impl<'a> TargetId<'a> {
         TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
-    /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
-    /// leaves open, so that both would fit some device. Symmetric, as LLVM's documentation has it.
+    /// Whether the two may not stand in one bundle: the same processor, and one of them names a
+    /// feature that the other leaves open, so that both would fit some device. Symmetric, as LLVM's
+    /// documentation has it.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)

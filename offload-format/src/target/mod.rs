@@ -1,8 +1,9 @@
 //! Names of what code is for. Nothing here knows a container.
 //!
-//! A *target ID* names an AMD GPU and the modes of it that the code was made for: `gfx90a:sramecc+:xnack-`. NVIDIA
-//! numbers its architectures: `sm_90a` for machine code, `compute_90` for PTX. A *target triple* names the kind of
-//! machine. [`OffloadArch`] is any of them as `--offload-arch` takes it.
+//! A *target ID* names an AMD GPU and the modes of it that the code was made for:
+//! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,
+//! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is any of
+//! them as `--offload-arch` takes it.
 //!
 //! | name | grammar | source |
 //! |---|---|---|
@@ -12,8 +13,8 @@
 //! | feature | `sramecc`, `xnack`: those that the processor has | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
-//! In a bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, all of them come together:
-//! `bundle::EntryId`.
+//! In a bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, all of them
+//! come together: `bundle::EntryId`.
 
 pub mod amdgpu;
 mod id;

@@ -1,13 +1,15 @@
-//! NVIDIA's architectures: `sm_90a` (machine code, a cubin) and `compute_90` (PTX, compiled by the driver).
+//! NVIDIA's architectures: `sm_90a` (machine code, a cubin) and `compute_90` (PTX, compiled by the
+//! driver).
 //!
-//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); CUDA C++ programming guide 13.0, "Binary
-//! Compatibility"; PTX ISA 9.1, release history.
+//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); CUDA C++ programming guide
+//! 13.0, "Binary Compatibility"; PTX ISA 9.1, release history.
 
 use super::ParseError;
 use core::fmt;
 
-/// Bytes to a multiple of which NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: ptxas lays
-/// them out in one way for sm_80 and in another for sm_90 (CUDA 13.0).
+/// Bytes to a multiple of which NVIDIA's compilers align arguments in memory of which they leave
+/// the start to each GPU: ptxas lays them out in one way for sm_80 and in another for sm_90 (CUDA
+/// 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name stands for machine code or for PTX.
@@ -42,8 +44,9 @@ pub struct NvidiaArch {
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The PTX ISA version to ask clang for (compute capability times ten, version): one that its backend takes for the
-/// architecture and that is low, so that old drivers take the text. Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
+/// The PTX ISA version to ask clang for (compute capability times ten, version): one that its
+/// backend takes for the architecture and that is low, so that old drivers take the text. Checked
+/// with clang 22.1.8 and ptxas 13.5 and 12.9.
 const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (50, PtxVersion::new(6, 0)),
     (52, PtxVersion::new(6, 0)),
@@ -68,12 +71,12 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
-/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13 (PTX ISA 9.1, target notes: "Renamed to sm_110a from
-/// PTX ISA version 9.0").
+/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13 (PTX ISA 9.1, target
+/// notes: "Renamed to sm_110a from PTX ISA version 9.0").
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
-/// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA
-/// GPU Compute Capability".
+/// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute
+/// Capability" and "Legacy CUDA GPU Compute Capability".
 const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
 
 fn is_tegra(major: u32, minor: u32) -> bool {
@@ -88,7 +91,8 @@ impl NvidiaArch {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// The same with no more of an error than where and why, which takes no allocation and works in constants.
+    /// The same with no more of an error than where and why, which takes no allocation and works in
+    /// constants.
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
@@ -131,8 +135,8 @@ impl NvidiaArch {
         Self { code, ..self }
     }
 
-    /// A low PTX ISA version that knows this architecture; `None` for one that the table does not hold. The lower the
-    /// version, the older the drivers that take the text.
+    /// A low PTX ISA version that knows this architecture; `None` for one that the table does not
+    /// hold. The lower the version, the older the drivers that take the text.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
             // Families came with PTX ISA 8.8 (CUDA 12.9).
@@ -145,14 +149,16 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether this is the compute capability of a device: its own number, or 10.1 for a device of 11.0.
+    /// Whether this is the compute capability of a device: its own number, or 10.1 for a device of
+    /// 11.0.
     pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
     }
 
-    /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same major number, minor not
-    /// lower. 10.1 is in the family of 11.0, under its old name. ptxas 13.5 takes PTX for `sm_XYf` for exactly these.
+    /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same
+    /// major number, minor not lower. 10.1 is in the family of 11.0, under its old name. ptxas 13.5
+    /// takes PTX for `sm_XYf` for exactly these.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
@@ -163,8 +169,8 @@ impl NvidiaArch {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of this compute capability is a Tegra, and the two are not the same. Machine code does not
-    /// run there, even if the numbers would allow it.
+    /// Whether `self` or a device of this compute capability is a Tegra, and the two are not the
+    /// same. Machine code does not run there, even if the numbers would allow it.
     pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
@@ -200,8 +206,9 @@ impl PtxVersion {
         Self { major, minor }
     }
 
-    /// The first CUDA driver that compiles text of this version, as `cuDriverGetVersion` counts: 12080 for CUDA 12.8.
-    /// Versions that are newer than the release history go on as 9.x does: PTX ISA n.m came with CUDA (n+4).m.
+    /// The first CUDA driver that compiles text of this version, as `cuDriverGetVersion` counts:
+    /// 12080 for CUDA 12.8. Versions that are newer than the release history go on as 9.x does: PTX
+    /// ISA n.m came with CUDA (n+4).m.
     pub fn first_driver(&self) -> u32 {
         let (major, minor) = match (self.major, self.minor) {
             (..=5, _) => (8, 0),

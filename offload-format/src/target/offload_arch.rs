@@ -18,8 +18,8 @@ pub enum OffloadArch<'a> {
 impl<'a> OffloadArch<'a> {
     /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
     ///
-    /// Returns an error if the name is malformed. A well-formed name that no table holds is fine: what there is to build
-    /// for is the compiler's to know.
+    /// Returns an error if the name is malformed. A well-formed name that no table holds is fine:
+    /// what there is to build for is the compiler's to know.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
             Ok(Self::Cpu)

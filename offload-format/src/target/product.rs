@@ -1,11 +1,12 @@
 //! Products by name: the target of a GPU as shops and drivers call it.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
-//! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage (LLVM 22); the tables of GPUs
-//! in ROCm's documentation (ROCm 7); and for names that these leave out AMD's table of device IDs (GPUOpen's `device_info`),
-//! TheRock's list of targets, and what drivers call their devices. From compute capability 5.0 and gfx900 on, and not complete:
-//! products come faster than tables. For one that is not here, the target does. Names that were given to two chips
-//! (Radeon 840M, "Krackan Point") are left out.
+//! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
+//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7); and for names that these leave
+//! out AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and what
+//! drivers call their devices. From compute capability 5.0 and gfx900 on, and not complete:
+//! products come faster than tables. For one that is not here, the target does. Names that were
+//! given to two chips (Radeon 840M, "Krackan Point") are left out.
 
 use alloc::string::String;
 
@@ -14,7 +15,8 @@ use alloc::string::String;
 pub struct Product {
     /// Its name without the vendor's: `GeForce RTX 4090`, `Instinct MI300X`.
     pub name: &'static str,
-    /// The processor (`gfx942`), or the compute capability as machine code is named for it (`sm_89`).
+    /// The processor (`gfx942`), or the compute capability as machine code is named for it
+    /// (`sm_89`).
     pub target: &'static str,
 }
 
@@ -379,8 +381,8 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The product of this name, as people or drivers say it: letters' case, spaces and punctuation do not matter, and makers,
-/// brands, memory sizes, form factors and the like may be there or not.
+/// The product of this name, as people or drivers say it: letters' case, spaces and punctuation do
+/// not matter, and makers, brands, memory sizes, form factors and the like may be there or not.
 ///
 /// ```
 /// use offload_format::target::product;

@@ -15,7 +15,8 @@ impl CommentLeader {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Slashes, Self::Hash, Self::Semicolon];
 
-    /// The leader for a file type as `clang-offload-bundler -type` names it; `None` if that is no text.
+    /// The leader for a file type as `clang-offload-bundler -type` names it; `None` if that is no
+    /// text.
     pub fn of_file_type(file_type: &str) -> Option<Self> {
         match file_type {
             "i" | "ii" | "cui" | "hipi" => Some(Self::Slashes),

@@ -24,8 +24,8 @@ impl Marker {
         [b"\n", leader.as_str().as_bytes(), b" ", MAGIC, self.word(), id.as_bytes(), b"\n"].concat()
     }
 
-    /// The size of the marker at the start of `text`, which starts with the line end before it; `None` if there is another
-    /// line. The ID follows.
+    /// The size of the marker at the start of `text`, which starts with the line end before it;
+    /// `None` if there is another line. The ID follows.
     pub(super) fn size_at(self, leader: CommentLeader, text: &[u8]) -> Option<usize> {
         let rest = text
             .strip_prefix(b"\n")?
@@ -35,7 +35,8 @@ impl Marker {
         Some(text.len() - rest.len())
     }
 
-    /// The first line of this kind in `text`: the offset of the line end before it, and that of its ID.
+    /// The first line of this kind in `text`: the offset of the line end before it, and that of its
+    /// ID.
     pub(super) fn find(self, leader: CommentLeader, text: &[u8]) -> Option<(usize, usize)> {
         let line_ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         line_ends

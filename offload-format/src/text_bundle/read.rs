@@ -15,8 +15,8 @@ pub struct TextBundle<'data> {
 }
 
 impl<'data> TextBundle<'data> {
-    /// Looks for the entries between comments with this leader, and borrows from `data`. Text without any is a bundle
-    /// without entries.
+    /// Looks for the entries between comments with this leader, and borrows from `data`. Text
+    /// without any is a bundle without entries.
     ///
     /// Returns an error if an entry has no END line, or if an ID is not UTF-8.
     pub fn parse(data: &'data [u8], leader: CommentLeader) -> Result<Self> {
@@ -29,7 +29,8 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// The leader of the first START line in `data`; `None` if there is no START line, so that this is no text bundle.
+    /// The leader of the first START line in `data`; `None` if there is no START line, so that this
+    /// is no text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let is_start = |leader: &CommentLeader, at: usize| {

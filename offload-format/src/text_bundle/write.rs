@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// It is told the sizes of the payloads; [`Layout`] takes the bytes, from memory or from files. A payload that has an END
-/// line in it is cut short there by every reader.
+/// It is told the sizes of the payloads; [`Layout`] takes the bytes, from memory or from files. A
+/// payload that has an END line in it is cut short there by every reader.
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
@@ -24,8 +24,8 @@ impl TextBundleBuilder {
         Self { leader, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// Adds an entry whose payload has `size` bytes; entries stand in the order in which they were added. The ID is written
-    /// in its canonical form.
+    /// Adds an entry whose payload has `size` bytes; entries stand in the order in which they were
+    /// added. The ID is written in its canonical form.
     ///
     /// Returns an error as [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry) does.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {

@@ -101,8 +101,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// The IDs of the entries in a member that is not compressed; what is no bundle has none, what is a broken one is for who
-/// reads it to complain of.
+/// The IDs of the entries in a member that is not compressed; what is no bundle has none, what is a
+/// broken one is for who reads it to complain of.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
@@ -114,7 +114,8 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
 /// `-check-input-archive`: whether the target IDs of a member may stand together.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
-    // Within one kind and triple LLVM 22 names the entries. Its main branch looks across kinds, and names the target IDs.
+    // Within one kind and triple LLVM 22 names the entries. Its main branch looks across kinds, and
+    // names the target IDs.
     let conflict = Composition::find_conflict(ids.iter().copied());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),

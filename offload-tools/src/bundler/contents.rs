@@ -50,7 +50,8 @@ impl Carrier<'_> {
         }
     }
 
-    /// All of a stream decompressed, if so many bytes of it are wanted that this is the fastest way to them.
+    /// All of a stream decompressed, if so many bytes of it are wanted that this is the fastest way
+    /// to them.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
         let size = bundle.uncompressed_size();
@@ -99,7 +100,8 @@ impl<'a> Copier<'a> {
         self.carrier
     }
 
-    /// Copies a range of offsets in bytes to the output at `to`; the carrier came from the input at `from`.
+    /// Copies a range of offsets in bytes to the output at `to`; the carrier came from the input at
+    /// `from`.
     pub(super) fn copy(
         &mut self,
         range: Range<u64>,

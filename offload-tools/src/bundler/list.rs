@@ -31,8 +31,9 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The IDs of the entries of bundles that are inside of something else: in sections of a program or library, or in members of an
-/// archive. What is malformed there is not for `-list`: `offload verify` reports it.
+/// The IDs of the entries of bundles that are inside of something else: in sections of a program or
+/// library, or in members of an archive. What is malformed there is not for `-list`:
+/// `offload verify` reports it.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -1,7 +1,8 @@
 //! `clang-offload-bundler`: the tool of that name in LLVM 22, as a drop-in.
 //!
-//! Options, messages, exit statuses and bytes are that tool's; docs/llvm-differences.md in the repository has each case where
-//! they are not, with the reason. A run goes through these files in this order:
+//! Options, messages, exit statuses and bytes are that tool's; docs/llvm-differences.md in the
+//! repository has each case where they are not, with the reason. A run goes through these files in
+//! this order:
 //!
 //! | file | does |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. Ours does that work itself, and prints them for
-//! `-###`.
+//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. Ours does that work
+//! itself, and prints them for `-###`.
 
 use super::Options;
 use offload_format::bundle::EntryId;

@@ -40,7 +40,8 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
-    // LLVM's words, which its own tests and other people's scripts look for; `-debug-only` is in its debug builds only.
+    // LLVM's words, which its own tests and other people's scripts look for; `-debug-only` is in
+    // its debug builds only.
     overview: "A tool to bundle several input files of the specified type <type> \n\
                referring to the same source file but different targets into a single \n\
                one. The resulting file can also be unbundled into different files by \n\

@@ -14,7 +14,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Options come before the environment. What is wrong in the environment is warned of, and ignored.
+    /// Options come before the environment. What is wrong in the environment is warned of, and
+    /// ignored.
     pub(super) fn read(options: &Options) -> Self {
         let ignored = var("OFFLOAD_BUNDLER_IGNORE_ENV_VAR").is_some_and(|value| value == "1");
         let var = |name: &str| var(name).filter(|_| !ignored);

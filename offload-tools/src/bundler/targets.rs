@@ -38,8 +38,9 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
     }
 }
 
-/// Whether a target has its target ID in the place of the triple's environment: `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM refuses
-/// to mean gfx906 by that since 2025; we read it, since build systems and files have it.
+/// Whether a target has its target ID in the place of the triple's environment:
+/// `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM refuses to mean gfx906 by that since 2025; we read it,
+/// since build systems and files have it.
 fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     let environment = target.split('-').nth(4).unwrap_or("");
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
@@ -75,7 +76,8 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// What is meant by a target without its triple's vendor, as old documentation spells targets: `openmp-amdgcn-amdhsa-gfx906`.
+/// What is meant by a target without its triple's vendor, as old documentation spells targets:
+/// `openmp-amdgcn-amdhsa-gfx906`.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };
     let vendor = match os {

@@ -15,8 +15,9 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Each entry serves the first target that it fits and nothing has been found for; entries are taken in file order. Outputs
-/// for which something was found are written even if it turns out that others have nothing.
+/// Each entry serves the first target that it fits and nothing has been found for; entries are
+/// taken in file order. Outputs for which something was found are written even if it turns out that
+/// others have nothing.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -48,8 +49,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The entries of a group that serve targets, which are no longer unserved then. An entry that cannot be understood ends
-/// the search.
+/// The entries of a group that serve targets, which are no longer unserved then. An entry that
+/// cannot be understood ends the search.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,

@@ -104,7 +104,8 @@ impl fmt::Display for Wrong {
 impl Command {
     /// Reads the words behind `cargo offload`.
     ///
-    /// Returns an error if the command is no command, or if an option of this program's has no value or a wrong one.
+    /// Returns an error if the command is no command, or if an option of this program's has no
+    /// value or a wrong one.
     pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
         let mut words = words.into_iter();
         let Some(command) = words.next() else { return Ok(Self::Help) };

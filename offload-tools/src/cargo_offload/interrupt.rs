@@ -1,4 +1,5 @@
-//! Ctrl-C. The terminal sends it to Cargo and to the test programs, too: they end, and this program waits for them.
+//! Ctrl-C. The terminal sends it to Cargo and to the test programs, too: they end, and this program
+//! waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;

@@ -7,8 +7,9 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! In `kernels`, TABs stand between `launched` or `found`, the process, the kernel, and the name of the thread that launched it, which is
-//! that of the test; and between `endless`, these, and where the kernel was.
+//! In `kernels`, TABs stand between `launched` or `found`, the process, the kernel, and the name of
+//! the thread that launched it, which is that of the test; and between `endless`, these, and where
+//! the kernel was.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};

@@ -1,5 +1,5 @@
-//! What an image for the CPU says of the sanitizer that it was built with: text among its bytes, which `offload/checks.cpp` puts
-//! there.
+//! What an image for the CPU says of the sanitizer that it was built with: text among its bytes,
+//! which `offload/checks.cpp` puts there.
 
 use crate::files::{Input, MEMORY_LIMIT};
 use offload_format::inventory::{Images, Inventory};

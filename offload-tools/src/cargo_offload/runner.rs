@@ -60,7 +60,8 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     for (name, own) in [
         // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
         ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
-        // Shared memory is at addresses that earlier blocks had, where ThreadSanitizer would report one race only.
+        // Shared memory is at addresses that earlier blocks had, where ThreadSanitizer would report
+        // one race only.
         ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0:exitcode=0:"),
         ("UBSAN_OPTIONS", "print_stacktrace=1:"),
     ] {
@@ -73,7 +74,8 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     }
 }
 
-/// A library that takes the sanitizer out of the environment once it is loaded, compiled if there is a compiler.
+/// A library that takes the sanitizer out of the environment once it is loaded, compiled if there
+/// is a compiler.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -113,8 +115,8 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     Ok(code(status))
 }
 
-/// Runs a program in one order after the other, until it fails. What it prints is shown of the first run, and of the one that
-/// fails.
+/// Runs a program in one order after the other, until it fails. What it prints is shown of the
+/// first run, and of the one that fails.
 fn in_orders(
     program: &Path,
     arguments: &[OsString],

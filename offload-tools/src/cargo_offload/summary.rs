@@ -159,7 +159,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Of two findings, whether they are one: what a kernel does wrong at some lines, by whichever threads.
+/// Of two findings, whether they are one: what a kernel does wrong at some lines, by whichever
+/// threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
@@ -177,7 +178,8 @@ fn endless(launch: &Launch, place: &str) -> Finding {
     }
 }
 
-/// The tests of the process that launched the kernel: those whose launches failed, if any did. A race fails none.
+/// The tests of the process that launched the kernel: those whose launches failed, if any did. A
+/// race fails none.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let names = |launches: &[Launch]| -> BTreeSet<String> {
         let of_process = launches.iter().filter(|launch| launch.process == finding.process);

@@ -1,4 +1,5 @@
-//! What the commands say of what [`offload_format::inventory`] finds: in JSON, to the rules of selection, of problems.
+//! What the commands say of what [`offload_format::inventory`] finds: in JSON, to the rules of
+//! selection, of problems.
 
 mod header;
 mod named;

@@ -58,7 +58,8 @@ impl Candidate for Named<'_> {
     }
 }
 
-/// What a target ID and a target triple say. PTX may go by the name of the GPU that it was made for, as clang has it.
+/// What a target ID and a target triple say. PTX may go by the name of the GPU that it was made
+/// for, as clang has it.
 pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Code<'a> {
     if let Some(target) = target {
         match NvidiaArch::parse(target) {
@@ -82,7 +83,8 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
     else {
         return Code::Other;
     };
-    // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no `arch` then.
+    // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no
+    // `arch` then.
     match triple.amdgpu_processor().map(TargetId::parse) {
         Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
         _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {

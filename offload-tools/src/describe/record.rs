@@ -154,8 +154,8 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// What JSON says of `image`, whose bytes `images` reads; with the error of what could not be read,
-    /// for [`Inventory::problem_of`].
+    /// What JSON says of `image`, whose bytes `images` reads; with the error of what could not be
+    /// read, for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,
         image: &Image<'a>,

@@ -5,13 +5,15 @@ use super::record::ParameterRecord;
 use crate::text::escaped_str;
 
 impl KernelRecord {
-    /// The parameters in parentheses: `(n: u32, 4 bytes, pointer, 8 bytes at 32)`. Names and types appear where the image
-    /// has them, else sizes. An offset appears where a gap precedes the parameter.
+    /// The parameters in parentheses: `(n: u32, 4 bytes, pointer, 8 bytes at 32)`. Names and types
+    /// appear where the image has them, else sizes. An offset appears where a gap precedes the
+    /// parameter.
     pub fn signature(&self) -> String {
         self.list(|number, parameter| self.parameter(number, parameter))
     }
 
-    /// The sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`: the same text for all kinds of images.
+    /// The sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`: the same text for all
+    /// kinds of images.
     pub fn sizes(&self) -> String {
         self.list(|_, parameter| bytes(parameter.size))
     }

@@ -4,7 +4,8 @@ use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
-/// Zeros of any number, in pages as large as the system has: of small ones, asking for each takes longer than filling it.
+/// Zeros of any number, in pages as large as the system has: of small ones, asking for each takes
+/// longer than filling it.
 #[derive(Debug)]
 pub struct Buffer(MmapMut);
 

@@ -23,8 +23,8 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        // A size of 0 is also what files have whose content is made when it is read, as in /proc. A folder is no file:
-        // reading it is the error that the system has for that.
+        // A size of 0 is also what files have whose content is made when it is read, as in /proc. A
+        // folder is no file: reading it is the error that the system has for that.
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -41,23 +41,26 @@ impl Input {
     /// Maps a regular file that is not empty.
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
-        // SAFETY: The mapping is only read. Another process that writes to the file changes bytes that we have a shared
-        // reference to: readers here copy each number out before they check it, so that they see one value of it, and
-        // make no `str` of bytes without checking them. One that cuts the file short ends this process with a signal.
+        // SAFETY: The mapping is only read. Another process that writes to the file changes bytes
+        // that we have a shared reference to: readers here copy each number out before they check
+        // it, so that they see one value of it, and make no `str` of bytes without checking them.
+        // One that cuts the file short ends this process with a signal.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
     }
 
     /// Opens the file of a thin archive's member.
     ///
-    /// Returns an error unless it is a regular file: reading a device may never end, and opening one may do something.
+    /// Returns an error unless it is a regular file: reading a device may never end, and opening
+    /// one may do something.
     pub fn open_thin_member(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
             // The system has an error for that.
             return Self::open(path);
         }
-        // Before it is opened, and again afterwards: in between another file may have taken the name.
+        // Before it is opened, and again afterwards: in between another file may have taken the
+        // name.
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
@@ -104,8 +107,8 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Of a mapped file they are read, so
-    /// that no more memory is used than `out` has.
+    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Of a
+    /// mapped file they are read, so that no more memory is used than `out` has.
     ///
     /// # Panics
     /// If it does not lie in the file as it was when it was opened.
@@ -127,7 +130,8 @@ impl Input {
         }
     }
 
-    /// Copies the bytes of `range`, offsets in bytes from the start of the file. Several threads may copy at once.
+    /// Copies the bytes of `range`, offsets in bytes from the start of the file. Several threads
+    /// may copy at once.
     ///
     /// # Panics
     /// If it does not lie in the file as it was when it was opened.

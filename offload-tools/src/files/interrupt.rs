@@ -1,7 +1,8 @@
 //! What is removed when a signal ends the program.
 //!
-//! SIGBUS is among the signals: it is what comes when a mapped file was cut short by somebody else. The access that failed
-//! is tried again and again until the thread here has cleaned up and ends the process.
+//! SIGBUS is among the signals: it is what comes when a mapped file was cut short by somebody else.
+//! The access that failed is tried again and again until the thread here has cleaned up and ends
+//! the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,10 +35,10 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's own handler for SIGBUS, which looks for stacks that are full, lets the signal end the program at once when it
-        // finds none; and signal-hook calls the handlers that were there before.
-        // SAFETY: the default action is a valid one. Nobody but Rust's runtime has set another before, and on Linux a full
-        // stack is SIGSEGV.
+        // Rust's own handler for SIGBUS, which looks for stacks that are full, lets the signal end
+        // the program at once when it finds none; and signal-hook calls the handlers that were
+        // there before. SAFETY: the default action is a valid one. Nobody but Rust's runtime has
+        // set another before, and on Linux a full stack is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // Where this fails, signals end the program as they always did.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };

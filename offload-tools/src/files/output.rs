@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears whole, when it is [committed](Output::commit), or not at all, whatever error or signal comes between.
-/// Standard output, pipes and devices are written to as bytes come.
+/// A file that appears whole, when it is [committed](Output::commit), or not at all, whatever error
+/// or signal comes between. Standard output, pipes and devices are written to as bytes come.
 #[derive(Debug)]
 pub struct Output(Target);
 
@@ -82,7 +82,8 @@ impl Source<'_> {
 impl Output {
     /// Begins a file. One that is there stays as it is until the new one is committed.
     ///
-    /// Returns an error if it is a folder, if it may not be written to, or if its folder is not there or takes no files.
+    /// Returns an error if it is a folder, if it may not be written to, or if its folder is not
+    /// there or takes no files.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
@@ -97,8 +98,8 @@ impl Output {
         }
     }
 
-    /// Begins a file whose name comes from inside another file. A link, pipe or device of that name is replaced and never
-    /// written through: the user did not name it.
+    /// Begins a file whose name comes from inside another file. A link, pipe or device of that name
+    /// is replaced and never written through: the user did not name it.
     ///
     /// Returns an error as [`Output::create`] does.
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
@@ -203,7 +204,8 @@ impl Output {
         Ok(())
     }
 
-    /// Writes `bytes` at `offset`, which was written before. An error for what cannot be gone back in.
+    /// Writes `bytes` at `offset`, which was written before. An error for what cannot be gone back
+    /// in.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         match &mut self.0 {
@@ -222,7 +224,8 @@ impl Output {
         matches!(self.0, Target::Whole { .. })
     }
 
-    /// The file is complete, and takes its place. It need not be on the disk yet: a power cut may leave an empty one.
+    /// The file is complete, and takes its place. It need not be on the disk yet: a power cut may
+    /// leave an empty one.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
@@ -256,9 +259,11 @@ impl Write for Output {
     }
 }
 
-/// Lets the new file and the one that is there trade places; `false` where there is none, or where the system cannot.
+/// Lets the new file and the one that is there trade places; `false` where there is none, or where
+/// the system cannot.
 ///
-/// ext4 writes a file to the disk when it is renamed over another: that would take longer than all else.
+/// ext4 writes a file to the disk when it is renamed over another: that would take longer than all
+/// else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

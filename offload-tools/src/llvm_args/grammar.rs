@@ -7,7 +7,8 @@ pub struct Grammar {
     pub overview: &'static str,
     /// What the version is printed as.
     pub version: &'static str,
-    /// The tool's options. Where a misspelled one resembles several alike, the first of them is proposed.
+    /// The tool's options. Where a misspelled one resembles several alike, the first of them is
+    /// proposed.
     pub options: &'static [Spec],
     /// What the one argument that is no option is, for the help; `None` if there must not be any.
     pub positional: Option<&'static str>,
@@ -69,7 +70,8 @@ pub(super) const GENERIC: &[Spec] = &[
     generic("version", Value::Nothing, "Display the version of this program"),
 ];
 
-/// `-h`, a flag that no list shows and no message proposes. It is for the tool to act on, when all else is right.
+/// `-h`, a flag that no list shows and no message proposes. It is for the tool to act on, when all
+/// else is right.
 static SHORT_HELP: Spec = generic("h", Value::Flag, "");
 
 const fn generic(name: &'static str, value: Value, help: &'static str) -> Spec {

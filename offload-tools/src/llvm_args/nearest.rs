@@ -3,8 +3,9 @@
 use super::{Spec, Value};
 use strsim::levenshtein;
 
-/// What `text` would be with the option's name that takes the fewest changes of a letter, the first one of several. An
-/// option that takes no value is compared with all of the text, others with what stands before `=`.
+/// What `text` would be with the option's name that takes the fewest changes of a letter, the first
+/// one of several. An option that takes no value is compared with all of the text, others with what
+/// stands before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let changes = |option: &&Spec| {

@@ -1,6 +1,7 @@
 //! Numbers as LLVM's command lines spell them.
 
-/// A number of any of the bases that LLVM knows: `0x`, `0b`, `0o` and a leading `0` for octal; with a sign.
+/// A number of any of the bases that LLVM knows: `0x`, `0b`, `0o` and a leading `0` for octal; with
+/// a sign.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

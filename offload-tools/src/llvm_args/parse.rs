@@ -122,7 +122,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Options of one letter may stand together behind one dash, and the last of them may have a value.
+    /// Options of one letter may stand together behind one dash, and the last of them may have a
+    /// value.
     fn group(
         &mut self,
         argument: &OsStr,
@@ -234,7 +235,8 @@ impl Run<'_> {
         }
     }
 
-    /// An argument that is no option. `text` is what is left of it, behind the options that could stand together.
+    /// An argument that is no option. `text` is what is left of it, behind the options that could
+    /// stand together.
     fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
         let options = GENERIC.iter().chain(self.grammar.options);
@@ -271,7 +273,8 @@ fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     }
 }
 
-/// What stands behind the dashes of an option; `None` for what is none, empty for the `--` that ends them.
+/// What stands behind the dashes of an option; `None` for what is none, empty for the `--` that
+/// ends them.
 fn option_text(argument: &OsStr) -> Option<OsString> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {

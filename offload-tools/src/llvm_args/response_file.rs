@@ -7,8 +7,8 @@ use std::fs;
 /// How many files may be read for one command line: files that name each other end here.
 const MOST_FILES: usize = 64;
 
-/// Replaces each `@file` by the arguments in it, in which there may be more of them. Where there is no such file, the
-/// argument stays.
+/// Replaces each `@file` by the arguments in it, in which there may be more of them. Where there is
+/// no such file, the argument stays.
 pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut open: Vec<OsString> = arguments.into_iter().collect();
     open.reverse();
@@ -29,8 +29,8 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     out
 }
 
-/// The bytes of a file as UTF-8, in which there may be bytes that are none: of a file that starts with the mark of UTF-8
-/// or UTF-16, that is taken off.
+/// The bytes of a file as UTF-8, in which there may be bytes that are none: of a file that starts
+/// with the mark of UTF-8 or UTF-16, that is taken off.
 fn decoded(text: Vec<u8>) -> Vec<u8> {
     let from_utf16 = |number: fn([u8; 2]) -> u16| {
         let units: Vec<u16> =
@@ -45,7 +45,8 @@ fn decoded(text: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Splits a file's text as a GNU shell would: at white space, outside of quotes; a backslash takes what follows as it is.
+/// Splits a file's text as a GNU shell would: at white space, outside of quotes; a backslash takes
+/// what follows as it is.
 fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;

@@ -37,7 +37,8 @@ pub struct Args {
     /// Compress it
     #[arg(long)]
     compress: bool,
-    /// Take images that are for something else by their headers, and more than HIP's runtime can find
+    /// Take images that are for something else by their headers, and more than HIP's runtime can
+    /// find
     #[arg(long)]
     force: bool,
 }

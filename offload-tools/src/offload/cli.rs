@@ -88,8 +88,8 @@ pub struct Context {
     pub is_max_size_given: bool,
 }
 
-/// What may be decompressed at once unless `--max-size` says otherwise: more than a device program has, and less than makes a
-/// machine of today unusable.
+/// What may be decompressed at once unless `--max-size` says otherwise: more than a device program
+/// has, and less than makes a machine of today unusable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {

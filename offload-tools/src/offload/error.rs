@@ -8,8 +8,8 @@ use std::process::ExitCode;
 /// The result of a command: its exit status, or why it ended.
 pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 
-/// Why a command ended: what was attempted, what happened, and what to do. It is printed as `offload: error: ...`, and the
-/// exit status is 1.
+/// Why a command ended: what was attempted, what happened, and what to do. It is printed as
+/// `offload: error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
     what: What,

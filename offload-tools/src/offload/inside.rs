@@ -37,7 +37,8 @@ pub(super) struct Summary {
 }
 
 impl Context {
-    /// Goes through the files of an archive that have containers, problems, or parts in other files.
+    /// Goes through the files of an archive that have containers, problems, or parts in other
+    /// files.
     ///
     /// Returns an error if `visit` does.
     pub(super) fn inside(
@@ -84,7 +85,8 @@ impl Context {
         Ok(summary)
     }
 
-    /// Warns that a file without device code is an archive of a kind that is not opened. Returns whether it is.
+    /// Warns that a file without device code is an archive of a kind that is not opened. Returns
+    /// whether it is.
     pub(super) fn warn_if_unopened(
         &self,
         path: &Path,
@@ -128,7 +130,8 @@ impl Summary {
 
     /// Says on standard error which archives were not opened.
     pub(super) fn note_closed(&self, path: &Path) {
-        /// More names than these are too many for a message: packages of Debian have dozens of compressed pages.
+        /// More names than these are too many for a message: packages of Debian have dozens of
+        /// compressed pages.
         const MOST: usize = 3;
         let Some(more) = self.closed.len().checked_sub(1) else { return };
         let names = self.closed[..self.closed.len().min(MOST)].join(", ");

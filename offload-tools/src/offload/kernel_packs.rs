@@ -1,9 +1,12 @@
-//! Kernel packs beside programs and libraries: found by the paths that these have in the place of their code objects.
+//! Kernel packs beside programs and libraries: found by the paths that these have in the place of
+//! their code objects.
 //!
-//! The rule is that of ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path counts from the folder of the program or library, or is
-//! absolute; the loader puts a device's target ID in the place of `@GFXARCH@`, and here every file that such a name could mean is
-//! taken. Nothing else leads to another file, and only regular files with the magic of kernel packs are read. The loader's
-//! environment variables (`ROCM_KPACK_PATH`) are not followed: what is shown depends on the files alone.
+//! The rule is that of ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path counts
+//! from the folder of the program or library, or is absolute; the loader puts a device's target ID
+//! in the place of `@GFXARCH@`, and here every file that such a name could mean is taken. Nothing
+//! else leads to another file, and only regular files with the magic of kernel packs are read. The
+//! loader's environment variables (`ROCM_KPACK_PATH`) are not followed: what is shown depends on
+//! the files alone.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};

@@ -1,7 +1,8 @@
 //! The commands of `offload`, for people. One file each, with its arguments and `run`.
 //!
-//! A command prints to [`out::stdout`], which drops colour where there is no terminal, and returns its exit status: 0, or 1
-//! for findings, for parts of a file that could not be read, and for errors ([`Error`]). Wrong arguments are clap's: 2.
+//! A command prints to [`out::stdout`], which drops colour where there is no terminal, and returns
+//! its exit status: 0, or 1 for findings, for parts of a file that could not be read, and for
+//! errors ([`Error`]). Wrong arguments are clap's: 2.
 
 pub mod bundle;
 pub mod cli;

@@ -198,8 +198,8 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
     })
 }
 
-/// What goes behind an image so that a NUL follows where a driver reads up to one. In version 1 zeros fill the file up to
-/// a multiple of 8; in later ones the next image follows at once.
+/// What goes behind an image so that a NUL follows where a driver reads up to one. In version 1
+/// zeros fill the file up to a multiple of 8; in later ones the next image follows at once.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
     let Header::Ptx(_) = part.header else { return b"" };
     match version {

@@ -43,8 +43,8 @@ const KINDS: [&str; 6] = ["host", "hip", "hipv4", "openmp", "cuda", "sycl"];
 impl<'a> Part<'a> {
     /// Reads an argument and opens its file.
     ///
-    /// Returns an error if the target is none, if the file cannot be read, or if its header contradicts the target and
-    /// nobody has said `--force`.
+    /// Returns an error if the target is none, if the file cannot be read, or if its header
+    /// contradicts the target and nobody has said `--force`.
     pub(super) fn parse(argument: &'a str, force: bool, context: &Context) -> Result<Self> {
         let Some((target, path)) = argument.split_once('=') else {
             return Err(no_target(argument));
@@ -100,7 +100,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// A processor that no table holds may be a new one, or mistyped; its image has not said that it is another.
+    /// A processor that no table holds may be a new one, or mistyped; its image has not said that
+    /// it is another.
     fn warn_if_unknown(&self) {
         let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -162,7 +163,8 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Names that `name` may be meant for: those that take the fewest changes of a letter, if these are few.
+/// Names that `name` may be meant for: those that take the fewest changes of a letter, if these are
+/// few.
 fn similar(name: &str) -> String {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     let name = name.to_ascii_lowercase();
@@ -191,7 +193,8 @@ fn similar(name: &str) -> String {
     nearest.collect::<Vec<_>>().join(" or ")
 }
 
-/// The error for an argument without `=`. If it is a file that says what it is for, that is what to write.
+/// The error for an argument without `=`. If it is a file that says what it is for, that is what to
+/// write.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' does not say what it is for"));

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Work of a known number of bytes. Nothing is shown in the first second, or where standard error is no terminal. Who
-/// prints to the same terminal meanwhile has no use for it.
+/// Work of a known number of bytes. Nothing is shown in the first second, or where standard error
+/// is no terminal. Who prints to the same terminal meanwhile has no use for it.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,

@@ -10,8 +10,8 @@ use std::path::Path;
 pub(super) struct Arguments(Vec<(OsString, OsString)>);
 
 impl Arguments {
-    /// Takes `text` apart. A piece without `=` is a key with an empty value, and the values of a key that is there more than
-    /// once are joined with commas.
+    /// Takes `text` apart. A piece without `=` is a key with an empty value, and the values of a
+    /// key that is there more than once are joined with commas.
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
         for piece in split(text) {
@@ -50,8 +50,8 @@ pub(super) fn split(text: &OsStr) -> Vec<OsString> {
     pieces
 }
 
-/// The name of a file without its folder, taken apart at the last dot: a name like `.o` is all extension, unlike for
-/// [`Path::extension`]. Without a dot the extension is empty.
+/// The name of a file without its folder, taken apart at the last dot: a name like `.o` is all
+/// extension, unlike for [`Path::extension`]. Without a dot the extension is empty.
 pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.rsplit_once('.') {

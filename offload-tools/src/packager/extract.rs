@@ -58,8 +58,8 @@ pub(super) fn extract(
     Ok(())
 }
 
-/// Writes all images, those inside of images too, and prints the names of the files: what LLVM's main branch does if nothing is
-/// asked for. LLVM 22 writes nothing then.
+/// Writes all images, those inside of images too, and prints the names of the files: what LLVM's
+/// main branch does if nothing is asked for. LLVM 22 writes nothing then.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
@@ -85,7 +85,8 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
             let kind = offload_kind(value);
             image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
         }
-        // LLVM's main branch selects by the archive member's name; what an image itself calls `member` counts, too.
+        // LLVM's main branch selects by the archive member's name; what an image itself calls
+        // `member` counts, too.
         Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
         // No image has a key that is not UTF-8.
@@ -110,8 +111,8 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
     Ok(builder.layout())
 }
 
-/// Where an image goes that no file was named for: a file in the current folder, called as its input, target and
-/// architecture, and numbered.
+/// Where an image goes that no file was named for: a file in the current folder, called as its
+/// input, target and architecture, and numbered.
 fn name(input: &Path, image: &Found, number: usize) -> String {
     let (stem, _) = stem_and_extension(input);
     let [triple, arch] =

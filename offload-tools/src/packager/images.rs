@@ -16,7 +16,8 @@ use std::rc::Rc;
 /// Thin archives may name thin archives.
 const DEPTH: u32 = 8;
 
-/// So many times the size of what is compressed may come out of it: no stream has more in it than half of that.
+/// So many times the size of what is compressed may come out of it: no stream has more in it than
+/// half of that.
 const MOST_INFLATED: u64 = 1 << 16;
 
 /// LLVM's header and entry: what is shorter is no offload binary for it.
@@ -35,7 +36,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The value of a key, empty if there is none; the last one, should the key be there more than once.
+    /// The value of a key, empty if there is none; the last one, should the key be there more than
+    /// once.
     pub(super) fn string(&self, key: &str) -> &[u8] {
         let found = self.strings.iter().rev().find(|(found, _)| found == key);
         found.map_or(b"", |(_, value)| value)
@@ -73,7 +75,8 @@ impl Found {
     }
 }
 
-/// All images in a file, `-` for standard input, in file order; none in a file that cannot have any.
+/// All images in a file, `-` for standard input, in file order; none in a file that cannot have
+/// any.
 pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     let mut all = Vec::new();
     if path == Path::new("-") {
@@ -210,7 +213,8 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// What is wrong with an offload binary, of which `left` bytes are there: in LLVM's words where LLVM looks for it.
+    /// What is wrong with an offload binary, of which `left` bytes are there: in LLVM's words where
+    /// LLVM looks for it.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

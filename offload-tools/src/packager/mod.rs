@@ -1,5 +1,5 @@
-//! `llvm-offload-binary`, which is also called `clang-offload-packager`: packs images for devices, with what is known of
-//! each, into a file of offload binaries, and takes them out again.
+//! `llvm-offload-binary`, which is also called `clang-offload-packager`: packs images for devices,
+//! with what is known of each, into a file of offload binaries, and takes them out again.
 //!
 //! | module | has |
 //! |---|---|
@@ -9,7 +9,8 @@
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
 //! | `extract` | from a file to its images |
 //!
-//! Output of more than one file is no whole: what was written before an error stays, as with LLVM's tool.
+//! Output of more than one file is no whole: what was written before an error stays, as with LLVM's
+//! tool.
 
 mod arguments;
 mod extract;

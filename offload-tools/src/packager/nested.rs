@@ -6,8 +6,8 @@ use std::path::Path;
 /// Offload binaries inside of each other, so many deep. LLVM sets no limit.
 const DEPTH: u32 = 16;
 
-/// So many images are looked at in one file, those that are offload binaries too: many entries can name the same bytes on each
-/// level.
+/// So many images are looked at in one file, those that are offload binaries too: many entries can
+/// name the same bytes on each level.
 const MOST_IMAGES: usize = 1 << 16;
 
 /// Replaces each image that consists of offload binaries by their images, in order.

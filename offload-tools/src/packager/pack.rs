@@ -12,7 +12,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 
-/// How to compress: `--compress`, `--compression-format` and `--compression-level` of LLVM's main branch.
+/// How to compress: `--compress`, `--compression-format` and `--compression-level` of LLVM's main
+/// branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Compression {
     method: Method,

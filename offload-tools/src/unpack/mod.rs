@@ -1,4 +1,5 @@
-//! Files inside of archives: wheels and other zip archives, tar archives, Rust's `.crate`, packages of Debian.
+//! Files inside of archives: wheels and other zip archives, tar archives, Rust's `.crate`, packages
+//! of Debian.
 //!
 //! | module | has |
 //! |---|---|
@@ -7,8 +8,9 @@
 //! | `name` | which names of members are refused, and which come twice |
 //! | `room` | how much is unpacked, and where one member is kept meanwhile |
 //!
-//! One member is unpacked at a time, into memory or into a file without a name: nothing stays on the disk. Names of members are
-//! shown and never used as paths. An archive inside of an archive is named and not opened.
+//! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
+//! the disk. Names of members are shown and never used as paths. An archive inside of an archive is
+//! named and not opened.
 
 mod codec;
 mod deb;
@@ -119,16 +121,16 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Bytes that are unpacked at most unless the command line allows more: far more than code takes when it is packed, and less
-    /// than what fills a disk for a file of a few bytes.
+    /// Bytes that are unpacked at most unless the command line allows more: far more than code
+    /// takes when it is packed, and less than what fills a disk for a file of a few bytes.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
         (self.bytes.len() as u64).saturating_mul(64).clamp(LEAST, MOST)
     }
 
-    /// Unpacks the members one by one, in the order of the archive. `path` is the archive's own: a file that is only compressed
-    /// has its name. No more than `limit` bytes are unpacked in all.
+    /// Unpacks the members one by one, in the order of the archive. `path` is the archive's own: a
+    /// file that is only compressed has its name. No more than `limit` bytes are unpacked in all.
     ///
     /// Returns an error if `visit` does.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
@@ -163,7 +165,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// What an archive is that cannot be opened, by how it starts; `None` if it is no archive that is known.
+/// What an archive is that cannot be opened, by how it starts; `None` if it is no archive that is
+/// known.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -178,7 +181,8 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may begin with the first three letters; behind the level, a digit, are those of the first block.
+    // Text may begin with the first three letters; behind the level, a digit, are those of the
+    // first block.
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }

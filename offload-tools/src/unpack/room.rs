@@ -13,7 +13,8 @@ pub(super) struct Room {
     left: Cell<u64>,
 }
 
-/// A member of this size or more goes into a file without a name, which the system removes when it is closed.
+/// A member of this size or more goes into a file without a name, which the system removes when it
+/// is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
 /// Why something is not unpacked. Its message says all.

@@ -36,7 +36,8 @@ struct Said {
     is_sparse: bool,
 }
 
-/// Unpacks the members. `is_packed` says that the archive is compressed, so that no member has a size of its own in it.
+/// Unpacks the members. `is_packed` says that the archive is compressed, so that no member has a
+/// size of its own in it.
 pub(super) fn walk<R: Read, E>(
     input: &mut Limited<'_, R>,
     is_packed: bool,
@@ -61,7 +62,8 @@ pub(super) fn walk<R: Read, E>(
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let said = std::mem::take(&mut said);
                 let name = said.name.unwrap_or_else(|| header.path_bytes().into_owned());
-                // A name with a slash at its end is a folder of the time before tar had a type for them.
+                // A name with a slash at its end is a folder of the time before tar had a type for
+                // them.
                 if name.ends_with(b"/") {
                     skip_member(input, size)
                 } else {

@@ -102,7 +102,8 @@ fn damage_at_any_byte_is_a_problem_or_nothing() {
         [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd]
     {
         for at in 0..whole.len() {
-            // Cut short, which is a problem unless only the zeros at the end of a tar archive are gone.
+            // Cut short, which is a problem unless only the zeros at the end of a tar archive are
+            // gone.
             if let Some((files, problems)) = walked(&whole[..at]) {
                 assert!(problems > 0 || files.len() <= MEMBERS.len(), "{at}");
             }

@@ -46,7 +46,8 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
             Err(error) => return whole(format!("the list of its files cannot be read: {error}")),
         }
     }
-    // Members that share bytes unpack to far more than an archive of this size can have, and no program writes them.
+    // Members that share bytes unpack to far more than an archive of this size can have, and no
+    // program writes them.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {

@@ -28,7 +28,8 @@ pub trait Passed {
     fn pass(self) -> Self::Value;
 }
 
-/// An argument for parameter `NUMBER`, called `Name`, of a kernel that the program declares, of `BYTES` bytes. For expansions.
+/// An argument for parameter `NUMBER`, called `Name`, of a kernel that the program declares, of
+/// `BYTES` bytes. For expansions.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is `{T}` ({BYTES} bytes): `{Self}` cannot be passed",
     label = "`{T}` is needed here",

@@ -31,7 +31,8 @@ pub struct Recorded {
     pub is_float: bool,
     /// Whether it is a pointer.
     pub is_pointer: bool,
-    /// Whether it may lie further behind than it has to. NVIDIA's compilers align small structs to 4.
+    /// Whether it may lie further behind than it has to. NVIDIA's compilers align small structs
+    /// to 4.
     pub may_be_moved: bool,
 }
 

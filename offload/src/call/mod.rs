@@ -33,9 +33,9 @@ use core::ptr;
 /// # }
 /// ```
 ///
-/// What was checked is the number of arguments and the type of each. That pointers point to device memory of the right
-/// length that lives until the kernel has run, and that two of one type are not swapped, is for the caller to see to: a
-/// launch stays `unsafe`.
+/// What was checked is the number of arguments and the type of each. That pointers point to device
+/// memory of the right length that lives until the kernel has run, and that two of one type are not
+/// swapped, is for the caller to see to: a launch stays `unsafe`.
 ///
 /// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
@@ -92,7 +92,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     #[allow(unsafe_code)]
     pub fn set<T: Copy>(&mut self, number: usize, value: T) {
         let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
-        // SAFETY: the place is as long as a `T`, and lies in `self`. It need not be aligned for one.
+        // SAFETY: the place is as long as a `T`, and lies in `self`. It need not be aligned for
+        // one.
         unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
     }
 
@@ -106,17 +107,20 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.kernel
     }
 
-    /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of `hipModuleLaunchKernel`.
+    /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of
+    /// `hipModuleLaunchKernel`.
     ///
     /// They point into this call: keep it until the launch has returned. A launch only reads there.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }
 
-    /// Returns where all arguments lie, and how many bytes these are: `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE` of
-    /// `extra`, and those of HIP. Each is at the next multiple of its alignment, as images have them.
+    /// Returns where all arguments lie, and how many bytes these are:
+    /// `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE` of `extra`, and those of HIP. Each is at the
+    /// next multiple of its alignment, as images have them.
     ///
-    /// Some images have other places, and then this does not compile; [`pointers`](Call::pointers) is right for all:
+    /// Some images have other places, and then this does not compile; [`pointers`](Call::pointers)
+    /// is right for all:
     ///
     /// | an argument | is |
     /// |---|---|

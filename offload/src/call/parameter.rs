@@ -3,8 +3,8 @@
 use core::mem::MaybeUninit;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers, arrays of them, and structs
-/// that derive it.
+/// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers,
+/// arrays of them, and structs that derive it.
 ///
 /// ```
 /// use offload::Parameter;
@@ -17,9 +17,9 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// }
 /// ```
 ///
-/// It is for kernels that [`include_kernels!`](crate::include_kernels) declares with `extern`, which takes such a struct for a
-/// parameter. Each field has to be a `Parameter`, too. Rust lays out a struct in an order of its own unless it is `repr(C)` or
-/// `repr(transparent)`:
+/// It is for kernels that [`include_kernels!`](crate::include_kernels) declares with `extern`,
+/// which takes such a struct for a parameter. Each field has to be a `Parameter`, too. Rust lays
+/// out a struct in an order of its own unless it is `repr(C)` or `repr(transparent)`:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload::Parameter)]
@@ -117,7 +117,8 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether the arguments lie as these images have them; and, if there is PTX, as every driver will have them.
+    /// Whether the arguments lie as these images have them; and, if there is PTX, as every driver
+    /// will have them.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {

@@ -1,4 +1,5 @@
-//! Images of compressed packs: each module is a stream of its own, so that one is had without the others.
+//! Images of compressed packs: each module is a stream of its own, so that one is had without the
+//! others.
 
 use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
 use alloc::vec::Vec;
@@ -22,7 +23,8 @@ pub struct StreamRecord {
     pub is_zstd: bool,
 }
 
-/// An image's bytes, out of a compressed pack or not. Who decompresses it keeps it, for as long as it is of use.
+/// An image's bytes, out of a compressed pack or not. Who decompresses it keeps it, for as long as
+/// it is of use.
 pub struct Decompressed(Bytes);
 
 enum Bytes {
@@ -44,8 +46,8 @@ impl Decompressed {
         }
     }
 
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData` as long as this lives: a NUL follows, and
-    /// it is aligned to at least 8 bytes.
+    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData` as long as this
+    /// lives: a NUL follows, and it is aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
@@ -130,11 +132,12 @@ impl<F: Form> PackImage<F> {
         self.stream.is_some()
     }
 
-    /// The image's bytes, of packs of both forms. Of a compressed pack, what lies before the image in its module is decompressed and dropped, what lies
-    /// behind it and in other modules is not touched. Nothing is remembered: asked again, it does it again.
+    /// The image's bytes, of packs of both forms. Of a compressed pack, what lies before the image
+    /// in its module is decompressed and dropped, what lies behind it and in other modules is not
+    /// touched. Nothing is remembered: asked again, it does it again.
     ///
-    /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack needs, if there is no memory for
-    /// the image, or if the stream is damaged.
+    /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack
+    /// needs, if there is no memory for the image, or if the stream is damaged.
     pub fn decompress(&self) -> Result<Decompressed> {
         let Some(stream) = self.stream else {
             let (pack, start, size) = (self.pack, self.record.offset, self.record.size);
@@ -152,7 +155,8 @@ impl<F: Form> PackImage<F> {
         Ok(Decompressed(Bytes::Own { buffer, start, size }))
     }
 
-    /// The same in place of what `out` has, for callers who keep buffers. PTX has its NUL as the last byte.
+    /// The same in place of what `out` has, for callers who keep buffers. PTX has its NUL as the
+    /// last byte.
     ///
     /// Returns an error as [`PackImage::decompress`] does.
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {

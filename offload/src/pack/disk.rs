@@ -1,5 +1,5 @@
-//! A pack that is read when the program runs, and not linked into it: what the macro expands to under
-//! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
+//! A pack that is read when the program runs, and not linked into it: what the macro expands to
+//! under `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 //!
 //! All of it is `#[inline]` or generic, so that it is compiled where it is called: few programs do.
 
@@ -20,7 +20,8 @@ use offload_format::pack_index::{
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
-/// Why a pack could not be read. Its text is what the pack gives as the reason for having no images.
+/// Why a pack could not be read. Its text is what the pack gives as the reason for having no
+/// images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiskError {
@@ -61,7 +62,8 @@ impl core::error::Error for DiskError {}
 /// What reads a file, and says why it cannot.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
-/// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
+/// The pack of this name that lies in `folder` now. What is read stays in memory until the program
+/// ends.
 pub fn load<F: Form>(name: &'static str, folder: &str, read: Read) -> KernelPack<F> {
     try_load(name, folder, read)
         .unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))

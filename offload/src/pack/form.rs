@@ -1,8 +1,10 @@
-//! Whether a pack is compressed, as a type: what has bytes in the program and what has to be decompressed differ for the compiler.
+//! Whether a pack is compressed, as a type: what has bytes in the program and what has to be
+//! decompressed differ for the compiler.
 
 use core::fmt::Debug;
 
-/// How the images of a [`KernelPack`](super::KernelPack) lie in the program: [`Plain`] or [`Compressed`].
+/// How the images of a [`KernelPack`](super::KernelPack) lie in the program: [`Plain`] or
+/// [`Compressed`].
 pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Whether packs of this form can be compressed.
     #[doc(hidden)]
@@ -15,8 +17,9 @@ pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
 pub struct Plain;
 
 /// The pack is compressed, as build.rs asks for with `.compress()`:
-/// [`PackImage::decompress`](super::PackImage::decompress) has its images. A build.rs that compresses in some builds alone is for
-/// `include_offload!("saxpy", compressed)`, which has this type in all of them.
+/// [`PackImage::decompress`](super::PackImage::decompress) has its images. A build.rs that
+/// compresses in some builds alone is for `include_offload!("saxpy", compressed)`, which has this
+/// type in all of them.
 ///
 /// ```
 /// # use offload::__expansion::{ModuleRecord, not_built};

@@ -33,8 +33,9 @@ impl<F: Form> PackImage<F> {
         self.record.origin
     }
 
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if they are not
-    /// known: those of an image for the CPU, and of one whose own list the build could not read.
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
+    /// if they are not known: those of an image for the CPU, and of one whose own list the build
+    /// could not read.
     pub fn kernels(&self) -> Option<&'static [&'static str]> {
         self.record.kernels
     }
@@ -44,7 +45,8 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| kernels.contains(&name))
     }
 
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the module's stream.
+    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
+    /// module's stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
@@ -69,8 +71,8 @@ impl PackImage<Plain> {
         self.in_pack()
     }
 
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
-    /// are aligned to at least 8 bytes.
+    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed
+    /// by a NUL, code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()

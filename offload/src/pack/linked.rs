@@ -1,12 +1,13 @@
-//! The list of the packs that this program retains, which the linker puts together in the section `offload_packs_1`:
-//! the entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The
-//! linker names the ends of a section with such a name. The number is that of the layout: a program may have several
-//! versions of this crate.
+//! The list of the packs that this program retains, which the linker puts together in the section
+//! `offload_packs_1`: the entries of all crates after one another, each of a size that is a
+//! multiple of 8 and stands first in it. The linker names the ends of a section with such a name.
+//! The number is that of the layout: a program may have several versions of this crate.
 //!
-//! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as anything reads the list, with
-//! mold 1.10 even if nothing does.
+//! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as
+//! anything reads the list, with mold 1.10 even if nothing does.
 //!
-//! This is the one place in the crate with unsafe code: it reads memory whose ends the linker names.
+//! This is the one place in the crate with unsafe code: it reads memory whose ends the linker
+//! names.
 
 use core::fmt;
 use core::slice;
@@ -24,7 +25,8 @@ impl LinkedPack {
         self.name
     }
 
-    /// The whole pack, as [`KernelPack::bytes`](super::KernelPack::bytes): its first bytes say which container it is.
+    /// The whole pack, as [`KernelPack::bytes`](super::KernelPack::bytes): its first bytes say
+    /// which container it is.
     pub fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
@@ -42,7 +44,8 @@ impl fmt::Debug for LinkedPack {
 /// Offset in bytes of the name in an entry.
 const NAME_OFFSET: usize = 32;
 
-/// An entry of the list, for the macro's expansion. `NAME` is the size of the name in bytes, with zeros up to a multiple of 8.
+/// An entry of the list, for the macro's expansion. `NAME` is the size of the name in bytes, with
+/// zeros up to a multiple of 8.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C)]
@@ -55,7 +58,8 @@ pub struct Entry<const NAME: usize> {
     name: [u8; NAME],
 }
 
-// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and stays what it is.
+// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and stays what it
+// is.
 unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
@@ -94,10 +98,11 @@ if_packs_are_linked! {
         fn list() -> &'static [u64] {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);
-            // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All
-            // that is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are
-            // multiples of 8, with nothing between, and it is initialized. The loader writes addresses to it before any code
-            // runs, and nothing does later.
+            // SAFETY: the linker defines both symbols, at the ends of the one section
+            // `offload_packs_1` of this program. All that is in it is an `Entry`, since the macro
+            // lets no user choose the name: aligned to 8, of sizes that are multiples of 8, with
+            // nothing between, and it is initialized. The loader writes addresses to it before any
+            // code runs, and nothing does later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {
@@ -108,11 +113,12 @@ if_packs_are_linked! {
     }
 }
 
-/// The packs of this program, or of this shared library, that are embedded with `retain`, in whatever crate. The same
-/// content may be there under several names; the bytes are then the same memory. Nothing is read from disk, and nothing runs
-/// when the program starts.
+/// The packs of this program, or of this shared library, that are embedded with `retain`, in
+/// whatever crate. The same content may be there under several names; the bytes are then the same
+/// memory. Nothing is read from disk, and nothing runs when the program starts.
 ///
-/// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos. On other systems this has no packs.
+/// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos. On
+/// other systems this has no packs.
 ///
 /// ```
 /// use offload::linked_packs;
@@ -132,8 +138,9 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
             usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
         // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
-        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just checked. Pointer and size
-        // are those of a `&'static [u8]`: a pack is in memory as long as the list, and nothing writes to it.
+        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just
+        // checked. Pointer and size are those of a `&'static [u8]`: a pack is in memory as long as
+        // the list, and nothing writes to it.
         let bytes = unsafe {
             let pack = entry.as_ptr().add(1).cast::<*const u8>().read();
             slice::from_raw_parts(pack, usize::try_from(pack_size).ok()?)

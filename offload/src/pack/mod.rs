@@ -1,8 +1,8 @@
 //! A pack of images inside this program, described while it is compiled.
 //!
-//! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put into the section, and
-//! the table of images, which the macro took from the pack's index; [`linked`] checks one against the other
-//! while the program is compiled.
+//! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put
+//! into the section, and the table of images, which the macro took from the pack's index;
+//! [`linked`] checks one against the other while the program is compiled.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -36,8 +36,8 @@ use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
-/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Of several, each goes by its name, which
-/// is checked while the program is compiled:
+/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Of several, each
+/// goes by its name, which is checked while the program is compiled:
 ///
 /// ```
 /// # use offload::{KernelPack, Module};
@@ -59,8 +59,8 @@ use words::Words;
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
 ///
-/// A pack that build.rs compresses is a `KernelPack<Compressed>`, of whose images [`PackImage::decompress`] has the bytes:
-/// [`Compressed`].
+/// A pack that build.rs compresses is a `KernelPack<Compressed>`, of whose images
+/// [`PackImage::decompress`] has the bytes: [`Compressed`].
 #[derive(Clone, Copy)]
 pub struct KernelPack<F: Form = Plain> {
     name: &'static str,
@@ -77,21 +77,24 @@ enum Content<F: Form> {
     Linked {
         bytes: &'static [u8],
         images: &'static [ImageRecord],
-        /// One for each module, if the pack is compressed; offsets of images are then those in what comes out.
+        /// One for each module, if the pack is compressed; offsets of images are then those in what
+        /// comes out.
         streams: &'static [StreamRecord],
     },
     /// It was not built, for this reason. Its modules have no images.
     NotBuilt(&'static str),
     /// Its images are not known, for this reason.
     Opaque { bytes: &'static [u8], why: &'static str },
-    /// It is read when the program asks for it. Modules and images are those of the time when the program was compiled.
+    /// It is read when the program asks for it. Modules and images are those of the time when the
+    /// program was compiled.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 
 /// Puts bytes and table together.
 ///
 /// # Panics
-/// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
+/// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated
+/// then.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -124,7 +127,8 @@ pub const fn linked<F: Form>(
     }
 }
 
-/// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
+/// A pack that `load` reads when it is asked for: for development. Images and modules are those
+/// that it has now.
 pub const fn on_disk<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -141,7 +145,8 @@ pub const fn on_disk<F: Form>(
     }
 }
 
-/// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
+/// A pack that was not built, and why: every `select` says so. The modules are those that it would
+/// have, without images.
 pub const fn not_built<F: Form>(
     name: &'static str,
     why: &'static str,
@@ -185,18 +190,20 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The name that the build script gave it; of a pack by its path the file's name without its extension.
+    /// The name that the build script gave it; of a pack by its path the file's name without its
+    /// extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path, which is in no container.
+    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path,
+    /// which is in no container.
     pub const fn section(&self) -> &'static str {
         self.section
     }
 
-    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
-    /// by its path.
+    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or
+    /// the file that was embedded by its path.
     pub fn bytes(&self) -> &'static [u8] {
         match self.now().content {
             Content::Linked { bytes, .. } | Content::Opaque { bytes, .. } => bytes,
@@ -235,8 +242,9 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file or a
-    /// fatbin that was embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
+    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a
+    /// compressed file or a fatbin that was embedded by its path; or it was to be read from disk
+    /// (`OFFLOAD_FROM_DISK=1`), and could not.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
@@ -244,12 +252,12 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The module of this name. As the value of a `const` or `static`, a name that the pack does not have is an error of
-    /// the compiler.
+    /// The module of this name. As the value of a `const` or `static`, a name that the pack does
+    /// not have is an error of the compiler.
     ///
     /// # Panics
-    /// If there is none; the message lists those that there are. For names that are not known before the program runs
-    /// there is [`KernelPack::find_module`].
+    /// If there is none; the message lists those that there are. For names that are not known
+    /// before the program runs there is [`KernelPack::find_module`].
     pub const fn module(&self, name: &str) -> Module<'_, F> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -267,8 +275,9 @@ impl<F: Form> KernelPack<F> {
         panic!("{}", words.list_modules(self.modules).or_none().as_str())
     }
 
-    /// The kernel of this name, which some image of the pack has; of several modules exactly one has it. As the value of a
-    /// `const` or `static`, a name that no image has is an error of the compiler, which lists those that there are:
+    /// The kernel of this name, which some image of the pack has; of several modules exactly one
+    /// has it. As the value of a `const` or `static`, a name that no image has is an error of the
+    /// compiler, which lists those that there are:
     ///
     /// ```
     /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
@@ -295,9 +304,10 @@ impl<F: Form> KernelPack<F> {
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
     /// ```
     ///
-    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
-    /// image for the CPU has are not known. A name that no image has is taken for a kernel of the first module of which no image
-    /// says what it has, if there is one: all are for the CPU, or the module has no images, as in a pack that was not built.
+    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one.
+    /// Kernels that only the image for the CPU has are not known. A name that no image has is taken
+    /// for a kernel of the first module of which no image says what it has, if there is one: all
+    /// are for the CPU, or the module has no images, as in a pack that was not built.
     /// [`Module::kernel`] says of which module a kernel is.
     ///
     /// # Panics
@@ -387,8 +397,8 @@ impl<F: Form> KernelPack<F> {
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
     ///
-    /// Returns an error that lists every image and why it was refused, if none fits; and one that names the modules, if the
-    /// pack has several.
+    /// Returns an error that lists every image and why it was refused, if none fits; and one that
+    /// names the modules, if the pack has several.
     pub fn select(
         &self,
         device: &DeviceInfo,

@@ -9,7 +9,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
-/// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
+/// A module of a pack: one device program, with an image for each of its targets. It is loaded by
+/// itself.
 #[derive(Clone, Copy)]
 pub struct Module<'pack, F: Form = Plain> {
     pub(super) pack: &'pack KernelPack<F>,
@@ -52,7 +53,8 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// What tells it from all other modules of a program: where its pack lies, and which images are its own.
+    /// What tells it from all other modules of a program: where its pack lies, and which images are
+    /// its own.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> (usize, usize) {
         (self.pack.now().bytes().as_ptr().addr(), self.record.first)
@@ -69,12 +71,13 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `linked` and `compressed` have checked the range; a pack without images has none in its modules.
-        // Images and modules of one on disk are those of an index, which the macro counts.
+        // `linked` and `compressed` have checked the range; a pack without images has none in its
+        // modules. Images and modules of one on disk are those of an index, which the macro counts.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
-    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
+    /// The kernel of this name, which some image of the module has, by the rules of
+    /// [`KernelPack::kernel`].
     ///
     /// # Panics
     /// If there is none; the message lists those that there are.

@@ -1,10 +1,12 @@
-//! What is known of modules and images while the program is compiled. The macro writes these tables.
+//! What is known of modules and images while the program is compiled. The macro writes these
+//! tables.
 
 use super::registered;
 use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::select::Code;
 
-/// What is known of one module at compile time. The macro writes it; programs use [`Module`](super::Module).
+/// What is known of one module at compile time. The macro writes it; programs use
+/// [`Module`](super::Module).
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleRecord {
     /// Its name.
@@ -17,21 +19,23 @@ pub struct ModuleRecord {
     pub registered: Option<&'static registered::Kernels>,
 }
 
-/// What is known of one image at compile time. The macro writes it; programs use [`PackImage`](super::PackImage).
+/// What is known of one image at compile time. The macro writes it; programs use
+/// [`PackImage`](super::PackImage).
 #[derive(Debug, Clone, Copy)]
 pub struct ImageRecord {
     /// What was asked for: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     pub target: &'static str,
     /// What the image is.
     pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the module's stream.
+    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
+    /// module's stream.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
-    /// them, as those of an image for the CPU.
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
+    /// if nobody has read them, as those of an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
     /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,

@@ -1,4 +1,5 @@
-//! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects do.
+//! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects
+//! do.
 
 use core::ffi::c_void;
 use offload_format::section::HIP_WRAPPER_MAGIC;

@@ -156,7 +156,8 @@ fn kernels_are_facts_of_images() {
     );
 }
 
-/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a module without images may, too.
+/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a
+/// module without images may, too.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");

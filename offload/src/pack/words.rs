@@ -74,9 +74,9 @@ impl Words {
         self
     }
 
-    /// The kernels of a module's images, each once, but those that images of modules before have. The compiler stops
-    /// what takes it long: what follows when the text is full is not looked at, and most names are found in the module
-    /// itself.
+    /// The kernels of a module's images, each once, but those that images of modules before have.
+    /// The compiler stops what takes it long: what follows when the text is full is not looked at,
+    /// and most names are found in the module itself.
     pub(crate) const fn list_kernels(
         mut self,
         images: &[ImageRecord],

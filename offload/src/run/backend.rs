@@ -60,7 +60,8 @@ pub(super) trait Backend: Send + Sync {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// Arguments and launch have to fit the kernel, and what they point to has to be there until it has run.
+    /// Arguments and launch have to fit the kernel, and what they point to has to be there until it
+    /// has run.
     unsafe fn launch(
         &self,
         function: Handle,

@@ -13,10 +13,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr;
 
-/// So many values of plain data in a device's memory: numbers, and structs of them that are [`Pod`]. It is freed when it is dropped,
-/// on its device.
+/// So many values of plain data in a device's memory: numbers, and structs of them that are
+/// [`Pod`]. It is freed when it is dropped, on its device.
 ///
-/// A reference to one is passed for a pointer of a kernel: `&x` where that only reads, `&mut y` where it writes.
+/// A reference to one is passed for a pointer of a kernel: `&x` where that only reads, `&mut y`
+/// where it writes.
 ///
 /// ```
 /// use offload::run::Device;
@@ -120,7 +121,8 @@ impl<T: Pod> Buffer<T> {
         assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
         let Some(memory) = self.memory else { return Ok(()) };
         let into: &mut [u8] = bytemuck::cast_slice_mut(into);
-        // SAFETY: the buffer has as many bytes as the values, whose number was compared; any bytes are such values.
+        // SAFETY: the buffer has as many bytes as the values, whose number was compared; any bytes
+        // are such values.
         let copied =
             unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
@@ -157,8 +159,8 @@ impl<T: Pod> DeviceBuffer for Buffer<T> {
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory {
-            // SAFETY: it was allocated for this buffer, which alone frees it. Kernels that still use it were launched by a caller
-            // who answers for that.
+            // SAFETY: it was allocated for this buffer, which alone frees it. Kernels that still
+            // use it were launched by a caller who answers for that.
             unsafe { self.device.0.backend.free(memory) };
         }
     }

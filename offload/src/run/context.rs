@@ -33,7 +33,8 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A hash table takes a tenth of what there is to compile in here.
+/// Values in the order of their keys. A hash table takes a tenth of what there is to compile in
+/// here.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
@@ -202,7 +203,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Has the driver allow launches of a kernel so much dynamic shared memory, where it has to be asked.
+    /// Has the driver allow launches of a kernel so much dynamic shared memory, where it has to be
+    /// asked.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

@@ -16,16 +16,19 @@ use std::env;
 
 /// A device that kernels run on, with what is loaded onto it. Clones are the same device.
 ///
-/// Images stay loaded as long as any clone is there: keep one. It may be used on any thread; drivers serialize what they have
-/// to. After a `fork` the child cannot use GPUs, as no driver works there: start processes with `exec`.
+/// Images stay loaded as long as any clone is there: keep one. It may be used on any thread;
+/// drivers serialize what they have to. After a `fork` the child cannot use GPUs, as no driver
+/// works there: start processes with `exec`.
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE`
-    /// names another one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
+    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the
+    /// CPU. The variable `OFFLOAD_DEVICE` names another one, for the program's user: `cuda:1`,
+    /// `hip:0`, `cpu`.
     ///
-    /// Returns an error that says for each device why no image fits, and which kinds of devices are absent.
+    /// Returns an error that says for each device why no image fits, and which kinds of devices are
+    /// absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
             // No driver is loaded for the others.
@@ -34,7 +37,8 @@ impl Device {
         }
     }
 
-    /// The device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Nothing else is looked for.
+    /// The device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Nothing else is
+    /// looked for.
     ///
     /// Returns an error if there is none, with the reason.
     pub fn named(name: &str) -> Result<Self> {
@@ -52,22 +56,24 @@ impl Device {
         Self(cpu::device())
     }
 
-    /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers and streams of that context can
-    /// be used with it. Of the primary context, which most libraries use, it is the device of [`devices`].
+    /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers
+    /// and streams of that context can be used with it. Of the primary context, which most
+    /// libraries use, it is the device of [`devices`].
     ///
     /// Returns an error if there is no driver, or if it does not know the context.
     ///
     /// # Safety
-    /// It is a `CUcontext`, and lives as long as the device, its clones and its buffers are used. With a driver of CUDA 12 or later
-    /// they may be dropped after the context was destroyed; a driver before does not tell a context from another one that was made
-    /// later at the same address: drop them before.
+    /// It is a `CUcontext`, and lives as long as the device, its clones and its buffers are used.
+    /// With a driver of CUDA 12 or later they may be dropped after the context was destroyed; a
+    /// driver before does not tell a context from another one that was made later at the same
+    /// address: drop them before.
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller answers for the context.
         unsafe { cuda::foreign(context) }.map(Self)
     }
 
-    /// The AMD GPU of this number among those that HIP lists. HIP has one context for each, which all libraries of a program share:
-    /// buffers and streams of others can be used with it.
+    /// The AMD GPU of this number among those that HIP lists. HIP has one context for each, which
+    /// all libraries of a program share: buffers and streams of others can be used with it.
     ///
     /// Returns an error if there is no runtime, or no such GPU.
     pub fn from_hip_device(ordinal: i32) -> Result<Self> {
@@ -87,7 +93,8 @@ impl Device {
         self.0.kind
     }
 
-    /// Its number among the devices of its kind, from 0: after `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES`.
+    /// Its number among the devices of its kind, from 0: after `CUDA_VISIBLE_DEVICES` or
+    /// `HIP_VISIBLE_DEVICES`.
     pub fn ordinal(&self) -> i32 {
         self.0.ordinal
     }
@@ -173,8 +180,8 @@ fn find(
 
 /// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
 ///
-/// It looks for the drivers' libraries, and asks them. Nothing happens before a program calls it, and nothing that is missing
-/// ends the program.
+/// It looks for the drivers' libraries, and asks them. Nothing happens before a program calls it,
+/// and nothing that is missing ends the program.
 ///
 /// ```
 /// let devices = offload::run::devices();
@@ -225,7 +232,8 @@ impl Devices {
         &self.absent
     }
 
-    /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
+    /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE`
+    /// names: [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = asked_for() {
             return self.named(&name).map_err(|error| error.advice(NAMED));

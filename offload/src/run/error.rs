@@ -11,7 +11,8 @@ use offload_format::select::SelectError;
 /// A result of this module.
 pub type Result<T> = core::result::Result<T, RunError>;
 
-/// Why something could not be done with a device: what was attempted, on which device, what happened, and what to do.
+/// Why something could not be done with a device: what was attempted, on which device, what
+/// happened, and what to do.
 pub struct RunError(Box<Content>);
 
 struct Content {

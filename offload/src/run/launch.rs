@@ -78,13 +78,14 @@ impl Launch {
         Self { grid: grid.into(), block: block.into(), shared_memory: 0, stream: ptr::null_mut() }
     }
 
-    /// Gives each block so many bytes of shared memory beside what the kernel declares (`extern __shared__`). Where that takes a
-    /// permission of the driver's, it is asked for.
+    /// Gives each block so many bytes of shared memory beside what the kernel declares
+    /// (`extern __shared__`). Where that takes a permission of the driver's, it is asked for.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }
 
-    /// Launches on a stream, a `CUstream` or `hipStream_t` of the device, in place of the default one. The CPU has none.
+    /// Launches on a stream, a `CUstream` or `hipStream_t` of the device, in place of the default
+    /// one. The CPU has none.
     pub fn stream(self, stream: *mut c_void) -> Self {
         Self { stream, ..self }
     }

@@ -9,7 +9,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
 
-/// A library that stays loaded until the program ends: drivers start threads and register what runs at exit.
+/// A library that stays loaded until the program ends: drivers start threads and register what runs
+/// at exit.
 pub(super) struct DriverLibrary {
     /// The file name under which it was found.
     pub(super) name: &'static str,
@@ -17,11 +18,13 @@ pub(super) struct DriverLibrary {
 }
 
 impl DriverLibrary {
-    /// Loads the first of `names` that is there and has these functions, from where the system's loader looks: no variable of ours
-    /// names a path. Returns an error, in words, if none is: a stub to link with may lie before the library itself.
+    /// Loads the first of `names` that is there and has these functions, from where the system's
+    /// loader looks: no variable of ours names a path. Returns an error, in words, if none is: a
+    /// stub to link with may lie before the library itself.
     ///
     /// # Safety
-    /// A library of one of these names must be what the name promises: code that may run in this process.
+    /// A library of one of these names must be what the name promises: code that may run in this
+    /// process.
     pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
@@ -53,7 +56,8 @@ impl DriverLibrary {
 
     /// Returns the address of a function. It stays valid, as the library is never unloaded.
     ///
-    /// It is generic in nothing: drivers have dozens of functions, and each type would be compiled anew.
+    /// It is generic in nothing: drivers have dozens of functions, and each type would be compiled
+    /// anew.
     pub(super) fn find(&self, name: &str) -> Option<NonNull<c_void>> {
         // SAFETY: of what the name stands for only the address is taken.
         let symbol = unsafe { self.library.get::<*mut c_void>(name) };
@@ -63,7 +67,8 @@ impl DriverLibrary {
 
 /// Whether the loader means that there is no file `name`, and not that something is wrong with it.
 fn is_not_found(name: &str, reason: &str) -> bool {
-    // glibc and musl. Either may also miss a library that `name` needs; then the text has that one's name.
+    // glibc and musl. Either may also miss a library that `name` needs; then the text has that
+    // one's name.
     (reason.contains("No such file") && reason.contains(&format!("{name}: ")))
         // macOS.
         || reason.contains("(no such file)")
@@ -71,10 +76,11 @@ fn is_not_found(name: &str, reason: &str) -> bool {
         || reason.contains("os error 126")
 }
 
-/// Declares a table of functions that a library exports under the same names, and `open`, which fills it. Those behind
-/// `optional` may be missing: they came later.
+/// Declares a table of functions that a library exports under the same names, and `open`, which
+/// fills it. Those behind `optional` may be missing: they came later.
 ///
-/// One calling convention serves all: CUDA and HIP exist for 64-bit systems only, and those have no second one.
+/// One calling convention serves all: CUDA and HIP exist for 64-bit systems only, and those have no
+/// second one.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*
@@ -93,7 +99,8 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Loads the first of `names` that has the functions, and looks them up. Returns an error in words.
+            /// Loads the first of `names` that has the functions, and looks them up. Returns an
+            /// error in words.
             ///
             /// # Safety
             /// A library of one of these names must export functions of these types.
@@ -104,7 +111,8 @@ macro_rules! functions {
                 let found = |name: &str| library.find(name).expect("`open` has looked for it");
                 Ok(Self {
                     $(
-                        // SAFETY: the caller answers for the type of the function at this address, which is not null.
+                        // SAFETY: the caller answers for the type of the function at this address,
+                        // which is not null.
                         $function: unsafe {
                             transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) -> $result>(
                                 found(stringify!($function)),

@@ -21,10 +21,11 @@ pub struct Loaded {
 }
 
 impl<F: Form> Module<'_, F> {
-    /// The module on this device: the image that fits is loaded, if no earlier call has, on whichever thread. Of calls at the same
-    /// time one loads, and the others wait for it.
+    /// The module on this device: the image that fits is loaded, if no earlier call has, on
+    /// whichever thread. Of calls at the same time one loads, and the others wait for it.
     ///
-    /// Returns an error that says why no image fits, or what the driver has against the one that does.
+    /// Returns an error that says why no image fits, or what the driver has against the one that
+    /// does.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -64,8 +65,8 @@ impl Loaded {
         &self.device
     }
 
-    /// What the driver calls it, for other libraries: a `CUmodule`, a `hipModule_t`, or the handle of a shared library. It is valid
-    /// as long as the [`Device`] is there.
+    /// What the driver calls it, for other libraries: a `CUmodule`, a `hipModule_t`, or the handle
+    /// of a shared library. It is valid as long as the [`Device`] is there.
     ///
     /// Returns an error if the driver does not have it.
     pub fn raw_module(&self) -> Result<*mut c_void> {
@@ -73,8 +74,8 @@ impl Loaded {
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// What the driver calls a kernel, for launches by other libraries: a `CUfunction` or a `hipFunction_t`. Of the CPU it is of use
-    /// to this crate alone.
+    /// What the driver calls a kernel, for launches by other libraries: a `CUfunction` or a
+    /// `hipFunction_t`. Of the CPU it is of use to this crate alone.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -95,8 +96,9 @@ impl fmt::Debug for Loaded {
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Launches the kernel on a device's default stream, with so many blocks of so many threads: `256`, `(16, 16)`, `(8, 8, 4)`. Its
-    /// module is loaded, if it is not. The call returns when the launch was handed over; copies of a [`Buffer`](super::Buffer) and
+    /// Launches the kernel on a device's default stream, with so many blocks of so many threads:
+    /// `256`, `(16, 16)`, `(8, 8, 4)`. Its module is loaded, if it is not. The call returns when
+    /// the launch was handed over; copies of a [`Buffer`](super::Buffer) and
     /// [`Device::synchronize`] wait for it.
     ///
     /// ```
@@ -113,13 +115,14 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # }
     /// ```
     ///
-    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if image or device allow no such launch, or
-    /// if the driver refuses it.
+    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if image
+    /// or device allow no such launch, or if the driver refuses it.
     ///
     /// # Safety
-    /// Number and types of the arguments were checked when the program was compiled. The caller answers for what they mean: pointers
-    /// lead to memory of this device, of as many elements as the kernel touches; what it writes is used by nothing else; all of it
-    /// lives until the kernel has run. A pointer is not another one of the same type.
+    /// Number and types of the arguments were checked when the program was compiled. The caller
+    /// answers for what they mean: pointers lead to memory of this device, of as many elements as
+    /// the kernel touches; what it writes is used by nothing else; all of it lives until the kernel
+    /// has run. A pointer is not another one of the same type.
     pub unsafe fn launch(
         &self,
         device: &Device,
@@ -150,8 +153,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         let mut pointers = self.pointers();
         let (start, invoke) = (self.start(), self.invoke());
         let arguments = Arguments { kernel: kernel.name(), pointers: &mut pointers, start, invoke };
-        // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of the types that it takes; the
-        // caller answers for the rest.
+        // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of
+        // the types that it takes; the caller answers for the rest.
         unsafe { context.backend.launch(found.handle, launch, arguments) }
     }
 }

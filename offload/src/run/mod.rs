@@ -1,5 +1,5 @@
-//! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory. It is there with the feature
-//! `run`.
+//! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory.
+//! It is there with the feature `run`.
 //!
 //! | item | is |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | [`Buffer`] | memory on a device |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
-//! It is thin: it owns no memory but a [`Buffer`] that a program asks for, and lends all handles of the drivers. Contexts, streams and
-//! memory of other libraries can be used with it: [`Device::from_cuda_context`], [`Launch::stream`],
-//! [`DeviceBuffer`](crate::DeviceBuffer).
+//! It is thin: it owns no memory but a [`Buffer`] that a program asks for, and lends all handles of
+//! the drivers. Contexts, streams and memory of other libraries can be used with it:
+//! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
 //! | variable | is read for |
 //! |---|---|
@@ -21,16 +21,19 @@
 //! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
-//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others. No variable of ours says where a library is
-//! looked for: that is the loader's, which in setuid programs follows none.
+//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others. No
+//! variable of ours says where a library is looked for: that is the loader's, which in setuid
+//! programs follows none.
 //!
 //! # Threads, processes, exit
 //!
-//! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every thread, each call makes the device's
-//! context current on its thread and then puts back the one from before, and what is shared is behind locks.
+//! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every
+//! thread, each call makes the device's context current on its thread and then puts back the one
+//! from before, and what is shared is behind locks.
 //!
-//! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends. What is loaded onto a device is
-//! unloaded with the last clone of it; a device that is never dropped, such as one in a `static`, leaves that to the driver.
+//! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
+//! What is loaded onto a device is unloaded with the last clone of it; a device that is never
+//! dropped, such as one in a `static`, leaves that to the driver.
 
 mod backend;
 mod buffer;

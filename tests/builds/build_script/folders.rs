@@ -75,7 +75,8 @@ fn a_header_with_a_tab_in_its_name() {
     }
 }
 
-/// Such names stand in C's `__asm__`. They are those that programs have, also when the build script reads them for the second time.
+/// Such names stand in C's `__asm__`. They are those that programs have, also when the build script
+/// reads them for the second time.
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
     let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\

@@ -1,4 +1,5 @@
-//! What is in the images, as others read them: symbols, targets, versions, what options do, and the library for the program.
+//! What is in the images, as others read them: symbols, targets, versions, what options do, and the
+//! library for the program.
 
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};
@@ -56,7 +57,8 @@ fn several_files_make_one_program() {
             assert!(cubin.iter().any(|it| kernel(&it)), "no {name}, {profile}: {cubin:#?}");
         }
         for file in ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "cpu.so"] {
-            // A weak one may stay open; a symbol with a version was found in a library by the linker.
+            // A weak one may stay open; a symbol with a version was found in a library by the
+            // linker.
             let open: Vec<_> = symbols(&image(file))
                 .into_iter()
                 .filter(|[_, binding, section, name]| {
@@ -83,7 +85,8 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
         line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok())
     })
     .map(|line| {
-        // Number, value, size, type, binding, visibility, section, name; a section's symbol may have no name.
+        // Number, value, size, type, binding, visibility, section, name; a section's symbol may
+        // have no name.
         let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
         [word(3), word(4), word(6), word(7)]
     })

@@ -1,4 +1,5 @@
-//! What a user reads of a build: warnings once, refusals of the module that they are about, and nothing where nothing is built.
+//! What a user reads of a build: warnings once, refusals of the module that they are about, and
+//! nothing where nothing is built.
 
 use offload_format::pack_index::Index;
 use offload_tests::registry::{CLANG, GCC};
@@ -29,7 +30,8 @@ fn warnings_are_shown_once() {
         .lacks(" generated");
 }
 
-/// What `-v` and remarks print is for those who ask for it, beside the warnings of the same compiler.
+/// What `-v` and remarks print is for those who ask for it, beside the warnings of the same
+/// compiler.
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");
     scenario.pack(
@@ -132,7 +134,8 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
-    // What is to be published names versions; the crates of this checkout stand for the published ones.
+    // What is to be published names versions; the crates of this checkout stand for the published
+    // ones.
     scenario.write(
         "Cargo.toml",
         scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),

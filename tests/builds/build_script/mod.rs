@@ -1,4 +1,5 @@
-//! Build scripts as an outsider writes them, run by Cargo: what is compiled when, what images are like, what is said.
+//! Build scripts as an outsider writes them, run by Cargo: what is compiled when, what images are
+//! like, what is said.
 
 mod folders;
 mod images;

@@ -34,8 +34,8 @@ fn a_second_build_compiles_nothing() {
     build().passes().found_fresh("build_twice");
     watched.log().assert_none("a build without a change");
 
-    // The script runs again, finds all images as they should be, and leaves every file alone but the index, which each run
-    // writes, so that a pack that is no longer made is no longer found.
+    // The script runs again, finds all images as they should be, and leaves every file alone but
+    // the index, which each run writes, so that a pack that is no longer made is no longer found.
     let folder =
         scenario.output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
     let before = scratch::times(&folder);
@@ -225,7 +225,8 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is known by its file, and not by its name; so are headers that the build script itself makes.
+/// A compiler is known by its file, and not by its name; so are headers that the build script
+/// itself makes.
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");
     scenario

@@ -1,4 +1,5 @@
-//! No image is stale: what could leave an old one in place, one thing at a time. (All of them at random: `model/`.)
+//! No image is stale: what could leave an old one in place, one thing at a time. (All of them at
+//! random: `model/`.)
 
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING};
 use offload_tests::scenario::{Scenario, Watched, kernel};
@@ -220,7 +221,8 @@ fn variables_that_compilers_read() {
             scenario.write("two/val.h", "#define VALUE 2.0f\n");
             assert!(image(&[(name, "two")]) != edited, "{kind}: a header in a folder of {name}");
         }
-        // A second dependency file is nothing that a step writes. (The `cc` crate has g++ look at a file of its own.)
+        // A second dependency file is nothing that a step writes. (The `cc` crate has g++ look at a
+        // file of its own.)
         scenario.kernel("add", "8.0f");
         image(&[("DEPENDENCIES_OUTPUT", "dependencies")]);
         let written = fs::read_to_string(scenario.folder.join("dependencies")).unwrap_or_default();
@@ -311,7 +313,8 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
 }
 
-/// As in ccache's folder: a link called `clang` to a program that starts the clang behind it in PATH.
+/// As in ccache's folder: a link called `clang` to a program that starts the clang behind it in
+/// PATH.
 fn a_compiler_behind_a_masquerade() {
     let scenario = Scenario::new("masquerade");
     scenario.pack("add", r#".file("kernels/add.cu").arch("compute_80")"#).kernel("add", "1.0f");

@@ -1,5 +1,6 @@
-//! The modules as PTX in a compressed pack: each image comes out as it went in, without the other modules' streams. The
-//! judges are the images of a pack that is not compressed, and sizes of programs.
+//! The modules as PTX in a compressed pack: each image comes out as it went in, without the other
+//! modules' streams. The judges are the images of a pack that is not compressed, and sizes of
+//! programs.
 
 use super::{MODULES, NVIDIA, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;
@@ -39,7 +40,8 @@ struct Sizes {
     added: u64,
 }
 
-/// A program that writes the images of the modules that it is told to a folder, or prints why they cannot be had.
+/// A program that writes the images of the modules that it is told to a folder, or prints why they
+/// cannot be had.
 const MAIN: &str = r#"use std::path::PathBuf;
 
 static CANDLE: offload::KernelPack<offload::Compressed> = offload::include_offload!("candle", compressed);
@@ -60,8 +62,8 @@ fn main() {
 }
 "#;
 
-/// The modules as PTX, first in a pack that is not compressed, whose images are what comes out of the compressed one.
-/// Of a program in which only one module is as it was, that one comes out.
+/// The modules as PTX, first in a pack that is not compressed, whose images are what comes out of
+/// the compressed one. Of a program in which only one module is as it was, that one comes out.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");

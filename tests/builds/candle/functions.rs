@@ -1,5 +1,5 @@
-//! The functions of `include_kernels!` for the modules as they are, compiled by clang without an SDK. The judges are
-//! `cuobjdump`, `llvm-readelf` and rustc.
+//! The functions of `include_kernels!` for the modules as they are, compiled by clang without an
+//! SDK. The judges are `cuobjdump`, `llvm-readelf` and rustc.
 
 use super::{AMD, MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;

@@ -78,7 +78,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // With its children, which do the work. The shell's own `kill`: as a program it is not everywhere.
+        // With its children, which do the work. The shell's own `kill`: as a program it is not
+        // everywhere.
         let kill = format!("kill -- -{}", self.server.id());
         if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
             let _ = self.server.wait();

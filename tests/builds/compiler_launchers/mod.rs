@@ -1,4 +1,5 @@
-//! Compilers that are started through a launcher: caches, other machines, and what can go wrong with a launcher.
+//! Compilers that are started through a launcher: caches, other machines, and what can go wrong
+//! with a launcher.
 
 mod distcc;
 mod sccache;

@@ -31,7 +31,8 @@ impl Sccache {
         // A socket's path has at most 107 bytes.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
         let sccache = Self { folder: scenario.folder.join("cache"), socket };
-        // Two compilers that start at the same time would each start a server, and the hits of one would not be counted.
+        // Two compilers that start at the same time would each start a server, and the hits of one
+        // would not be counted.
         sccache.ask(&["--start-server"]);
         sccache
     }
@@ -51,8 +52,8 @@ impl Sccache {
         succeed(Command::new(sccache()).envs(self.variables()).args(args))
     }
 
-    /// Expects so many hits and misses since the last call. The server counts after it answers a compiler, so that the last
-    /// may be missing for a while.
+    /// Expects so many hits and misses since the last call. The server counts after it answers a
+    /// compiler, so that the last may be missing for a while.
     #[track_caller]
     fn expect(&self, hits: u64, misses: u64) {
         let mut counted = self.counts();
@@ -107,7 +108,8 @@ fn a_second_build_is_all_hits() {
         assert!(pack() == plain, "another pack than without a launcher");
     }
 
-    // A launcher is no input: images that were made through it are those that would be made without it.
+    // A launcher is no input: images that were made through it are those that would be made without
+    // it.
     let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
     let before = made();
     scenario.touch_build_script();

@@ -157,7 +157,8 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let kernel =
         unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
-    // SAFETY: the kernel reads as many elements as there are threads, and writes one for each block.
+    // SAFETY: the kernel reads as many elements as there are threads, and writes one for each
+    // block.
     image.launch([BLOCKS as u32, 1, 1], shape, 0, || unsafe { kernel(from, to) });
     let expected: Vec<f32> = x.chunks(size).map(|block| block.iter().sum()).collect();
     // SAFETY: read anew, after foreign code wrote there.
@@ -287,7 +288,8 @@ struct Cells {
     d: [f64; 2],
 }
 
-/// Four launches at once: blocks of one do not see the shared memory of another, and atomic functions see all.
+/// Four launches at once: blocks of one do not see the shared memory of another, and atomic
+/// functions see all.
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
@@ -308,7 +310,8 @@ fn atomics(image: &Image) {
                 // SAFETY: the type is that of the source.
                 let kernel = unsafe { image.function::<Atomics>("atomics") };
                 let [i, u, l, f, d] = addresses;
-                // SAFETY: the arrays have the elements that the kernel touches, with atomic functions alone.
+                // SAFETY: the arrays have the elements that the kernel touches, with atomic
+                // functions alone.
                 image.launch([5, 1, 1], [32, 3, 1], 0, || unsafe {
                     kernel(
                         i as *mut i32,

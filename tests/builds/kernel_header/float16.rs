@@ -1,5 +1,6 @@
-//! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and many floats. The judge is the compiler's own
-//! `_Float16`, and for the others the nearest of all numbers of the type, looked for one by one.
+//! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and many floats. The
+//! judge is the compiler's own `_Float16`, and for the others the nearest of all numbers of the
+//! type, looked for one by one.
 
 use super::{built, header_folder};
 use offload_tests::judges::{assert_is_for, image_file_name};

@@ -42,7 +42,8 @@ fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     sizes.map(|(name, size)| (name.to_owned(), Some(size + each))).into()
 }
 
-/// The instructions of each function, from a listing that puts names at the left and instructions behind spaces.
+/// The instructions of each function, from a listing that puts names at the left and instructions
+/// behind spaces.
 fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let mut functions = BTreeMap::new();
     let mut current = String::new();

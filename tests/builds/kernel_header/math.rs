@@ -1,5 +1,5 @@
-//! The mathematical functions: each compiles for every target and needs nothing from outside; ours are as near to the
-//! exact values as offload/math.h says.
+//! The mathematical functions: each compiles for every target and needs nothing from outside; ours
+//! are as near to the exact values as offload/math.h says.
 
 use super::{built, header_folder};
 use offload_tests::registry::{CLANG, GCC};
@@ -93,8 +93,8 @@ fn every_function_of_math_h_compiles_for_every_target() {
     }
 }
 
-/// The program prints `<function> <type> <worst error>` for each function, in units in the last place. The bounds are those
-/// in offload/math.h.
+/// The program prints `<function> <type> <worst error>` for each function, in units in the last
+/// place. The bounds are those in offload/math.h.
 fn the_functions_for_gpus_are_as_exact_as_documented() {
     let folder = scratch::folder("header_accuracy");
     let program = folder.join("accuracy");
@@ -124,8 +124,8 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 6), "{printed}");
 }
 
-/// Otherwise a GPU would get other numbers than those that were measured. The flag is on the instructions that may be
-/// fused.
+/// Otherwise a GPU would get other numbers than those that were measured. The flag is on the
+/// instructions that may be fused.
 fn sums_and_products_in_our_functions_are_never_fused() {
     let folder = scratch::folder("header_contraction");
     scratch::write(folder.join("k.cu"), kernels());

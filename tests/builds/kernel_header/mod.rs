@@ -1,5 +1,5 @@
-//! `offload/kernel.h`: what kernels may say, compiled for GPUs of both vendors and the CPU. The judges are clang, g++,
-//! the images' own words, and loops in Rust.
+//! `offload/kernel.h`: what kernels may say, compiled for GPUs of both vendors and the CPU. The
+//! judges are clang, g++, the images' own words, and loops in Rust.
 
 mod cpu;
 mod float16;

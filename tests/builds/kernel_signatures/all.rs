@@ -1,4 +1,5 @@
-//! Each kernel has a function. The judges are `cuobjdump` and `llvm-readelf`, which list the kernels of images, and rustc.
+//! Each kernel has a function. The judges are `cuobjdump` and `llvm-readelf`, which list the
+//! kernels of images, and rustc.
 
 use offload_format::signature::Signatures;
 use offload_tests::data::read;
@@ -28,8 +29,9 @@ fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload::Call
 fn main() {}
 "#;
 
-/// Builds the pack of a scenario, whose images for `target` are looked at, and a program that calls the function of each
-/// kernel with arguments of the source's types. Returns how many functions each module has.
+/// Builds the pack of a scenario, whose images for `target` are looked at, and a program that calls
+/// the function of each kernel with arguments of the source's types. Returns how many functions
+/// each module has.
 pub fn assert_each_kernel_has_a_function(
     scenario: &Scenario,
     pack: &str,

@@ -13,7 +13,8 @@ use std::ptr::{null, null_mut};
 
 fn show<const N: usize, const BYTES: usize>(call: Call<N, BYTES>) {
     let (start, size) = call.buffer();
-    let offsets: Vec<usize> = call.pointers().iter().map(|pointer| pointer.addr() - start.addr()).collect();
+    let offsets: Vec<usize> =
+        call.pointers().iter().map(|pointer| pointer.addr() - start.addr()).collect();
     println!("{} {size} bytes at {offsets:?}", call.kernel().name());
 }
 
@@ -21,7 +22,25 @@ fn main() {
     let device = |address: usize| std::ptr::without_provenance_mut::<f32>(address);
     show(kernels::saxpy(4, 2.0, device(16), device(32)));
     show(kernels::saxpy(4, 2.0, device(16).cast_const(), device(32)));
-    show(kernels::scalars(true, -1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 0x3c00, 1.5, 2.5, 1, 1, null_mut()));
+    show(kernels::scalars(
+        true,
+        -1,
+        -2,
+        3,
+        -4,
+        5,
+        -6,
+        7,
+        -8,
+        9,
+        -10,
+        0x3c00,
+        1.5,
+        2.5,
+        1,
+        1,
+        null_mut(),
+    ));
     let point = kernels::Point { x: 1.0, y: 2.0, z: [3, 4, 5], on: 1 };
     show(kernels::records(
         point,

@@ -1,5 +1,6 @@
-//! Signatures of kernels: what the build reads from sources, and the functions that programs get of it. Judges: clang, whose
-//! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
+//! Signatures of kernels: what the build reads from sources, and the functions that programs get of
+//! it. Judges: clang, whose images record offsets and sizes of all arguments, and rustc, which lays
+//! out the structs.
 
 mod all;
 mod declared;
@@ -100,7 +101,8 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     );
 }
 
-/// The PTX has the same offsets as the source here. Where a driver aligns memory for arguments to 16, it has others.
+/// The PTX has the same offsets as the source here. Where a driver aligns memory for arguments to
+/// 16, it has others.
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
                   extern \"C\" __global__ void k(char c, Row row) { (void)c, (void)row; }\n\
@@ -195,7 +197,8 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().passes();
 }
 
-/// A library with kernels has functions that another package calls, and a package that embeds the library's pack has its own.
+/// A library with kernels has functions that another package calls, and a package that embeds the
+/// library's pack has its own.
 fn functions_of_a_dependency() {
     let depends = "signatures_library = { path = \"../signatures_library\" }";
     let workspace = Scenario::workspace(

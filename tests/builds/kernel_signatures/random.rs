@@ -1,4 +1,5 @@
-//! Random parameters: where each lies for Rust, for every image, and for compilers that are asked by `static_assert`.
+//! Random parameters: where each lies for Rust, for every image, and for compilers that are asked
+//! by `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
 use offload_format::signature::{Content, Field, Record, Signatures, Type};
@@ -51,7 +52,8 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// The records that values of parameters and what they point to are made of, which are those that Rust has.
+/// The records that values of parameters and what they point to are made of, which are those that
+/// Rust has.
 fn used(signatures: &Signatures) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -86,7 +88,8 @@ fn of_fields(record: &Record) -> &[Field] {
 /// Where arguments lie: offset and size of each, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// What each image records, and what ptxas makes of the PTX for GPUs that lay out arguments in other ways.
+/// What each image records, and what ptxas makes of the PTX for GPUs that lay out arguments in
+/// other ways.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
     let built =
         IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
@@ -117,7 +120,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// What the program does with each call: it prints where the arguments lie. At the end it prints the layout of each record.
+/// What the program does with each call: it prints where the arguments lie. At the end it prints
+/// the layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -159,8 +163,8 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Each argument is as long as every image says; where all images have the same places, it lies there, too, and where they
-/// have not, there is no buffer. Returns how many kernels have none.
+/// Each argument is as long as every image says; where all images have the same places, it lies
+/// there, too, and where they have not, there is no buffer. Returns how many kernels have none.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {
@@ -274,7 +278,8 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // Padding is within records, and between bit-fields of which some start in a unit of their own.
+            // Padding is within records, and between bit-fields of which some start in a unit of
+            // their own.
             let is_full = match name.starts_with("bits") {
                 true => of_field.first() == Some(&true) && of_field.last() == Some(&true),
                 false => is_record(&field.ty) || !of_field.contains(&false),

@@ -1,4 +1,5 @@
-//! Sources that other projects' tools write: IR, bitcode, assembly, PTX, images, and containers of images.
+//! Sources that other projects' tools write: IR, bitcode, assembly, PTX, images, and containers of
+//! images.
 
 use offload_format::image::Bitcode;
 use offload_tests::data::read;

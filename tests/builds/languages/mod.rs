@@ -1,5 +1,6 @@
-//! Every language for every kind of target, with the real compilers. Other projects' tools judge what an image is for: the
-//! header that `llvm-readelf` shows, `cuobjdump`, the text of PTX, `file`.
+//! Every language for every kind of target, with the real compilers. Other projects' tools judge
+//! what an image is for: the header that `llvm-readelf` shows, `cuobjdump`, the text of PTX,
+//! `file`.
 
 mod inputs;
 
@@ -214,7 +215,8 @@ fn compressed_containers_are_taken_apart() {
     }
 }
 
-/// ROCm as far as clang looks for it: a version, headers, and the libraries for devices, which here are empty.
+/// ROCm as far as clang looks for it: a version, headers, and the libraries for devices, which here
+/// are empty.
 fn rocm_headers_are_used_where_they_are_included() {
     let scenario = Scenario::new("build_rocm_headers");
     scenario

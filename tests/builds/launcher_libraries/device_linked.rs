@@ -1,6 +1,7 @@
-//! Two crates with `links`: headers, with a source that is compiled by whoever includes them; and a prover, of kernels that call
-//! device functions of other files, and of C++ for the host, which the crate `cc` compiles. The judges are nvcc's and clang's
-//! linkers for devices, the program's linker, `cuobjdump`, `roc-obj-ls`, and the program.
+//! Two crates with `links`: headers, with a source that is compiled by whoever includes them; and a
+//! prover, of kernels that call device functions of other files, and of C++ for the host, which the
+//! crate `cc` compiles. The judges are nvcc's and clang's linkers for devices, the program's
+//! linker, `cuobjdump`, `roc-obj-ls`, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use offload_tests::registry::NVCC;
@@ -85,7 +86,8 @@ fn main() {
 }
 "#;
 
-/// A workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the program.
+/// A workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the
+/// program.
 fn workspace(prefix: &str) -> Scenario {
     let [field, sys] = ["field", "sys"].map(|part| format!("{prefix}_{part}"));
     let on = |name: &str| format!("{name} = {{ path = \"../{name}\" }}\n");

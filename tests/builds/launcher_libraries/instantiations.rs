@@ -1,6 +1,6 @@
-//! A package of 53 files: one that Rust calls, and 52 that each instantiate a template of a headers crate. The build holds two
-//! of them at a time, as where each takes gigabytes. The judges are nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log
-//! of nvcc's calls, and the program.
+//! A package of 53 files: one that Rust calls, and 52 that each instantiate a template of a headers
+//! crate. The build holds two of them at a time, as where each takes gigabytes. The judges are
+//! nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -71,7 +71,8 @@ fn instantiations(heads: &[usize]) -> Vec<(&'static str, usize, bool)> {
     all
 }
 
-/// A workspace of the headers' crate and of the package, whose program prints the results of all launches.
+/// A workspace of the headers' crate and of the package, whose program prints the results of all
+/// launches.
 fn workspace(name: &str, headers: &str, package: &str, heads: &[usize]) -> Scenario {
     let dependency = format!("{headers} = {{ path = \"../{headers}\" }}\n");
     let scenario = Scenario::workspace(

@@ -1,5 +1,6 @@
-//! Packages shaped like published ones that launch kernels, and built as the guide's page "A library of launchers" has it: as
-//! many files, put together in the same way, with small kernels of our own.
+//! Packages shaped like published ones that launch kernels, and built as the guide's page "A
+//! library of launchers" has it: as many files, put together in the same way, with small kernels of
+//! our own.
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
@@ -50,7 +51,8 @@ fn pass_headers_on(member: &Scenario) {
     );
 }
 
-/// Returns the kernels that a library or a program has for a target, as `cuobjdump` lists them, sorted.
+/// Returns the kernels that a library or a program has for a target, as `cuobjdump` lists them,
+/// sorted.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
     let listed =
         stdout(&succeed(cuda("cuobjdump").args(["-res-usage", "-arch", target]).arg(file)));
@@ -61,7 +63,8 @@ fn kernels(file: &Path, target: &str) -> Vec<String> {
     names
 }
 
-/// Returns for how many sources a program has code objects for this processor, as `roc-obj-ls` lists them.
+/// Returns for how many sources a program has code objects for this processor, as `roc-obj-ls`
+/// lists them.
 fn code_objects(program: &Path, target: &str) -> usize {
     // The reader leaves files beside it.
     let copy = program.with_extension("copy");
@@ -69,8 +72,9 @@ fn code_objects(program: &Path, target: &str) -> usize {
     roc_obj_lists(&copy).iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
-/// What a launch returns: without a driver `cudaErrorInsufficientDriver`, where there is one without a GPU
-/// `cudaErrorNoDevice`. On a machine with a GPU a launch succeeds, since nobody waits for it.
+/// What a launch returns: without a driver `cudaErrorInsufficientDriver`, where there is one
+/// without a GPU `cudaErrorNoDevice`. On a machine with a GPU a launch succeeds, since nobody waits
+/// for it.
 fn results_of_a_launch() -> &'static [&'static str] {
     if Path::new("/dev/nvidiactl").exists() { &["0", "100"] } else { &["35"] }
 }

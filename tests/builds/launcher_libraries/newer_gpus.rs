@@ -1,5 +1,6 @@
-//! A package of 26 files in three folders. Those of one need compute capability 8.0, those of another 9.0. The judges are
-//! nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls, and the program.
+//! A package of 26 files in three folders. Those of one need compute capability 8.0, those of
+//! another 9.0. The judges are nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's
+//! calls, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -72,7 +73,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// The package with so many of the first folder's files. Its program prints what each launcher returns.
+/// The package with so many of the first folder's files. Its program prints what each launcher
+/// returns.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -101,7 +103,8 @@ fn package(name: &str, common: usize) -> Scenario {
         "src/main.rs",
         format!(
             "fn main() {{\n    for (name, launch) in {name}::launchers() {{\n        \
-               // SAFETY: a launch does not follow the pointer, and without elements neither does the kernel.\n        \
+               // SAFETY: a launch does not follow the pointer, and without elements neither does
+               // the kernel.\n \
                println!(\"{{name}} {{}}\", unsafe {{ launch(std::ptr::null_mut(), 0) }});\n    }}\n}}\n"
         ),
     );

@@ -1,5 +1,5 @@
-//! The diffs: what is left of them is a pack in a program, and a static library in another. The judges are nvcc,
-//! `cuobjdump`, `nm` and the CUDA runtime without a driver.
+//! The diffs: what is left of them is a pack in a program, and a static library in another. The
+//! judges are nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver.
 
 use super::page::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};

@@ -1,4 +1,5 @@
-//! The tables: each call of ours compiles, and each variable of ours is one that the crate documents. The judge is rustc.
+//! The tables: each call of ours compiles, and each variable of ours is one that the crate
+//! documents. The judge is rustc.
 
 use super::page::{Row, rows};
 use offload_tests::registry::{GCC, NOTHING};
@@ -92,7 +93,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// One build script has a function for each row. None is called: what the calls do is for other tests.
+/// One build script has a function for each row. None is called: what the calls do is for other
+/// tests.
 fn every_call_compiles() {
     let mut functions = String::new();
     let mut calls = 0;

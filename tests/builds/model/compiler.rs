@@ -1,5 +1,5 @@
-//! A stand-in for clang: it puts together what a source includes, as compilers look for it, and writes that into "PTX". The test
-//! compiles it with rustc.
+//! A stand-in for clang: it puts together what a source includes, as compilers look for it, and
+//! writes that into "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,10 +11,15 @@ fn main() {
     // What is appended to the file makes another compiler of it.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
-    file.seek(SeekFrom::End(-8)).and_then(|_| file.read_to_string(&mut tag)).expect("it ends with a number");
+    file.seek(SeekFrom::End(-8))
+        .and_then(|_| file.read_to_string(&mut tag))
+        .expect("it ends with a number");
     let args: Vec<String> = env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "--version") {
-        println!("clang version 22.0.0 ({tag})\nInstalledDir: {}", exe.parent().expect("it has a folder").display());
+        println!(
+            "clang version 22.0.0 ({tag})\nInstalledDir: {}",
+            exe.parent().expect("it has a folder").display()
+        );
     } else if args.iter().any(|arg| arg.starts_with("-print-prog-name")) {
         println!("ld.lld");
     } else if !args.iter().any(|arg| arg == "-###") {
@@ -66,8 +71,10 @@ impl Call {
         out += &format!("// {tag} {}\n{}", self.defines.join(" "), self.text);
         fs::write(&self.output, out).map_err(|error| error.to_string())?;
         if let Some(depfile) = &self.depfile {
-            let list: Vec<String> = self.order.iter().map(|path| path.display().to_string()).collect();
-            fs::write(depfile, format!("image: {}\n", list.join(" \\\n  "))).map_err(|error| error.to_string())?;
+            let list: Vec<String> =
+                self.order.iter().map(|path| path.display().to_string()).collect();
+            fs::write(depfile, format!("image: {}\n", list.join(" \\\n  ")))
+                .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -86,7 +93,8 @@ impl Call {
                 _ if arg.starts_with("-D") => self.defines.push(arg.clone()),
                 _ if arg.starts_with("-I") => self.folders.push(arg[2..].into()),
                 _ if arg.starts_with('@') => {
-                    let text = fs::read_to_string(&arg[1..]).map_err(|error| format!("{arg}: {error}"))?;
+                    let text =
+                        fs::read_to_string(&arg[1..]).map_err(|error| format!("{arg}: {error}"))?;
                     self.take(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())?;
                 }
                 _ if arg.ends_with(".cu") || arg.ends_with(".bc") => self.sources.push(arg.clone()),
@@ -99,7 +107,8 @@ impl Call {
     /// The file that a name means, looked for beside `includer` and in all folders.
     fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
         let beside = includer.map(|folder| folder.join(name));
-        let elsewhere = [&self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
+        let elsewhere =
+            [&self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
         beside.into_iter().chain(elsewhere).find(|path| path.is_file())
     }
 
@@ -112,13 +121,17 @@ impl Call {
         if !goes_in {
             return Ok(());
         }
-        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text =
+            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut skips = false;
         for line in text.lines() {
-            let name = |open: char, close: char| Some(line.split_once(open)?.1.split_once(close)?.0);
+            let name =
+                |open: char, close: char| Some(line.split_once(open)?.1.split_once(close)?.0);
             let quoted = name('"', '"');
             let found = match quoted.or_else(|| name('<', '>')) {
-                Some(name) => self.find(name, quoted.and(path.parent())).ok_or(format!("{}: no {name}", path.display())),
+                Some(name) => self
+                    .find(name, quoted.and(path.parent()))
+                    .ok_or(format!("{}: no {name}", path.display())),
                 None => Err("no name".into()),
             };
             match line {

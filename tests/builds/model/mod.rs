@@ -1,8 +1,9 @@
-//! Random edits beside clean builds: after each edit of a tree of sources and headers, of flags, variables and compilers, the image
-//! of the next build is that of a build from nothing. Judge: the clean build.
+//! Random edits beside clean builds: after each edit of a tree of sources and headers, of flags,
+//! variables and compilers, the image of the next build is that of a build from nothing. Judge: the
+//! clean build.
 //!
-//! `OFFLOAD_TEST_SEQUENCES` says how many sequences of edits each of the four tests with the stand-in tries; with that many, a
-//! tenth of all goes through Cargo.
+//! `OFFLOAD_TEST_SEQUENCES` says how many sequences of edits each of the four tests with the
+//! stand-in tries; with that many, a tenth of all goes through Cargo.
 
 mod random;
 mod world;

@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Folders of the package with headers: beside the source, by `.include(...)`, by a flag, by a variable.
+/// Folders of the package with headers: beside the source, by `.include(...)`, by a flag, by a
+/// variable.
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 

@@ -1,5 +1,5 @@
-//! Flags that nvcc takes from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. The judges are nvcc itself and
-//! `cuobjdump`.
+//! Flags that nvcc takes from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. The
+//! judges are nvcc itself and `cuobjdump`.
 
 use super::package;
 use offload_tests::data::read;

@@ -1,4 +1,5 @@
-//! Images by nvcc, and by clang with CUDA's headers: what they are for, as `cuobjdump` reads it, and their kernels.
+//! Images by nvcc, and by clang with CUDA's headers: what they are for, as `cuobjdump` reads it,
+//! and their kernels.
 
 use super::{BOTH, package};
 use offload_tests::data::read;
@@ -20,7 +21,8 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     }
 }
 
-/// Images for plain, architecture- and family-specific targets, and PTX; two sources that nvlink puts together.
+/// Images for plain, architecture- and family-specific targets, and PTX; two sources that nvlink
+/// puts together.
 fn nvcc_makes_every_kind_of_image() {
     const HALF: [&str; 4] = ["sm_80", "sm_90a", "sm_100f", "compute_90"];
     const LINKED: [&str; 2] = ["sm_80", "sm_90a"];

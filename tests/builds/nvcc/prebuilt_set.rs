@@ -1,4 +1,5 @@
-//! A prebuilt set of images that nvcc made, in a dev build. The judges are the manifest, and a build that may start no compiler.
+//! A prebuilt set of images that nvcc made, in a dev build. The judges are the manifest, and a
+//! build that may start no compiler.
 
 use super::{BOTH, package};
 use offload_tests::scenario::Scenario;

@@ -1,5 +1,5 @@
-//! Optimization and debug information of vendors' compilers, as `llvm-readelf` sees them: in dev builds and release builds, on
-//! request, and with flags of build.rs.
+//! Optimization and debug information of vendors' compilers, as `llvm-readelf` sees them: in dev
+//! builds and release builds, on request, and with flags of build.rs.
 
 use super::{BOTH, package};
 use offload_tests::data::read;
@@ -163,8 +163,9 @@ fn flags_of_build_rs_replace_ours() {
     }
 }
 
-/// Three files in a pack and in a static library, in a dev build, where our own options ask for lines. nvcc would warn of each
-/// option that is there twice, and of `-lineinfo` beside `-G`, for each file.
+/// Three files in a pack and in a static library, in a dev build, where our own options ask for
+/// lines. nvcc would warn of each option that is there twice, and of `-lineinfo` beside `-G`, for
+/// each file.
 fn a_flag_for_many_files_brings_no_warnings() {
     let scenario = package("vendor_many_files", "");
     scenario.build_script(

@@ -19,7 +19,8 @@ pub struct LoggingToolkit<'a> {
 
 impl<'a> LoggingToolkit<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
-        // Not in the package's own folder: one that changes while compilers run is no good for a record.
+        // Not in the package's own folder: one that changes while compilers run is no good for a
+        // record.
         let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(

@@ -1,5 +1,6 @@
-//! Sources of one static library that call each other's device functions. The judges are the linkers of nvcc and clang, the
-//! program's linker, `cuobjdump`, LLVM 22's readers, and the runtimes without a driver.
+//! Sources of one static library that call each other's device functions. The judges are the
+//! linkers of nvcc and clang, the program's linker, `cuobjdump`, LLVM 22's readers, and the
+//! runtimes without a driver.
 
 use super::programs::{assert_returns_an_error, program};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -78,7 +79,8 @@ fn images(scenario: &Scenario) -> Vec<String> {
     found
 }
 
-/// The device functions that the linked kernels of a program have beside themselves, for one target.
+/// The device functions that the linked kernels of a program have beside themselves, for one
+/// target.
 fn functions(scenario: &Scenario, target: &str) -> String {
     let program = scenario.program("debug", scenario.name());
     stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(program)))
@@ -132,7 +134,8 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
     assert_advises(build("2"), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each target has those sources that support it. What is missing for one of them is not called there.
+/// Each target has those sources that support it. What is missing for one of them is not called
+/// there.
 fn sources_may_support_fewer_targets() {
     let scenario = package(
         "static_linked_fewer",
@@ -179,8 +182,8 @@ fn clang_links_sources_for_nvidia() {
     assert_advises(scenario.build(), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each library is linked by itself, by nvcc or by clang, and registers its own kernels. Functions of two libraries cannot have one
-/// name: nvcc's objects have a symbol of it for the host.
+/// Each library is linked by itself, by nvcc or by clang, and registers its own kernels. Functions
+/// of two libraries cannot have one name: nvcc's objects have a symbol of it for the host.
 fn one_program_has_several_linked_libraries() {
     let scenario = Scenario::without_sources("static_linked_four");
     let names = ["linked", "b", "c", "d"];
@@ -244,8 +247,8 @@ fn clang_links_sources_for_amd() {
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
-/// What clang's objects tell the runtime of kernels when the program starts is a section that only its bounds refer to; a linker
-/// may take it for unused.
+/// What clang's objects tell the runtime of kernels when the program starts is a section that only
+/// its bounds refer to; a linker may take it for unused.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());

@@ -1,4 +1,5 @@
-//! What a user reads when a static library cannot be what build.rs asks for. The judge is Cargo, which prints it.
+//! What a user reads when a static library cannot be what build.rs asks for. The judge is Cargo,
+//! which prints it.
 
 use offload_tests::registry::{GCC, NVCC};
 use offload_tests::scenario::Scenario;
@@ -86,7 +87,8 @@ const CASES: [(&str, &str); 17] = [
     ),
 ];
 
-/// One build script has all cases, so that it is compiled once. Cargo runs it again since it failed.
+/// One build script has all cases, so that it is compiled once. Cargo runs it again since it
+/// failed.
 fn what_a_static_library_cannot_be() {
     let arms = CASES.iter().enumerate().map(|(number, (calls, _))| {
         format!("        \"{number}\" => drop(Build::new(){calls}.compile_static(\"a\")),\n")

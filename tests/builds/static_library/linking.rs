@@ -1,4 +1,5 @@
-//! What programs with static libraries are linked with. The judges are the linker, `ldd` and the programs.
+//! What programs with static libraries are linked with. The judges are the linker, `ldd` and the
+//! programs.
 
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};
@@ -47,7 +48,8 @@ fn cudas_runtime_can_be_shared() {
     );
 }
 
-/// Without Cargo's lines and without the runtime nothing is linked; the script has the lines, and adds the runtime.
+/// Without Cargo's lines and without the runtime nothing is linked; the script has the lines, and
+/// adds the runtime.
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
         println!("cargo::rustc-link-search=native={}", folder.display());

@@ -1,6 +1,6 @@
-//! Static libraries in Rust programs, which start on machines without a driver. The judges of the device code in them
-//! are `cuobjdump`, `roc-obj-ls` and LLVM 22's `llvm-objdump`; those of the programs are `ldd` and the runtimes without
-//! a driver.
+//! Static libraries in Rust programs, which start on machines without a driver. The judges of the
+//! device code in them are `cuobjdump`, `roc-obj-ls` and LLVM 22's `llvm-objdump`; those of the
+//! programs are `ldd` and the runtimes without a driver.
 
 use super::FACTOR;
 use offload_tests::data::read;
@@ -23,8 +23,8 @@ offload_tests::tests! {
     HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
 }
 
-/// A source with a kernel and two functions for the host. `header` declares the runtime's functions, whose names start
-/// with `runtime`; `prefix` is for the names here.
+/// A source with a kernel and two functions for the host. `header` declares the runtime's
+/// functions, whose names start with `runtime`; `prefix` is for the names here.
 pub fn source(header: &str, runtime: &str, prefix: &str) -> String {
     format!(
         r#"#include <{header}>
@@ -60,8 +60,9 @@ fn main() {{
     )
 }
 
-/// A program without a driver prints `cudaErrorInsufficientDriver`, or where there is one `cudaErrorNoDevice`. On a
-/// machine with a GPU the launch of a null pointer succeeds, since it is not waited for.
+/// A program without a driver prints `cudaErrorInsufficientDriver`, or where there is one
+/// `cudaErrorNoDevice`. On a machine with a GPU the launch of a null pointer succeeds, since it is
+/// not waited for.
 #[track_caller]
 pub fn assert_returns_an_error(text: &str) {
     let driver = Path::new("/dev/nvidiactl").exists();

@@ -1,5 +1,5 @@
-//! When a static library is compiled again, and that its bytes do not depend on folders. The judges are the times of
-//! files, and the bytes.
+//! When a static library is compiled again, and that its bytes do not depend on folders. The judges
+//! are the times of files, and the bytes.
 
 use super::FACTOR;
 use offload_tests::data::read;
@@ -34,8 +34,8 @@ fn a_header_that_only_an_amd_device_includes_counts() {
     );
 }
 
-/// clang writes a dependency file for the host's part only, which does not include the header: `macro_of_device` is not
-/// defined there.
+/// clang writes a dependency file for the host's part only, which does not include the header:
+/// `macro_of_device` is not defined there.
 fn header_of_devices(
     scenario: &Scenario,
     file: &str,
@@ -75,8 +75,8 @@ extern "C" void start(float *x) {{ scale<<<1, 1>>>(x); }}
     assert!(before != build(), "a header changed");
 }
 
-/// clang names host code and device code of one source alike, by a name that does not depend on where Cargo builds. In
-/// a release build: debug information names folders.
+/// clang names host code and device code of one source alike, by a name that does not depend on
+/// where Cargo builds. In a release build: debug information names folders.
 fn a_generated_source_makes_the_same_bytes_in_any_folder() {
     let mut scenario = Scenario::new("static_generated");
     scenario

@@ -1,5 +1,5 @@
-//! Sources with ROCm's headers and its libraries for devices. The judges are LLVM 22's `llvm-readelf` and the times of
-//! files.
+//! Sources with ROCm's headers and its libraries for devices. The judges are LLVM 22's
+//! `llvm-readelf` and the times of files.
 
 use offload_tests::data::read;
 use offload_tests::judges::assert_is_for;

@@ -1,5 +1,5 @@
-//! Which targets the sources of a static library are compiled for, and what is kept of earlier lists. The judges are
-//! `cuobjdump` and a log of nvcc's calls.
+//! Which targets the sources of a static library are compiled for, and what is kept of earlier
+//! lists. The judges are `cuobjdump` and a log of nvcc's calls.
 
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::registry::{NVCC, Needs, needs};
@@ -129,7 +129,8 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
-/// The library is in no set: a warning says so where one is made, and an error where nothing else may be used.
+/// The library is in no set: a warning says so where one is made, and an error where nothing else
+/// may be used.
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario

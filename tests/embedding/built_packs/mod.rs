@@ -1,5 +1,5 @@
-//! Packs that a package's build script makes and its crates embed by name, built with Cargo. Programs check what they
-//! contain; LLVM's tools read the programs.
+//! Packs that a package's build script makes and its crates embed by name, built with Cargo.
+//! Programs check what they contain; LLVM's tools read the programs.
 
 mod dependencies;
 mod hosts;
@@ -38,8 +38,8 @@ impl Targets {
     }
 }
 
-/// A function for a crate: it panics unless a pack in memory equals the files of the crate's build script and is in the
-/// section that the test has named.
+/// A function for a crate: it panics unless a pack in memory equals the files of the crate's build
+/// script and is in the section that the test has named.
 const CHECK: &str = r#"
 pub fn check(pack: &offload::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
@@ -63,7 +63,8 @@ pub fn check(pack: &offload::KernelPack) {
 }
 "#;
 
-/// Writes a kernel, and a build script that makes the pack `kernels` of it. `OFFLOAD_ARCH` overrides its targets.
+/// Writes a kernel, and a build script that makes the pack `kernels` of it. `OFFLOAD_ARCH`
+/// overrides its targets.
 fn with_pack(scenario: &Scenario) -> &Scenario {
     scenario.kernel("add", "1.0f").pack("kernels", PACK)
 }

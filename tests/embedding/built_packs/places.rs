@@ -1,5 +1,5 @@
-//! A pack in each kind of target of a package: library, program, example, integration test, doc test. The program checks the
-//! pack in memory, and LLVM's readers find it in the file.
+//! A pack in each kind of target of a package: library, program, example, integration test, doc
+//! test. The program checks the pack in memory, and LLVM's readers find it in the file.
 
 use super::{AMD, CHECK, MIXED, PROFILES, Targets, with_pack};
 use crate::linked_program::{PACK_SECTIONS, Section, objdump_offloading, sections};
@@ -25,7 +25,8 @@ fn edition_2021_embeds() {
     every_place_embeds(&scenario, &["debug"], &[MIXED]);
 }
 
-/// A target of a package, Cargo's arguments to run it, and what is printed when its pack was checked.
+/// A target of a package, Cargo's arguments to run it, and what is printed when its pack was
+/// checked.
 struct Place {
     name: &'static str,
     args: &'static [&'static str],
@@ -40,7 +41,8 @@ const PLACES: [Place; 5] = [
     Place { name: "doc", args: &["test", "--doc"], proof: "test result: ok. 1 passed" },
 ];
 
-/// Lets one target after the other be the only one that expands the macro, so that each links alone.
+/// Lets one target after the other be the only one that expands the macro, so that each links
+/// alone.
 fn every_place_embeds(scenario: &Scenario, profiles: &[&str], lists: &[Targets]) {
     with_pack(scenario);
     // The places come last: images are compiled once for all of them.

@@ -1,4 +1,5 @@
-//! A changed kernel and a renamed pack reach the program at the next build. The program and rustc's errors say so.
+//! A changed kernel and a renamed pack reach the program at the next build. The program and rustc's
+//! errors say so.
 
 use super::{AMD, PACK, PROFILES, Targets, program_with_packs, with_pack};
 use offload_tests::data::read;
@@ -54,7 +55,8 @@ fn a_changed_kernel_is_embedded_anew() {
     }
 }
 
-/// Once build.rs calls a pack by another name, the old name is an error, as it is in a fresh checkout.
+/// Once build.rs calls a pack by another name, the old name is an error, as it is in a fresh
+/// checkout.
 fn a_pack_that_is_no_longer_made_is_gone() {
     let scenario = Scenario::without_sources("embed_renamed");
     with_pack(&scenario);

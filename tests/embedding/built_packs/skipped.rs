@@ -1,4 +1,5 @@
-//! `OFFLOAD_SKIP=1` and docs.rs: no compiler starts, the program builds, and `select` reports that the pack was not built.
+//! `OFFLOAD_SKIP=1` and docs.rs: no compiler starts, the program builds, and `select` reports that
+//! the pack was not built.
 
 use super::{MIXED, with_pack};
 use crate::sources::{FORBID, pack};

@@ -1,5 +1,6 @@
-//! clang's linker wrapper finds the images of an embedded file in the program's object, links them, and registers them. A
-//! library in place of AMD's runtime is called; LLVM's tools read what was linked.
+//! clang's linker wrapper finds the images of an embedded file in the program's object, links them,
+//! and registers them. A library in place of AMD's runtime is called; LLVM's tools read what was
+//! linked.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::LLVM;

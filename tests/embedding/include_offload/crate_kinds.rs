@@ -1,5 +1,5 @@
-//! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates without std, crates that know
-//! `offload` by another name. The programs say what they have.
+//! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates
+//! without std, crates that know `offload` by another name. The programs say what they have.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack};
@@ -31,8 +31,9 @@ fn offload_may_have_another_name() {
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
 }
 
-/// A crate that has its own `u8` and `str`, and an `Entry` in a module that it passes off as `offload`: what it embeds is what
-/// others embed, and `linked_packs` reads no entry but offload's own.
+/// A crate that has its own `u8` and `str`, and an `Entry` in a module that it passes off as
+/// `offload`: what it embeds is what others embed, and `linked_packs` reads no entry but offload's
+/// own.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 
@@ -90,7 +91,8 @@ fn a_crate_without_std_embeds_packs() {
     assert_eq!(scenario.run().passes().stdout, "3\n");
 }
 
-/// Functions that other crates compile into themselves: the expansion is in a static, in the function itself, and in generic code.
+/// Functions that other crates compile into themselves: the expansion is in a static, in the
+/// function itself, and in generic code.
 const INLINED: &str = r#"
 use offload::KernelPack;
 
@@ -119,7 +121,8 @@ pub fn of_a_file() -> usize {
 }
 "#;
 
-/// A library that programs load (`dylib`), a program that uses it, and what that prints if the library is linked statically.
+/// A library that programs load (`dylib`), a program that uses it, and what that prints if the
+/// library is linked statically.
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let user = Scenario::without_sources("include_dylib_user");
@@ -153,8 +156,8 @@ unsigned sum_of_packs(void);
 int main(void) { printf(\"%u\\n\", sum_of_packs()); }
 ";
 
-/// A bench, a unit test, and a shared and a static library in a C program. Release builds have `panic = "abort"` and are
-/// stripped.
+/// A bench, a unit test, and a shared and a static library in a C program. Release builds have
+/// `panic = "abort"` and are stripped.
 fn every_kind_of_crate_has_the_same_packs() {
     // What is exported has an attribute that is unsafe in the newer edition.
     for (edition, no_mangle) in [("2021", "#[no_mangle]"), ("2024", "#[unsafe(no_mangle)]")] {

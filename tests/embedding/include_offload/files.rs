@@ -1,5 +1,5 @@
-//! Files by their paths: what the program has of each kind, where it is, and that a change reaches the program. The programs
-//! report what they have; LLVM's readers find it in them.
+//! Files by their paths: what the program has of each kind, where it is, and that a change reaches
+//! the program. The programs report what they have; LLVM's readers find it in them.
 
 use super::{bundle, image, offload_binaries};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -16,8 +16,8 @@ offload_tests::tests! {
     NOTHING.slow() => [a_changed_file_is_embedded_anew],
 }
 
-/// A function that prints a pack's name and section, and its images and kernels. It panics unless the pack equals the file and
-/// its images are aligned.
+/// A function that prints a pack's name and section, and its images and kernels. It panics unless
+/// the pack equals the file and its images are aligned.
 const REPORT: &str = r#"
 fn report(pack: &offload::KernelPack, file: &str) {
     let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `retain`: what stays in a program that does not use it, and which packs of all crates a program lists. LLVM's reader and the
-//! program itself say what is there.
+//! `retain`: what stays in a program that does not use it, and which packs of all crates a program
+//! lists. LLVM's reader and the program itself say what is there.
 
 use super::{PACKS, with_packs};
 use crate::linked_program::{PACK_SECTIONS, sections};
@@ -12,7 +12,8 @@ offload_tests::tests! {
     NOTHING => [a_program_without_packs_lists_none],
 }
 
-/// In a library and in the program itself: a pack of the build script, and a file. Without the option, both are gone.
+/// In a library and in the program itself: a pack of the build script, and a file. Without the
+/// option, both are gone.
 fn what_is_retained_stays() {
     let scenario = with_packs("include_retained");
     for (place, retain, expected) in [
@@ -61,7 +62,8 @@ const LIST: &str = "
         println!(\"{}\", pack.name());
     }";
 
-/// Packs of two libraries, and a file of the program. Two of the packs are the same, and one is not retained.
+/// Packs of two libraries, and a file of the program. Two of the packs are the same, and one is not
+/// retained.
 fn retained_packs_of_all_crates_are_listed() {
     let [left, right, app] =
         ["include_list_left", "include_list_right", "include_list_app"].map(with_packs);

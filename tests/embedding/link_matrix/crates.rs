@@ -24,7 +24,8 @@ pub const MEMBERS: &[Member] = &[
     // Only the program expands the macro; there is a library next to it.
     Member { name: "matrix-beside", main: PROGRAM, lib: "//! Empty.\n", ..WITH_PACKS },
     Member { name: "matrix-bin", main: PROGRAM, ..WITH_PACKS },
-    // A library, a program that depends on it, one that does so through another library, one that uses something else of it.
+    // A library, a program that depends on it, one that does so through another library, one that
+    // uses something else of it.
     Member { name: "matrix-rlib", lib: LIBRARY, ..WITH_PACKS },
     Member {
         name: "matrix-user",
@@ -73,7 +74,8 @@ pub const MEMBERS: &[Member] = &[
     },
 ];
 
-/// The body of the build script that all crates with packs share. Cargo runs it in the folder of each.
+/// The body of the build script that all crates with packs share. Cargo runs it in the folder of
+/// each.
 pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
     Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile("amd");
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];

@@ -1,8 +1,10 @@
-//! Packs in every kind of crate, in every profile, by every linker: each program is linked alone, with one pack for AMD's GPUs
-//! and one for several vendors'. The program itself, LLVM's tools and AMD's report what became of the packs.
+//! Packs in every kind of crate, in every profile, by every linker: each program is linked alone,
+//! with one pack for AMD's GPUs and one for several vendors'. The program itself, LLVM's tools and
+//! AMD's report what became of the packs.
 //!
-//! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links with each of them; Cargo calls
-//! `rustc.sh`, which sees to that. The images are ready-made: no compiler for GPUs runs.
+//! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links
+//! with each of them; Cargo calls `rustc.sh`, which sees to that. The images are ready-made: no
+//! compiler for GPUs runs.
 
 mod crates;
 
@@ -30,8 +32,8 @@ struct Profile {
     folder: &'static str,
     /// Cargo's `lto`.
     lto: &'static str,
-    /// What rustc does in its place. Cargo would compile all that build scripts depend on again for another `lto`. The commands for
-    /// "thin" and "fat" differ in that word alone.
+    /// What rustc does in its place. Cargo would compile all that build scripts depend on again for
+    /// another `lto`. The commands for "thin" and "fat" differ in that word alone.
     rustc_lto: &'static str,
 }
 
@@ -42,7 +44,8 @@ const PROFILES: [Profile; 4] = [
     Profile { name: "fat", folder: "release", lto: "thin", rustc_lto: "fat" },
 ];
 
-/// The extension that `linker.sh` gives to what a linker has linked, and what the linker leaves in `.comment`.
+/// The extension that `linker.sh` gives to what a linker has linked, and what the linker leaves in
+/// `.comment`.
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
@@ -125,8 +128,8 @@ impl Matrix {
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        // Cargo starts it for the workspace's crates alone: what they depend on is compiled already. Another name of it makes Cargo
-        // compile them again.
+        // Cargo starts it for the workspace's crates alone: what they depend on is compiled
+        // already. Another name of it makes Cargo compile them again.
         let rustc = self.scenario.script(
             &format!("rustc-{}", profile.name),
             &format!(
@@ -153,7 +156,8 @@ impl Matrix {
         linked
     }
 
-    /// The program is the work of one linker, has the packs that it should have, and nothing is wrong with them.
+    /// The program is the work of one linker, has the packs that it should have, and nothing is
+    /// wrong with them.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let listing =

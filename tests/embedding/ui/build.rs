@@ -1,11 +1,20 @@
-//! The build script of the package that the cases are binaries of: packs, some of which it then damages as a full disk or a
-//! curious user may.
+//! The build script of the package that the cases are binaries of: packs, some of which it then
+//! damages as a full disk or a curious user may.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    for name in ["saxpy", "cut", "magic", "image_line", "cut_index", "other_version", "bad_target", "removed"] {
+    for name in [
+        "saxpy",
+        "cut",
+        "magic",
+        "image_line",
+        "cut_index",
+        "other_version",
+        "bad_target",
+        "removed",
+    ] {
         offload_build::Build::new().file("kernels/saxpy.hsaco").archs(["gfx90a"]).compile(name);
     }
     offload_build::Build::new().files(["kernels/saxpy.cubin"]).archs(["sm_90"]).compile("nvidia");
@@ -21,7 +30,9 @@ fn main() {
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         // What follows is a hash: 32 digits. The name of another pack begins like that of one.
-        files.find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2).unwrap()
+        files
+            .find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2)
+            .unwrap()
     };
     let edit = |path: &Path, change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = fs::read(path).unwrap();
@@ -40,7 +51,8 @@ fn main() {
     });
     edit(&folder.join("cut_index.index"), &|bytes| {
         let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes = text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        *bytes =
+            text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
     });
     edit(&folder.join("other_version.index"), &|bytes| {
         let text = String::from_utf8(bytes.clone()).unwrap();

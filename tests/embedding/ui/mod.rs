@@ -1,5 +1,6 @@
-//! The error messages of `include_offload!`: for each file of `cases`, the messages and places that are checked in next to it.
-//! Only the macro's own words are compared, not how the compiler frames them.
+//! The error messages of `include_offload!`: for each file of `cases`, the messages and places that
+//! are checked in next to it. Only the macro's own words are compared, not how the compiler frames
+//! them.
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -96,7 +97,8 @@ fn message(message: &Value, folder: &Path) -> String {
     let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else {
         return String::new();
     };
-    // A panic while the program is compiled: some versions of rustc have it in the message, others next to the place.
+    // A panic while the program is compiled: some versions of rustc have it in the message, others
+    // next to the place.
     const PANICKED: &str = "evaluation panicked: ";
     let all = [text].into_iter().chain(spans.iter().filter_map(|span| span["label"].as_str()));
     let panicked = all.filter_map(|text| text.strip_prefix(PANICKED)).next();

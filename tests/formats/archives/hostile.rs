@@ -56,7 +56,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             match Archive::parse(&bytes[..length]) {
                 Ok(archive) => {
-                    // Between two members, perhaps without the byte that pads the first; or behind a table.
+                    // Between two members, perhaps without the byte that pads the first; or behind
+                    // a table.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let tables = ends[0] >= length as u64;
                     assert!(

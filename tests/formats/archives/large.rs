@@ -1,4 +1,5 @@
-//! Archives of more than 4 GiB, and the symbol table that they need, beside `llvm-ar` and `llvm-nm`.
+//! Archives of more than 4 GiB, and the symbol table that they need, beside `llvm-ar` and
+//! `llvm-nm`.
 
 use super::{NAMES, armap, members, our_armap};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind};
@@ -13,7 +14,8 @@ offload_tests::tests! {
     LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],
 }
 
-/// LLVM can be told to write 64-bit offsets earlier: what is in such a table is then known to us as theirs.
+/// LLVM can be told to write 64-bit offsets earlier: what is in such a table is then known to us as
+/// theirs.
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
@@ -35,7 +37,8 @@ fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};
     let folder = scratch::folder("archives-4-gib");
     let gib = 1u64 << 30;
-    // The last member starts one byte below, at, and far behind 4 GiB; the first symbol's table has 32 or 64 bits.
+    // The last member starts one byte below, at, and far behind 4 GiB; the first symbol's table has
+    // 32 or 64 bits.
     for (size, wide) in [(4 * gib - 400, false), (4 * gib, true), (9 * gib, true)] {
         let mut builder = ArchiveBuilder::new();
         builder.object("first", size, ["a", "bb"]).unwrap();

@@ -1,5 +1,5 @@
-//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the other's, and what we
-//! write is what LLVM writes.
+//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the
+//! other's, and what we write is what LLVM writes.
 
 mod hostile;
 mod large;

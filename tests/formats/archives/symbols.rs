@@ -1,4 +1,5 @@
-//! Symbol tables that we write have the symbols that `llvm-ar` finds in objects, cubins and bitcode.
+//! Symbol tables that we write have the symbols that `llvm-ar` finds in objects, cubins and
+//! bitcode.
 
 use super::{SORTS, archive_of, armap, bitcode, compile, object, our_armap};
 use offload_format::device_archive::member_symbols;
@@ -89,7 +90,8 @@ fn symbols_of_objects() {
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // What compilers seldom write: a symbol in no section with a size, and one that is an absolute number.
+    // What compilers seldom write: a symbol in no section with a size, and one that is an absolute
+    // number.
     let symbol = |name: &str, section: i32| {
         format!(
             "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
@@ -105,7 +107,8 @@ fn symbols_of_objects() {
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
-/// Kinds of object files that no device compiler writes: LLVM knows their symbols, and we do not look.
+/// Kinds of object files that no device compiler writes: LLVM knows their symbols, and we do not
+/// look.
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
     scratch::write(
@@ -168,8 +171,8 @@ fn symbols_of_bitcode() {
     for (triple, source) in sources() {
         let bytes = bitcode(&folder, triple, &source);
         compare_symbols(&folder, &bytes, 7, triple);
-        // The same in a wrapper, whose fields are: magic, version, offset, size, CPU type. clang wraps it for Apple
-        // itself.
+        // The same in a wrapper, whose fields are: magic, version, offset, size, CPU type. clang
+        // wraps it for Apple itself.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
             let wrapped: Vec<u8> =

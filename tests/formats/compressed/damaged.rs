@@ -1,5 +1,5 @@
-//! Compressed bundles with wrong headers, cut short, or larger than the caller's limit, beside LLVM 22's
-//! `clang-offload-bundler` where it has an answer.
+//! Compressed bundles with wrong headers, cut short, or larger than the caller's limit, beside LLVM
+//! 22's `clang-offload-bundler` where it has an answer.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;

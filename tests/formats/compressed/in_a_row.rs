@@ -1,4 +1,5 @@
-//! Several bundles in one section, compressed and plain, beside LLVM 22's `llvm-objdump`; where each of them ends.
+//! Several bundles in one section, compressed and plain, beside LLVM 22's `llvm-objdump`; where
+//! each of them ends.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;

@@ -1,4 +1,5 @@
-//! Compressed bundles of all versions, and one of more than 4 GiB; the judges are files of the corpus and what went in.
+//! Compressed bundles of all versions, and one of more than 4 GiB; the judges are files of the
+//! corpus and what went in.
 
 use super::LIMIT;
 use offload_format::ErrorKind;

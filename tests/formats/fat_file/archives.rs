@@ -1,4 +1,5 @@
-//! Device code in archives of every kind, also thin and in each other, beside LLVM 22's `llvm-objdump`.
+//! Device code in archives of every kind, also thin and in each other, beside LLVM 22's
+//! `llvm-objdump`.
 
 use super::inputs::{ALLOC, INPUTS, copied, in_folder, offload_object};
 use super::{assert_images_are_listed, bundle_entries, containers, images, objdump_lists, text};

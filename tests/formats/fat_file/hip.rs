@@ -1,4 +1,5 @@
-//! Bundles in HIP objects and programs, beside LLVM 22's `llvm-readobj` and `llvm-objdump`, and `roc-obj-ls`.
+//! Bundles in HIP objects and programs, beside LLVM 22's `llvm-readobj` and `llvm-objdump`, and
+//! `roc-obj-ls`.
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, in_folder, link};
 use super::{

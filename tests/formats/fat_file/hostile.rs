@@ -87,7 +87,8 @@ fn examine(file: &[u8]) -> usize {
 fn every_truncation() {
     for (name, file) in seeds() {
         assert!(examine(&file) > 0 || name == "wrappers", "{name} has something");
-        // All of the small ones; of the others what has headers, and steps that meet every alignment.
+        // All of the small ones; of the others what has headers, and steps that meet every
+        // alignment.
         let cuts = (0..file.len()).filter(|cut| file.len() < 3000 || *cut < 300 || cut % 7 == 0);
         for cut in cuts {
             assert!(examine(&file[..cut]) <= 16, "{name} cut to {cut}");

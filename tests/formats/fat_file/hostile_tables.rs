@@ -1,4 +1,5 @@
-//! Tables made to cost much work, or that refer outside of the file: bounded work, and an error at the right place.
+//! Tables made to cost much work, or that refer outside of the file: bounded work, and an error at
+//! the right place.
 
 use super::inputs::offload_binaries;
 use super::made_by_hand::{

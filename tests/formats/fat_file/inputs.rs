@@ -45,8 +45,8 @@ F(cudaSetupArgument) F(cudaLaunch)
 F(main)
 ";
 
-/// A folder with `k.hip`, `runtime.o`, and HIP objects with a kernel of the same name and bundles for two GPUs: `a.o`,
-/// `b.o`, and compressed `c.o`, `d.o`.
+/// A folder with `k.hip`, `runtime.o`, and HIP objects with a kernel of the same name and bundles
+/// for two GPUs: `a.o`, `b.o`, and compressed `c.o`, `d.o`.
 pub(super) static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("fat-file-inputs");
     scratch::write(folder.join("k.hip"), HIP);

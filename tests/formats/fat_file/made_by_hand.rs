@@ -71,7 +71,8 @@ pub(super) const EXECUTABLE: u16 = 2;
 /// Where the bytes of [`elf_file`] start.
 pub(super) const BODY: u64 = 64;
 
-/// An ELF file for x86-64: bytes, then names, then the section table, in which the names' section is the last.
+/// An ELF file for x86-64: bytes, then names, then the section table, in which the names' section
+/// is the last.
 pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
     let names_at = BODY + body.len() as u64;
     let table_at = (names_at + names.len() as u64).next_multiple_of(8);

@@ -1,5 +1,6 @@
-//! Device code in files: what clang, linkers, `llvm-ar` and `llvm-lipo` make is searched, and `llvm-readobj`, `llvm-objdump`,
-//! `roc-obj-ls` and `cuobjdump` judge what was found, and where. Then files that nobody's tools make.
+//! Device code in files: what clang, linkers, `llvm-ar` and `llvm-lipo` make is searched, and
+//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` judge what was found, and where.
+//! Then files that nobody's tools make.
 
 mod archives;
 mod bare_containers;
@@ -66,8 +67,8 @@ fn text(bytes: Option<&[u8]>) -> &str {
     str::from_utf8(bytes.unwrap_or(b"-")).expect("a name is text")
 }
 
-/// An entry of a bundle: the bundle entry ID, where it starts in the file, its bytes. In compressed bundles the offset
-/// counts from the start of the inflated bundle, as LLVM has it.
+/// An entry of a bundle: the bundle entry ID, where it starts in the file, its bytes. In compressed
+/// bundles the offset counts from the start of the inflated bundle, as LLVM has it.
 type BundleEntry = (String, u64, Vec<u8>);
 
 /// The entries of all bundles in a file.
@@ -175,7 +176,8 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(uris(&entries).len(), count, "{}", path.display());
 }
 
-/// Of compressed bundles `llvm-objdump` extracts what stands in the file where the inflated bundle has its code objects.
+/// Of compressed bundles `llvm-objdump` extracts what stands in the file where the inflated bundle
+/// has its code objects.
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let ours: Vec<_> =
@@ -191,7 +193,8 @@ fn assert_images_are_listed(path: &Path, count: usize) {
     assert_eq!(images(&file).len(), count, "{}", path.display());
 }
 
-/// Our bundles and offload binaries are in a file, in sections that llvm-readobj knows under these names, which lie there.
+/// Our bundles and offload binaries are in a file, in sections that llvm-readobj knows under these
+/// names, which lie there.
 #[track_caller]
 fn assert_both_are_there(path: &Path, hip: &str, offloading: &str, offset: &str, size: &str) {
     let file = read(path);

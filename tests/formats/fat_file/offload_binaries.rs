@@ -1,4 +1,5 @@
-//! Offload binaries in objects and programs of every kind, beside LLVM 22's `llvm-objdump` and `llvm-readobj`.
+//! Offload binaries in objects and programs of every kind, beside LLVM 22's `llvm-objdump` and
+//! `llvm-readobj`.
 
 use super::inputs::{ALLOC, LINKS, a_bundle, in_folder, link, offload_binaries, offload_object};
 use super::{
@@ -82,7 +83,8 @@ fn the_type_without_the_name_and_the_reverse() {
     assert_images_are_listed(&folder.join("nameless.o"), 2);
 }
 
-/// Objects of 32 bits, of big-endian machines, and with more sections than COFF's first header can count.
+/// Objects of 32 bits, of big-endian machines, and with more sections than COFF's first header can
+/// count.
 fn objects_of_every_size_and_byte_order() {
     let folder = scratch::folder("fat-file-sizes");
     scratch::write(folder.join("multi.bin"), offload_binaries());

@@ -1,4 +1,5 @@
-//! Wrappers in programs, for HIP and CUDA, on every system: each points to a container that is found too.
+//! Wrappers in programs, for HIP and CUDA, on every system: each points to a container that is
+//! found too.
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, in_folder, link};
 use super::{LIMIT, containers, offset_in};
@@ -71,7 +72,8 @@ fn wrappers_of_programs() {
         assert_wrappers(&read(folder.join("r.o")), WrapperKind::Hip, 3, linker);
     }
 
-    // With relocatable device code, the bundle is in an object that the driver writes when it links.
+    // With relocatable device code, the bundle is in an object that the driver writes when it
+    // links.
     copied(&INPUTS, &folder, &["k.hip"]);
     hip_object(&folder, "rdc", &["-fgpu-rdc", "--no-offload-new-driver"]);
     let mut wrapper_without_image = 0;
@@ -129,7 +131,8 @@ fn wrappers_of_the_linker_wrapper() {
     }
 }
 
-/// Options with which clang compiles for the host alone, and puts a file in the device code's place.
+/// Options with which clang compiles for the host alone, and puts a file in the device code's
+/// place.
 fn with_image(command: &mut Command, language: &str, file: &str) {
     command.args([
         "-x",

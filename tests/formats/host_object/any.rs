@@ -1,4 +1,5 @@
-//! All formats: what the `object` crate reads, over sizes and names that nobody thought of, and what cannot be written.
+//! All formats: what the `object` crate reads, over sizes and names that nobody thought of, and
+//! what cannot be written.
 
 use super::{named_object, some_bytes, target};
 use object::{

@@ -1,4 +1,5 @@
-//! COFF: LLVM's and GNU's readers, `lld-link` and GNU ld, and the images that they link. No program is run.
+//! COFF: LLVM's and GNU's readers, `lld-link` and GNU ld, and the images that they link. No program
+//! is run.
 
 use super::{
     NO_USER, USER, assert_line, library, llvm_pack, named_library, object, plain, quietly,
@@ -170,7 +171,8 @@ fn write_inputs(folder: &Path, host: &Host) {
 const LIBRARIES: [&str; 3] =
     ["offload_pack_hip.lib", "offload_pack_hip_2.lib", "offload_pack_llvm.lib"];
 
-/// The addresses of the packs in an image, by a listing that has the symbol in one column and its address in another.
+/// The addresses of the packs in an image, by a listing that has the symbol in one column and its
+/// address in another.
 fn addresses(listing: &str, symbol: usize, address: usize) -> Vec<u64> {
     let lines: Vec<Vec<&str>> =
         listing.lines().map(|line| line.split_whitespace().collect()).collect();

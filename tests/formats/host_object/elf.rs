@@ -206,7 +206,8 @@ fn elf_the_library_is_that_of_other_archivers() {
     }
 }
 
-/// `-r`, and a program of a foreign machine, whose object files are clang's: flags and machine agree.
+/// `-r`, and a program of a foreign machine, whose object files are clang's: flags and machine
+/// agree.
 fn elf_lld_links_for_every_machine() {
     let folder = scratch::folder("host-object-machines");
     let payload = some_bytes(5001);

@@ -1,5 +1,5 @@
-//! Our relocatable objects and libraries before the tools that have to take them: readers and linkers of ELF, COFF and
-//! Mach-O.
+//! Our relocatable objects and libraries before the tools that have to take them: readers and
+//! linkers of ELF, COFF and Mach-O.
 
 mod any;
 mod coff;
@@ -65,7 +65,8 @@ pub(crate) fn library(target: &CargoTarget<'_>, section: DeviceSection, payload:
     named_library(target, section, symbol(section), payload)
 }
 
-/// Packs for one link: their sections, symbols and bytes. None has a size that is a multiple of an alignment.
+/// Packs for one link: their sections, symbols and bytes. None has a size that is a multiple of an
+/// alignment.
 pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     [
         (DeviceSection::HipFatbin, "offload_pack_hip", hip_pack()),
@@ -74,7 +75,8 @@ pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     ]
 }
 
-/// A program whose entry, `entry`, refers to the packs of [`three_packs`], and one that has such code and does not use it.
+/// A program whose entry, `entry`, refers to the packs of [`three_packs`], and one that has such
+/// code and does not use it.
 pub(crate) const USER: &str =
     "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
 const unsigned char *volatile packs[3];
@@ -119,7 +121,8 @@ pub(crate) fn quietly(command: &mut Command) -> String {
     stdout(&output)
 }
 
-/// The bytes of a section of an object or a program in this folder. Mach-O's sections are named with their segments.
+/// The bytes of a section of an object or a program in this folder. Mach-O's sections are named
+/// with their segments.
 pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8> {
     let mut objcopy = llvm("llvm-objcopy");
     quietly(

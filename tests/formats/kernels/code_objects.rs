@@ -189,7 +189,8 @@ fn code_objects_that_are_not_linked() {
     succeed(clang.arg("-o").arg(&object));
     compare_code_object(&object);
 
-    // A file whose section table was stripped is still loaded; the sizes of functions are gone with it.
+    // A file whose section table was stripped is still loaded; the sizes of functions are gone with
+    // it.
     let linked = folder.join("linked.hsaco");
     succeed(llvm("ld.lld").arg("-shared").arg(&object).arg("-o").arg(&linked));
     let before = read(&linked);

@@ -21,13 +21,15 @@ fn target_ids_as_comgr_reads_them() {
     type Name = unsafe extern "C" fn(Data, *mut usize, *mut u8) -> u32;
     type Release = unsafe extern "C" fn(Data) -> u32;
     shared_library("libamd_comgr.so.2").unwrap();
-    // SAFETY: loading AMD's library runs its initialisers, which have no requirements. No other test of this program uses it.
+    // SAFETY: loading AMD's library runs its initialisers, which have no requirements. No other
+    // test of this program uses it.
     let library = std::mem::ManuallyDrop::new(
         unsafe { libloading::Library::new("libamd_comgr.so.2") }.unwrap(),
     );
     let isa_name = |image: &[u8]| {
-        // SAFETY: the types are those of amd_comgr.h, version 2, which the library's file name stands for. The image is
-        // copied by the library; the name is asked for with room for as many bytes as were said to be needed.
+        // SAFETY: the types are those of amd_comgr.h, version 2, which the library's file name
+        // stands for. The image is copied by the library; the name is asked for with room for as
+        // many bytes as were said to be needed.
         unsafe {
             let mut data = Data(0);
             let create = library.get::<Create>("amd_comgr_create_data").unwrap();
@@ -50,7 +52,8 @@ fn target_ids_as_comgr_reads_them() {
     let mut data = read(corpus("v3.hsaco"));
     let mut compared = 0;
     for processor in offload_format::target::amdgpu::PROCESSORS {
-        // What a compiler writes: no bit of a feature that is not there, and in version 4 never 0 for one that is.
+        // What a compiler writes: no bit of a feature that is not there, and in version 4 never 0
+        // for one that is.
         let has = |feature| processor.features.contains(&feature);
         for version in [3, 4] {
             let of = |feature, shift: u32| match (version, has(feature)) {

@@ -1,5 +1,5 @@
-//! Kernels of cubins beside what `cuobjdump` and `llvm-readelf` print of them, and kernels of PTX beside the cubins that
-//! `ptxas` makes of it.
+//! Kernels of cubins beside what `cuobjdump` and `llvm-readelf` print of them, and kernels of PTX
+//! beside the cubins that `ptxas` makes of it.
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
 use offload_format::image::Kernel;
@@ -71,7 +71,8 @@ fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
     kernels
 }
 
-/// Compares everything that is read of a cubin with what cuobjdump and readelf print; returns the names.
+/// Compares everything that is read of a cubin with what cuobjdump and readelf print; returns the
+/// names.
 #[track_caller]
 pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);

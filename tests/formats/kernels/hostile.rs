@@ -1,4 +1,5 @@
-//! Images that are cut short, changed, or made to be searched for long. Nothing may panic or read outside of the file.
+//! Images that are cut short, changed, or made to be searched for long. Nothing may panic or read
+//! outside of the file.
 
 use super::{corpus, kernels};
 use offload_format::ErrorKind;
@@ -19,7 +20,8 @@ const CORPUS: [&str; 6] = [
     "kinds.ptx",
 ];
 
-/// Reads all that there is in an image, and that no kernel comes that was not read when it was parsed.
+/// Reads all that there is in an image, and that no kernel comes that was not read when it was
+/// parsed.
 fn visit(data: &[u8]) {
     if let Ok(Image::CodeObject(header)) = Image::parse(data) {
         let _ = header.target_id();
@@ -81,12 +83,14 @@ fn header_fields_at_extremes() {
     }
 }
 
-/// Sections of a cubin in an order that no tool writes, so that what belongs to a kernel is searched for among all; and a
-/// table in which there is nothing to be found.
+/// Sections of a cubin in an order that no tool writes, so that what belongs to a kernel is
+/// searched for among all; and a table in which there is nothing to be found.
 fn tables_made_to_be_searched_for_long() {
-    // `of` is the number of the kernel whose shared memory a section is, counted as the sections are.
+    // `of` is the number of the kernel whose shared memory a section is, counted as the sections
+    // are.
     let cubin = |kernels: u32, info: &[u8], of: fn(u32, u32) -> u32| {
-        // Nothing, the names, the symbols, code, and one section for each kernel's shared memory, in turns from both ends.
+        // Nothing, the names, the symbols, code, and one section for each kernel's shared memory,
+        // in turns from both ends.
         let names = b"\0.text.k\0.nv.shared.k\0\0";
         let mut sections: Vec<[u64; 6]> = vec![[0; 6]; 3];
         // Name, type, flags, size, link, info.

@@ -10,7 +10,8 @@ offload_tests::tests! {
     BOTH.slow() => [a_thousand_kernels],
 }
 
-/// No step for each pair of kernels: the search for what belongs to a kernel goes on where the last one ended.
+/// No step for each pair of kernels: the search for what belongs to a kernel goes on where the last
+/// one ended.
 fn a_thousand_kernels() {
     let folder = scratch::folder("kernels-many");
     let source: String = (0..1000)

@@ -1,4 +1,5 @@
-//! What images say of their kernels, beside what LLVM's readelf and NVIDIA's cuobjdump say of the same files.
+//! What images say of their kernels, beside what LLVM's readelf and NVIDIA's cuobjdump say of the
+//! same files.
 
 mod code_objects;
 mod comgr;
@@ -30,7 +31,8 @@ offload_tests::tests! {
     ptx_parameters::tests(),
 }
 
-/// Arguments of all sizes, memory of all kinds, enough live values to spill where registers are few.
+/// Arguments of all sizes, memory of all kinds, enough live values to spill where registers are
+/// few.
 const SOURCE: &str = r#"
 struct Odd { char a; short b; double d; };
 struct Inner { int x[10]; char c; };

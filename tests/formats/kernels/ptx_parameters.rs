@@ -43,7 +43,8 @@ fn parameters_of_all_kinds() {
         ][random.below(6)];
         let list = if list.is_empty() && number % 2 == 0 { list } else { format!("({list})") };
         let entry = format!(".visible .entry k{number}{list} {directive}");
-        // Behind another directive, and behind most of the rest, a directive needs no space in front.
+        // Behind another directive, and behind most of the rest, a directive needs no space in
+        // front.
         let close = |entry: String, before: &str| {
             entry.replace(&format!("{before} ."), &format!("{before}."))
         };
@@ -54,12 +55,13 @@ fn parameters_of_all_kinds() {
         };
         writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
-    // Larger than an attribute of the first kind can say; a declaration before its definition; not visible.
+    // Larger than an attribute of the first kind can say; a declaration before its definition; not
+    // visible.
     text += ".visible .entry large(.param .u8 x, .param .align 8 .b8 s[20000], .param .u16 y) { ret; }\n";
     text += ".entry hidden() { ret; }\n.weak .entry weak() { ret; }\n";
     text += ".visible .entry later(.param .u32 x);\n.visible .entry later(.param .u32 x) { { ret; } }\n";
-    // References are bound and not passed, but they align what follows. In a text of their own: with them ptxas records the
-    // size of `large` as 0.
+    // References are bound and not passed, but they align what follows. In a text of their own:
+    // with them ptxas records the size of `large` as 0.
     let refers = ".visible .entry refers(.param .b8 a, .param .texref t, .param .samplerref s, .param .f16 h, .param .surfref u,\n\
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {

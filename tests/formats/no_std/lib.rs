@@ -1,5 +1,5 @@
-//! A library without std, as firmware or a kernel would have: nothing may be linked into it but core, alloc, offload and
-//! offload-format. It brings its own panic handler and its own allocator.
+//! A library without std, as firmware or a kernel would have: nothing may be linked into it but
+//! core, alloc, offload and offload-format. It brings its own panic handler and its own allocator.
 #![no_std]
 
 extern crate alloc;
@@ -44,7 +44,8 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Size in bytes of the code object that a gfx906 device gets from a bundle; -1 for none, -2 for no bundle.
+/// Size in bytes of the code object that a gfx906 device gets from a bundle; -1 for none, -2 for no
+/// bundle.
 ///
 /// # Safety
 /// `data` has `size` bytes.
@@ -62,7 +63,8 @@ pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
 
 static SAXPY: offload::KernelPack = offload::include_offload!(path = "saxpy.ptx");
 
-/// Size in bytes of the image that a GPU of compute capability 9.0 gets from the pack in this library; 0 for none.
+/// Size in bytes of the image that a GPU of compute capability 9.0 gets from the pack in this
+/// library; 0 for none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
     let h100 = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13_000);
@@ -80,7 +82,8 @@ pub unsafe extern "C" fn containers(data: *const u8, size: usize) -> usize {
     Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count()
 }
 
-/// How many places in a file have device code; without the feature `object`, which would look for them, 0.
+/// How many places in a file have device code; without the feature `object`, which would look for
+/// them, 0.
 ///
 /// # Safety
 /// `data` has `size` bytes.

@@ -1,4 +1,5 @@
-//! offload and offload-format without std: a static library with its own panic handler and allocator, in a C program.
+//! offload and offload-format without std: a static library with its own panic handler and
+//! allocator, in a C program.
 
 use offload_tests::data::{corpus, read};
 use offload_tests::registry::GCC;

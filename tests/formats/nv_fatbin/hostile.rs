@@ -1,4 +1,5 @@
-//! Fatbins that are cut short, changed, or larger than the caller's limit. Nothing may panic or read outside of the file.
+//! Fatbins that are cut short, changed, or larger than the caller's limit. Nothing may panic or
+//! read outside of the file.
 
 use super::{all_images, corpus, fatbinary, ours, prebuilt};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
@@ -133,7 +134,8 @@ fn groups_with_damaged_tables() {
             let _ = read_all(&changed);
         }
     }
-    // Many images of the same bytes: the table of the first group says how many there are, and has a header for each.
+    // Many images of the same bytes: the table of the first group says how many there are, and has
+    // a header for each.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
     assert_eq!(theirs[16..18], [0, 1], "a group");
@@ -176,7 +178,8 @@ fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
 }
 
 fn no_more_than_the_limit_is_decompressed() {
-    // A literal and a match of it that is 255 bytes longer with every byte: a million bytes ask for 255 million.
+    // A literal and a match of it that is 255 bytes longer with every byte: a million bytes ask for
+    // 255 million.
     let bomb = [&b"\x1fa\x01\0"[..], &vec![0xff; 1_000_000], b"\0\0"].concat();
     let out = 1 + 4 + 15 + 255 * 1_000_000;
     let frame =

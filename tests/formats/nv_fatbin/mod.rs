@@ -1,5 +1,6 @@
-//! NVIDIA's fatbins: what `fatbinary` and nvFatbin write is read, and what we write, `cuobjdump` and nvJitLink take. nvJitLink
-//! compiles and links for a GPU that need not be there: it chooses among the images as the driver does.
+//! NVIDIA's fatbins: what `fatbinary` and nvFatbin write is read, and what we write, `cuobjdump`
+//! and nvJitLink take. nvJitLink compiles and links for a GPU that need not be there: it chooses
+//! among the images as the driver does.
 
 mod checked_in;
 mod hostile;
@@ -137,7 +138,8 @@ fn name_of(image: &Image) -> String {
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
 
-/// Compares with the inputs: cubins with zeros behind them, PTX with what `fatbinary` made of it (no comments).
+/// Compares with the inputs: cubins with zeros behind them, PTX with what `fatbinary` made of it
+/// (no comments).
 fn assert_are_inputs(
     fatbin: &[u8],
     images: &[String],
@@ -162,7 +164,8 @@ fn assert_are_inputs(
     }
 }
 
-/// The text of each PTX image that `cuobjdump` extracts from a fatbin, under the keys of [`unpacked`].
+/// The text of each PTX image that `cuobjdump` extracts from a fatbin, under the keys of
+/// [`unpacked`].
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
     extracted(folder, fatbin, "-xptx")
         .into_iter()
@@ -170,7 +173,8 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// What `cuobjdump -xptx all` or `-xelf all` extracts, under `90a`. Its files are called `x.1.sm_90a.ptx`.
+/// What `cuobjdump -xptx all` or `-xelf all` extracts, under `90a`. Its files are called
+/// `x.1.sm_90a.ptx`.
 fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>)> {
     let folder = folder.join(option.trim_start_matches('-'));
     let _ = fs::remove_dir_all(&folder);

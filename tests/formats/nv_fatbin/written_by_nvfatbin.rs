@@ -112,7 +112,8 @@ struct NvFatbinLibrary(Library);
 impl NvFatbinLibrary {
     fn load() -> Self {
         let path = cuda_library("libnvfatbin.so.13").expect("Tool::NvFatbin was checked");
-        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
+        // SAFETY: loading the library runs no code of ours; the functions are called with the types
+        // of its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
@@ -122,8 +123,8 @@ impl NvFatbinLibrary {
             options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long as the call, and that is as
-        // large as the call is told. PTX is given with its NUL.
+        // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long
+        // as the call, and that is as large as the call is told. PTX is given with its NUL.
         unsafe {
             type Create = unsafe extern "C" fn(*mut Handle, *const *const c_char, usize) -> c_int;
             let create = self.0.get::<Create>(b"nvFatbinCreate").unwrap();

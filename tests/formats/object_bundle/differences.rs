@@ -1,4 +1,5 @@
-//! Host objects of which LLVM 22's `clang-offload-bundler` loses something that we keep, or that it cannot bundle.
+//! Host objects of which LLVM 22's `clang-offload-bundler` loses something that we keep, or that it
+//! cannot bundle.
 
 use super::{CXX, HOST, compile, contents, corpus, from_yaml, our_bundle, their_bundle, unbundled};
 use offload_format::ErrorKind;
@@ -22,8 +23,8 @@ offload_tests::tests! {
     CLANG => [groups_with_a_local_signature_stay_comdat],
 }
 
-/// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy 22 then takes away the
-/// mark that linkers keep one of them only.
+/// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy
+/// 22 then takes away the mark that linkers keep one of them only.
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
     for options in ["", "-g", "-ffunction-sections"] {
@@ -137,7 +138,8 @@ fn one_zero_byte_of_device_code() {
     assert!(read(folder.join("out")) == object_bundle::strip(&fat).unwrap());
 }
 
-/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. What we write, it reads.
+/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. What we write, it
+/// reads.
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
     let id = "hip-amdgcn-amd-amdhsa--gfx906";

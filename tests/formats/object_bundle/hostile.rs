@@ -1,5 +1,5 @@
-//! Object bundles that are cut short, changed, or made to cost much time or memory. Nothing may panic or read outside
-//! of the file.
+//! Object bundles that are cut short, changed, or made to cost much time or memory. Nothing may
+//! panic or read outside of the file.
 
 use super::{HOST, corpus};
 use offload_format::ErrorKind;
@@ -48,7 +48,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             visit(&bytes[..length]);
             let error = ObjectBundle::parse(&bytes[..length]);
-            // The section table of ELF is at the end; of COFF, the string table with the sections' names.
+            // The section table of ELF is at the end; of COFF, the string table with the sections'
+            // names.
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
     }
@@ -77,8 +78,8 @@ fn every_field_changed() {
     }
 }
 
-/// An ELF file with so many sections, which all lie at offset 64, have this size, and the same name: the `x`s there from
-/// `name` on, up to the last of `size` bytes, a NUL.
+/// An ELF file with so many sections, which all lie at offset 64, have this size, and the same
+/// name: the `x`s there from `name` on, up to the last of `size` bytes, a NUL.
 fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     let mut file = corpus("host.o")[..64].to_vec();
     file.extend(std::iter::repeat_n(b'x', size - 1));

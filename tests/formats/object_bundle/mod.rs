@@ -1,7 +1,8 @@
-//! Bundles in host objects, beside clang-offload-bundler 22 and llvm-objcopy 22, over the objects of many compilers' runs;
-//! and before the linkers that have to take them.
+//! Bundles in host objects, beside clang-offload-bundler 22 and llvm-objcopy 22, over the objects
+//! of many compilers' runs; and before the linkers that have to take them.
 //!
-//! Facts that the cases come from: docs/formats.md, "Object bundles". Small files that LLVM wrote: tests/corpus.
+//! Facts that the cases come from: docs/formats.md, "Object bundles". Small files that LLVM wrote:
+//! tests/corpus.
 
 mod differences;
 mod hostile;
@@ -36,7 +37,8 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// What clang-offload-bundler makes of a host object and [`DEVICES`], the host's entry in place `host_at`.
+/// What clang-offload-bundler makes of a host object and [`DEVICES`], the host's entry in place
+/// `host_at`.
 fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args(["-type=o", "-output=theirs"]);

@@ -1,5 +1,5 @@
-//! Bundles in the objects of many compilers' runs have the same bytes as those of LLVM 22's `clang-offload-bundler`,
-//! bundled and stripped.
+//! Bundles in the objects of many compilers' runs have the same bytes as those of LLVM 22's
+//! `clang-offload-bundler`, bundled and stripped.
 
 use super::{C, CXX, THREAD_LOCAL, compile, from_yaml, same_as_llvm};
 use offload_tests::registry::{CLANG, LLVM};
@@ -198,7 +198,8 @@ fn odd_sections_and_symbols() {
             "host.o",
         ),
     );
-    // One table for all names: no symbols; no sections; odd alignments, an unknown type, no type, an address.
+    // One table for all names: no symbols; no sections; odd alignments, an unknown type, no type,
+    // an address.
     for yaml in [
         "Sections: [{Name: .text, Type: SHT_PROGBITS, Flags: [SHF_ALLOC], Content: c3}]",
         "Symbols: []",

@@ -1,4 +1,5 @@
-//! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we decompress its.
+//! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we
+//! decompress its.
 
 use super::{
     METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, number, numbers,
@@ -17,7 +18,8 @@ offload_tests::tests! {
     LLVM => [streams_of_llvm_are_decompressed, llvm_decompresses_our_streams],
 }
 
-/// `Elf64_Chdr`, in front of a compressed section: the method's number, a reserved word, size, alignment.
+/// `Elf64_Chdr`, in front of a compressed section: the method's number, a reserved word, size,
+/// alignment.
 const SECTION_HEADER: usize = 24;
 
 fn streams_of_llvm_are_decompressed() {

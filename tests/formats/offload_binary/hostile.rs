@@ -1,5 +1,5 @@
-//! Offload binaries that are malformed, cut short, changed, or made to cost much time. Nothing may panic or read outside
-//! of the file.
+//! Offload binaries that are malformed, cut short, changed, or made to cost much time. Nothing may
+//! panic or read outside of the file.
 
 use super::{METHODS, builder, by_hand, large_samples, number, samples, set};
 use offload_format::ErrorKind;

@@ -1,8 +1,8 @@
 //! Offload binaries of versions 2 and 3, and what versus_llvm/ does not try of version 1.
 //!
-//! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by field, from
-//! docs/formats.md, and so is what reads ours again; LLVM 22 compresses and decompresses the streams in them, in ELF
-//! sections.
+//! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by
+//! field, from docs/formats.md, and so is what reads ours again; LLVM 22 compresses and
+//! decompresses the streams in them, in ELF sections.
 
 mod compression;
 mod hostile;
@@ -73,8 +73,8 @@ fn samples() -> Vec<Made> {
     ]
 }
 
-/// A file as no tool writes it: images first, each string by itself with something between, entries last. Of version 1
-/// there must be one image.
+/// A file as no tool writes it: images first, each string by itself with something between, entries
+/// last. Of version 1 there must be one image.
 fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }

@@ -1,4 +1,5 @@
-//! Files of versions 2 and 3 that are put together by hand are read; LLVM 22's `llvm-objdump` refuses them.
+//! Files of versions 2 and 3 that are put together by hand are read; LLVM 22's `llvm-objdump`
+//! refuses them.
 
 use super::{by_hand, made, read_all, samples, set};
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};

@@ -1,5 +1,6 @@
-//! What was written is read, and what was read is written again as it was: for containers with anything in them, of every
-//! version, in every order, at every alignment. The numbers are the same in each run.
+//! What was written is read, and what was read is written again as it was: for containers with
+//! anything in them, of every version, in every order, at every alignment. The numbers are the same
+//! in each run.
 
 mod archives;
 mod bundles;

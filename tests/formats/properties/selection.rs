@@ -1,5 +1,5 @@
-//! Random lists of images: the one that is selected fits, is the same in any order of the images, and no other comes
-//! before it.
+//! Random lists of images: the one that is selected fits, is the same in any order of the images,
+//! and no other comes before it.
 
 use super::check;
 use offload_format::select::{self, Candidate, Code, DeviceInfo};
@@ -95,7 +95,8 @@ const DEVICES: [&str; 14] = [
     "cpu",
 ];
 
-/// Whatever the order of the images, the same one is chosen; that one fits, and no other comes before it.
+/// Whatever the order of the images, the same one is chosen; that one fits, and no other comes
+/// before it.
 fn the_selected_image_does_not_depend_on_the_order() {
     let image = (
         sample::select(&TARGETS[..]),

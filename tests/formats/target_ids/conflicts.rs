@@ -15,7 +15,8 @@ offload_tests::tests! {
     LLVM.slow() => [targets_that_may_not_stand_together],
 }
 
-/// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one direction.
+/// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one
+/// direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
     let [first, second] =
         [first, second].map(|id| EntryId::parse(id).unwrap().target_id().unwrap());
@@ -82,7 +83,8 @@ fn archives_with_conflicts() {
         archiver.current_dir(&folder).args(["qcS", "lib.a"]);
         let _ = fs::remove_file(folder.join("lib.a"));
         for (number, ids) in members.iter().enumerate() {
-            // The tool would not write them together, and neither would we: entries without code objects, one after another.
+            // The tool would not write them together, and neither would we: entries without code
+            // objects, one after another.
             let mut bytes = Vec::new();
             bytes.extend_from_slice(b"__CLANG_OFFLOAD_BUNDLE__");
             bytes.extend_from_slice(&(ids.len() as u64).to_le_bytes());

@@ -1,7 +1,8 @@
-//! Target triples, bundle entry IDs and target IDs beside LLVM 22: how they are written, which serves which, and what may
-//! stand together.
+//! Target triples, bundle entry IDs and target IDs beside LLVM 22: how they are written, which
+//! serves which, and what may stand together.
 //!
-//! Everything is generated, the same in every run. Where we differ on purpose (docs/llvm-differences.md) a test says so.
+//! Everything is generated, the same in every run. Where we differ on purpose
+//! (docs/llvm-differences.md) a test says so.
 
 mod clang;
 mod compatibility;

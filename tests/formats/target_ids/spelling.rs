@@ -1,5 +1,5 @@
-//! How triples, entry IDs and the names of GPUs are written, and which of them are refused, beside LLVM 22's
-//! `clang-offload-bundler`.
+//! How triples, entry IDs and the names of GPUs are written, and which of them are refused, beside
+//! LLVM 22's `clang-offload-bundler`.
 
 use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
@@ -90,7 +90,8 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     );
 }
 
-/// docs/llvm-differences.md: `amdhsa` in another's place, and names beside `windows` that LLVM drops.
+/// docs/llvm-differences.md: `amdhsa` in another's place, and names beside `windows` that LLVM
+/// drops.
 fn is_meant_to_differ(id: &str, entry: &EntryId, theirs: &str) -> bool {
     let ours = entry.triple();
     let (our_text, third) = (entry.to_canonical(), id.split('-').nth(3).unwrap());

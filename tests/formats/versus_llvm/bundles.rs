@@ -1,4 +1,5 @@
-//! Our bundles have the bytes of LLVM 22's `clang-offload-bundler`, and each side reads the other's.
+//! Our bundles have the bytes of LLVM 22's `clang-offload-bundler`, and each side reads the
+//! other's.
 
 use super::{ids, target_ids};
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
@@ -28,8 +29,8 @@ fn entries(list: &[(&str, usize)]) -> BundleEntries {
         .collect()
 }
 
-/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]: they are equal, and the tool lists and
-/// unbundles ours.
+/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]: they are equal,
+/// and the tool lists and unbundles ours.
 fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleEntries) {
     let mut builder = BundleBuilder::new();
     builder.align(align);
@@ -271,7 +272,8 @@ fn bundles_of_llvm_are_read() {
     }
 }
 
-/// LLVM 22 takes the target ID of a three-field triple for an environment, and writes it with a dash behind it.
+/// LLVM 22 takes the target ID of a three-field triple for an environment, and writes it with a
+/// dash behind it.
 fn ids_without_an_environment() {
     let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/bundle/nvptx4.bc"));
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();

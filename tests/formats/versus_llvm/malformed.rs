@@ -1,4 +1,5 @@
-//! Malformed bundles and offload binaries: the error for each, and what LLVM 22's `clang-offload-bundler` still lists.
+//! Malformed bundles and offload binaries: the error for each, and what LLVM 22's
+//! `clang-offload-bundler` still lists.
 
 use super::bundles::listed_ids;
 use super::ids;
@@ -30,7 +31,8 @@ fn malformed_bundles() {
         ("dup_after_normalise", Ok(&["hip-amdgcn-amd-amdhsa--"; 2])),
         ("overlap", Ok(&[GFX906, GFX908])),
         ("in_header", Ok(&[GFX906])),
-        // From here on LLVM stops in silence, reads past the end or crashes (docs/llvm-differences.md).
+        // From here on LLVM stops in silence, reads past the end or crashes
+        // (docs/llvm-differences.md).
         ("offset0", Err(ErrorKind::Malformed)),
         ("magic_only", truncated(8, 0)),
         ("short_count", truncated(8, 4)),
@@ -70,10 +72,12 @@ fn malformed_bundles() {
     }
 }
 
-/// One offload binary of the corpus with a field overwritten, for fields that LLVM takes unchecked, and some others.
+/// One offload binary of the corpus with a field overwritten, for fields that LLVM takes unchecked,
+/// and some others.
 fn malformed_offload_binaries() {
     use ErrorKind::{BadMagic, Malformed, OutOfBounds, Truncated, UnsupportedVersion};
-    // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes at 144.
+    // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes
+    // at 144.
     let good = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/offload_binary/one.bin"));
     let len = good.len() as u64;
     let out_of_bounds = |start, size| OutOfBounds { start, size, len };

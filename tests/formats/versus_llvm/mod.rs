@@ -1,4 +1,5 @@
-//! Our bundles and offload binaries beside those of LLVM 22's tools: the same bytes, and each side reads the other's.
+//! Our bundles and offload binaries beside those of LLVM 22's tools: the same bytes, and each side
+//! reads the other's.
 //!
 //! Facts that the cases come from: docs/formats.md. Small files that LLVM wrote: tests/corpus.
 

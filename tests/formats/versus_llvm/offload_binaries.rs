@@ -1,5 +1,5 @@
-//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`; it and `llvm-objdump` read them, and we read
-//! theirs.
+//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`; it and `llvm-objdump`
+//! read them, and we read theirs.
 
 use super::target_ids;
 use offload_format::offload_binary::{
@@ -69,7 +69,8 @@ impl Image {
     }
 }
 
-/// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and with
+/// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and
+/// with
 /// [`OffloadBinaryBuilder`]: they are equal, and `llvm-objdump` lists in ours what we read in it.
 fn compare_binaries(folder: &Path, images: &[Image]) {
     for batch in images.chunks(24) {
@@ -229,8 +230,8 @@ fn offload_binaries_with_odd_strings() {
     compare_binaries(&folder, &images);
 }
 
-/// Every number of keys over several growths of LLVM's table, in runs of alike keys, which share low bits of the hash
-/// or do not.
+/// Every number of keys over several growths of LLVM's table, in runs of alike keys, which share
+/// low bits of the hash or do not.
 fn offload_binaries_with_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-many");
     let mut images = Vec::new();
@@ -317,7 +318,8 @@ fn offload_binaries_of_llvm_are_read() {
     assert_eq!(all[1].0, all[0].1.size());
 }
 
-/// What linkers and older writers leave between offload binaries. LLVM 22 refuses it, later versions do not.
+/// What linkers and older writers leave between offload binaries. LLVM 22 refuses it, later
+/// versions do not.
 fn zeros_between_and_behind_offload_binaries() {
     let folder = scratch::folder("versus-llvm-zeros");
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];

@@ -1,7 +1,9 @@
-//! LLVM's libomptarget 22, which finds the images for its own CPU in offload binaries, and runs them.
+//! LLVM's libomptarget 22, which finds the images for its own CPU in offload binaries, and runs
+//! them.
 //!
-//! It looks at the ELF header only, and loads images with the dynamic linker: it does not ask which system and which C
-//! library an image is for. So there are no images here that differ in nothing else: docs/formats.md, "Selection".
+//! It looks at the ELF header only, and loads images with the dynamic linker: it does not ask which
+//! system and which C library an image is for. So there are no images here that differ in nothing
+//! else: docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice};
 use offload_format::offload_binary::{

@@ -1,5 +1,6 @@
-//! AMD's HIP runtime of version 5.2, on every GPU that it knows and that our rules tell apart: gfx906 and gfx90a in all
-//! their modes, gfx1030. It takes code objects of version 4 only and knows no generic targets.
+//! AMD's HIP runtime of version 5.2, on every GPU that it knows and that our rules tell apart:
+//! gfx906 and gfx90a in all their modes, gfx1030. It takes code objects of version 4 only and knows
+//! no generic targets.
 
 use super::{Image, assert_same_choice};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
@@ -77,7 +78,8 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// Which of the images the runtime loads of a file that holds them; the name is that of a log which no other run has.
+/// Which of the images the runtime loads of a file that holds them; the name is that of a log which
+/// no other run has.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -127,8 +129,8 @@ fn alone() {
     assert!(fits > DEVICES.len(), "{fits}");
 }
 
-/// Pairs of images for one processor, and bundles with all images that may be in one. Of a pair for two processors at
-/// most one image fits: that is what `alone` tests.
+/// Pairs of images for one processor, and bundles with all images that may be in one. Of a pair for
+/// two processors at most one image fits: that is what `alone` tests.
 fn together() {
     let (mut bundles, mut chosen) = (0, BTreeSet::new());
     let processor = |image: &Image| image.target.split(':').next().map(str::to_owned);

@@ -1,5 +1,6 @@
-//! Vendors' own programs choose the images that our rules choose, for every device that the program knows: every image
-//! alone, which shows what fits, and images together, which shows what comes first.
+//! Vendors' own programs choose the images that our rules choose, for every device that the program
+//! knows: every image alone, which shows what fits, and images together, which shows what comes
+//! first.
 //!
 //! docs/formats.md, "Selection", lists where they choose otherwise.
 

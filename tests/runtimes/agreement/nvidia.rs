@@ -1,6 +1,7 @@
 //! nvJitLink of CUDA 13.5, for every GPU that it knows; and the driver, where there is a GPU.
 //!
-//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: to `sm_90` it gives nothing that is for 9.0 alone.
+//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: to `sm_90` it gives nothing that is
+//! for 9.0 alone.
 
 use super::{Image, assert_same_choice};
 use libloading::{Library, Symbol};
@@ -155,8 +156,8 @@ fn alone() {
     assert_eq!(crossed, 4, "sm_80 and sm_86 on 8.7, sm_87 on 8.8 and 8.9");
 }
 
-/// Whether machine code is for a lower 8.x than the device is, and one of the two is a Tegra, Orin. nvJitLink goes by the
-/// numbers; by NVIDIA's guide such code does not run.
+/// Whether machine code is for a lower 8.x than the device is, and one of the two is a Tegra, Orin.
+/// nvJitLink goes by the numbers; by NVIDIA's guide such code does not run.
 fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
@@ -170,7 +171,8 @@ fn pairs() {
     let (mut same, mut other) = (0, 0);
     for (number, a) in images.iter().enumerate() {
         for b in &images[..number] {
-            // Of these nvJitLink takes the one without a letter, which for all other numbers comes last.
+            // Of these nvJitLink takes the one without a letter, which for all other numbers comes
+            // last.
             if [a, b].iter().all(|image| image.target.contains("_101")) && of_one_code(a, b) {
                 continue;
             }
@@ -205,8 +207,8 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
     a == b
 }
 
-/// The PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink chooses it then; by
-/// NVIDIA's guide machine code that fits comes before any PTX.
+/// The PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink chooses
+/// it then; by NVIDIA's guide machine code that fits comes before any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {
@@ -249,9 +251,9 @@ struct Driver {
 
 impl Driver {
     fn start() -> Self {
-        // SAFETY: loading NVIDIA's driver runs its initialisers, which have no requirements. The types of the functions
-        // are those of cuda.h; every pointer is to memory that lives as long as the call and is as large as the
-        // function takes.
+        // SAFETY: loading NVIDIA's driver runs its initialisers, which have no requirements. The
+        // types of the functions are those of cuda.h; every pointer is to memory that lives as long
+        // as the call and is as large as the function takes.
         unsafe {
             let library = Library::new("libcuda.so.1").expect("Tool::NvidiaGpu was checked");
             let init: Symbol<'_, unsafe extern "C" fn(c_uint) -> c_int> =
@@ -292,8 +294,8 @@ impl Driver {
             bytes[..chunk.len()].copy_from_slice(chunk);
             *word = u64::from_ne_bytes(bytes);
         }
-        // SAFETY: as in `start`; the context is current to this thread, and a module is used between its loading and
-        // unloading.
+        // SAFETY: as in `start`; the context is current to this thread, and a module is used
+        // between its loading and unloading.
         unsafe {
             let load: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int> =
                 self.library.get(b"cuModuleLoadData").unwrap();

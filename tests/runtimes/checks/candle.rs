@@ -1,7 +1,9 @@
-//! Kernels of the published crate `candle-kernels` with every check, by g++ and by clang: sums, softmax, a bitonic sort and a
-//! convolution, whose results are those of plain Rust. Nothing is found in them.
+//! Kernels of the published crate `candle-kernels` with every check, by g++ and by clang: sums,
+//! softmax, a bitonic sort and a convolution, whose results are those of plain Rust. Nothing is
+//! found in them.
 //!
-//! The sort has its shared memory as [`OFFLOAD_DYNAMIC_SHARED`] names it, in place of `extern __shared__`.
+//! The sort has its shared memory as [`OFFLOAD_DYNAMIC_SHARED`] names it, in place of
+//! `extern __shared__`.
 //!
 //! [`OFFLOAD_DYNAMIC_SHARED`]: https://docs.rs/offload-build
 

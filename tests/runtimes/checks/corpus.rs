@@ -134,7 +134,8 @@ fn endless(program: &Program) {
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
-/// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found by the loader.
+/// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found
+/// by the loader.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));

@@ -1,5 +1,5 @@
-//! Images for the CPU that check their kernels: a corpus of kernels in pairs, one right and one wrong, and what correct programs
-//! do around them; by g++ and by clang.
+//! Images for the CPU that check their kernels: a corpus of kernels in pairs, one right and one
+//! wrong, and what correct programs do around them; by g++ and by clang.
 
 mod builds;
 mod candle;

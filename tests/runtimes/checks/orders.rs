@@ -1,4 +1,5 @@
-//! Orders: the same results of right kernels, other results of wrong ones, and words that are no order.
+//! Orders: the same results of right kernels, other results of wrong ones, and words that are no
+//! order.
 
 use super::{Compiler, Program};
 use offload_tests::registry::GCC;

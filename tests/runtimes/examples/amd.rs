@@ -1,4 +1,5 @@
-//! The example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime on a GPU that is not there.
+//! The example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime on a GPU
+//! that is not there.
 
 use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::data::read;
@@ -68,8 +69,8 @@ fn empty_library(folder: &Path, name: &str) {
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
-/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads the image, and
-/// computes nothing.
+/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads
+/// the image, and computes nothing.
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries("examples-hip-runtime");
     // The binding looks for libamdhip64.so, and for libhiprtc.so beside it.
@@ -79,8 +80,8 @@ fn hip_vector_add_with_the_real_runtime() {
     compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", utf8(&runtime)], &hip);
     empty_library(&libraries, "libhiprtc.so");
 
-    // This runtime takes code objects of version 4 only. Without optimization a kernel asks the host for a service that
-    // the stand-in lacks.
+    // This runtime takes code objects of version 4 only. Without optimization a kernel asks the
+    // host for a service that the stand-in lacks.
     let example = Example::copied("hip-vector-add", "hip-vector-add-5");
     let script = example.scenario.text("build.rs");
     let version_4 = script.replace(".compile(", ".code_object_version(4).flag(\"-O2\").compile(");

@@ -1,5 +1,5 @@
-//! The examples as a new user meets them: copied out of the repository, built and run by the commands of their READMEs,
-//! on machines with the GPUs that a stand-in pretends, and without any.
+//! The examples as a new user meets them: copied out of the repository, built and run by the
+//! commands of their READMEs, on machines with the GPUs that a stand-in pretends, and without any.
 
 mod amd;
 mod documents;
@@ -42,7 +42,8 @@ const ALL: [&str; 9] = [
 /// The one that has no prebuilt images, and needs nvcc.
 const LAUNCHERS: &str = "cuda-launchers";
 
-/// A copy of an example. No compiler for GPUs is asked, but for static libraries: its images are the prebuilt ones.
+/// A copy of an example. No compiler for GPUs is asked, but for static libraries: its images are
+/// the prebuilt ones.
 struct Example {
     name: &'static str,
     scenario: Scenario,
@@ -72,8 +73,8 @@ impl Example {
         Self { name, scenario, blocks }
     }
 
-    /// Runs the commands of a block of the README. They print what the README shows, after the replacements; an error
-    /// goes with the status 1.
+    /// Runs the commands of a block of the README. They print what the README shows, after the
+    /// replacements; an error goes with the status 1.
     #[track_caller]
     fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
         for step in &self.blocks[block] {
@@ -160,8 +161,8 @@ fn steps(rest: &str) -> Vec<Step> {
     steps
 }
 
-/// A folder with a `hipconfig` of a version that cubecl-hip-sys has bindings for, if this machine has some `hipconfig`:
-/// the crate's build fails if it does not know the version.
+/// A folder with a `hipconfig` of a version that cubecl-hip-sys has bindings for, if this machine
+/// has some `hipconfig`: the crate's build fails if it does not know the version.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -183,7 +184,8 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// The variables by which a program finds pretended NVIDIA GPUs, and a new file for what the stand-in writes down.
+/// The variables by which a program finds pretended NVIDIA GPUs, and a new file for what the
+/// stand-in writes down.
 fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> {
     let _ = fs::remove_file(log);
     vec![
@@ -211,7 +213,8 @@ fn read_log(log: &Path) -> Vec<String> {
 /// The variables that hide all GPUs.
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
-/// What an example prints if there is a driver and no GPU, and what READMEs show for the more frequent case.
+/// What an example prints if there is a driver and no GPU, and what READMEs show for the more
+/// frequent case.
 const NO_GPU: [(&str, &str); 3] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",

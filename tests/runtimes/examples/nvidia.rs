@@ -1,5 +1,5 @@
-//! Examples for NVIDIA GPUs, with a stand-in for the driver: what is loaded onto which GPU and how often, and what
-//! errors they print.
+//! Examples for NVIDIA GPUs, with a stand-in for the driver: what is loaded onto which GPU and how
+//! often, and what errors they print.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::registry::{GCC, needs};
@@ -123,7 +123,8 @@ fn several_gpus() {
     }
 }
 
-/// A pack that was skipped, and one with nothing for this vendor: the program prints so, and does not panic.
+/// A pack that was skipped, and one with nothing for this vendor: the program prints so, and does
+/// not panic.
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
     let log = DRIVER.join("several-gpus-without-images.log");

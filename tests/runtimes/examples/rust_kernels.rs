@@ -1,4 +1,5 @@
-//! The example whose kernels are written in Rust: the program, and the script that compiles the kernels.
+//! The example whose kernels are written in Rust: the program, and the script that compiles the
+//! kernels.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::data;
@@ -23,7 +24,8 @@ fn rust_kernels() {
     example.follow(1, &HIDDEN, &NO_GPU);
 }
 
-/// The script compiles the kernels to what is checked in, if the compiler is that with which it was made.
+/// The script compiles the kernels to what is checked in, if the compiler is that with which it was
+/// made.
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
     let folder = &example.scenario.folder;

@@ -20,8 +20,8 @@ pub fn shortened(printed: &str) -> String {
     })
 }
 
-/// Whether what was printed is what is shown, where the latter may leave out lines, parts of lines, and the value of
-/// sizes.
+/// Whether what was printed is what is shown, where the latter may leave out lines, parts of lines,
+/// and the value of sizes.
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
@@ -54,8 +54,8 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Numbers of bytes and shares become `N`, bars are left out, and columns are one space wide: compilers of other
-/// versions make other images.
+/// Numbers of bytes and shares become `N`, bars are left out, and columns are one space wide:
+/// compilers of other versions make other images.
 fn without_sizes(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));

@@ -1,18 +1,20 @@
-//! The guide, docs/guide, and the README's first screen, followed line by line: a page's files are written, its
-//! commands are run, and what they print is compared with what the page shows.
+//! The guide, docs/guide, and the README's first screen, followed line by line: a page's files are
+//! written, its commands are run, and what they print is compared with what the page shows.
 //!
 //! What is read in a page, from top to bottom:
 //!
-//! * a line such as `` `build.rs`: `` before a block of code is a file of the reader's package; a block that is a
-//!   `diff` leaves its lines without those that start with `-`;
-//! * a line that starts with a file's name and links into `examples` names where the reader copies that file from;
+//! * a line such as `` `build.rs`: `` before a block of code is a file of the reader's package; a
+//!   block that is a `diff` leaves its lines without those that start with `-`;
+//! * a line that starts with a file's name and links into `examples` names where the reader copies
+//!   that file from;
 //! * a line that links to another page and starts with "Start from" stands for that page's files;
-//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` lets the commands after it find such a GPU, which a stand-in for the driver
-//!   pretends;
-//! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be hidden;
-//! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any lines, `…` for
-//!   anything in a line, and a size for any other size. What Cargo prints around the words of a failed build script is
-//!   such a `...`.
+//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` lets the commands after it find such a
+//!   GPU, which a stand-in for the driver pretends;
+//! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be
+//!   hidden;
+//! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any
+//!   lines, `…` for anything in a line, and a size for any other size. What Cargo prints around the
+//!   words of a failed build script is such a `...`.
 //!
 //! `BLESS=1` writes what was printed into the pages.
 
@@ -91,10 +93,12 @@ const PAGES: &[Page] = &[
 /// Pages without a package.
 const TEXT: &[&str] = &["introduction.md"];
 
-/// How the pages call the package. In tests each has another name, since all are built in one folder.
+/// How the pages call the package. In tests each has another name, since all are built in one
+/// folder.
 const NAME: &str = "saxpy";
 
-/// Writes the files of a page, runs its commands, and compares what they print with what the page shows.
+/// Writes the files of a page, runs its commands, and compares what they print with what the page
+/// shows.
 fn follow(page: &Page) {
     let path = scratch::workspace().join(page.path);
     let mut reader = Reader::new(page);
@@ -106,7 +110,8 @@ fn follow(page: &Page) {
         match step {
             Step::File { path, text } => {
                 if !unbuilt.insert(path.clone()) {
-                    // The file is about to be replaced: what the page has shown so far must compile.
+                    // The file is about to be replaced: what the page has shown so far must
+                    // compile.
                     reader.scenario.check().arg("--quiet").passes();
                     unbuilt = BTreeSet::from([path.clone()]);
                 }
@@ -146,9 +151,10 @@ fn follow(page: &Page) {
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
 }
 
-/// AMD's HIP runtime of version 5.2 above a stand-in for the driver gets the README's image for gfx90a. It takes code objects of
-/// version 4, which generic targets do not have, and an unoptimized kernel asks the host for a service that the stand-in lacks. No kernel
-/// runs: y is what was uploaded.
+/// AMD's HIP runtime of version 5.2 above a stand-in for the driver gets the README's image for
+/// gfx90a. It takes code objects of version 4, which generic targets do not have, and an
+/// unoptimized kernel asks the host for a service that the stand-in lacks. No kernel runs: y is
+/// what was uploaded.
 fn the_readmes_program_on_amds_own_runtime() {
     let page = Page::new("README.md", HIP_RUNTIME);
     let reader = Reader::named("readme-hip", &page);

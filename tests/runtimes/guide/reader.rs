@@ -1,4 +1,5 @@
-//! The reader of a page: the package that the page writes, and the machine on which its commands run.
+//! The reader of a page: the package that the page writes, and the machine on which its commands
+//! run.
 
 use super::{NAME, Page};
 use offload_tests::own;
@@ -35,7 +36,8 @@ impl Reader {
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
     }
 
-    /// Writes a file of the package; what is called [`NAME`] in its manifest, and its library in a path, get the package's name.
+    /// Writes a file of the package; what is called [`NAME`] in its manifest, and its library in a
+    /// path, get the package's name.
     pub fn write(&self, path: &str, text: &str) {
         if path.ends_with("Cargo.toml") {
             let own_name = format!("name = \"{}\"", self.scenario.name());
@@ -173,7 +175,8 @@ impl Reader {
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// From here on there is a GPU of this compute capability, or this target of AMD's, which a stand-in for the driver pretends.
+    /// From here on there is a GPU of this compute capability, or this target of AMD's, which a
+    /// stand-in for the driver pretends.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
         let (source, library) = match gpu.starts_with("gfx") {

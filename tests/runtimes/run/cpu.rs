@@ -24,7 +24,8 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with an empty library under each of the drivers' names: what a machine has to link with.
+/// A folder with an empty library under each of the drivers' names: what a machine has to link
+/// with.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     scratch::write(folder.join("empty.c"), "");

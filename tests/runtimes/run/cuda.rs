@@ -150,7 +150,8 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         .prints("cpu (linux x86_64): the cpu shared object computed 1000");
 }
 
-/// A pack of several modules has a device that an image of each fits; each is loaded when it is asked for.
+/// A pack of several modules has a device that an image of each fits; each is loaded when it is
+/// asked for.
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n");

@@ -1,4 +1,5 @@
-//! Contexts, memory and streams of cudarc, cust and cubecl-hip-sys: they keep theirs, and `offload::run` loads and launches.
+//! Contexts, memory and streams of cudarc, cust and cubecl-hip-sys: they keep theirs, and
+//! `offload::run` loads and launches.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;

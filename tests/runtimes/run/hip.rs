@@ -1,4 +1,5 @@
-//! On pretended GPUs of AMD, below AMD's own HIP runtime of version 5.2: all happens but the kernel. It knows no gfx1100.
+//! On pretended GPUs of AMD, below AMD's own HIP runtime of version 5.2: all happens but the
+//! kernel. It knows no gfx1100.
 
 use super::{PROGRAM, count, run};
 use offload_tests::data::read;

@@ -1,5 +1,5 @@
-//! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs of both vendors. The stand-ins
-//! report what breaks a driver's rules; no run here may.
+//! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs
+//! of both vendors. The stand-ins report what breaks a driver's rules; no run here may.
 
 mod compressed;
 mod cpu;
@@ -58,7 +58,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// What the stand-in for NVIDIA's driver reads of kernels that it does not compute: tests/src/stand_ins/kernels.h.
+/// What the stand-in for NVIDIA's driver reads of kernels that it does not compute:
+/// tests/src/stand_ins/kernels.h.
 const KERNELS: &str = "\
 reverse 0:8 8:8
 block_sum 0:8 8:8
@@ -67,8 +68,8 @@ value 0:8
 other 0:8
 ";
 
-// Signatures come from images for GPUs. HIP's runtime of version 5 takes code objects of version 4, and without optimization kernels ask the host for a service that the
-// stand-in lacks.
+// Signatures come from images for GPUs. HIP's runtime of version 5 takes code objects of version 4,
+// and without optimization kernels ask the host for a service that the stand-in lacks.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
         let mut build = Build::new();

@@ -38,7 +38,8 @@ fn a_stripped_program_keeps_its_images() {
     assert_runs_on_cpu(&without_gpu(RELEASE.scenario.tool(&stripped)).ends());
 }
 
-/// `llvm-objdump` lists all images of a finished program, in order, and `llvm-offload-binary` extracts each of them.
+/// `llvm-objdump` lists all images of a finished program, in order, and `llvm-offload-binary`
+/// extracts each of them.
 fn assert_llvm_finds_the_images(built: &Built, program: &Path) {
     // Into a folder of its own, since the tools write beside what they read.
     let name = program.file_name().expect("a program has a name").to_string_lossy();

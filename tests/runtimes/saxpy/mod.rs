@@ -1,4 +1,5 @@
-//! The example, from `cargo build` to the result: with all compilers, with none for GPUs, with some.
+//! The example, from `cargo build` to the result: with all compilers, with none for GPUs, with
+//! some.
 
 mod command_line;
 mod compiled;
@@ -108,8 +109,8 @@ impl Built {
         }
     }
 
-    /// Checks that the images are embedded, byte for byte and in order, and that the program prints where each came
-    /// from; then that it runs.
+    /// Checks that the images are embedded, byte for byte and in order, and that the program prints
+    /// where each came from; then that it runs.
     fn check(&self, origin: impl Fn(&Target) -> &'static str) {
         let images: Vec<Vec<u8>> =
             TARGETS.iter().map(|target| self.image(target, origin(target))).collect();

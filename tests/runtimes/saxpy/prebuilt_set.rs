@@ -1,4 +1,5 @@
-//! The prebuilt set that comes with the example: builds that use it, changes that make it stale, and how it is made.
+//! The prebuilt set that comes with the example: builds that use it, changes that make it stale,
+//! and how it is made.
 
 use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
 use offload_tests::data::read;
@@ -142,8 +143,8 @@ fn changed_line(
         .collect()
 }
 
-/// The set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the compilers are those that it was made
-/// with.
+/// The set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the compilers are those
+/// that it was made with.
 fn the_prebuilt_set_is_what_the_compilers_make() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-update");
     let folder = scenario.folder.join("prebuilt");

@@ -1,7 +1,7 @@
 //! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
 //!
-//! A seed makes one kernel, `k<seed>`, and the records that it takes, so that a failure names all that makes it come back. The same
-//! sources are CUDA for GPUs and C++17 for a CPU:
+//! A seed makes one kernel, `k<seed>`, and the records that it takes, so that a failure names all
+//! that makes it come back. The same sources are CUDA for GPUs and C++17 for a CPU:
 //!
 //! | file | has |
 //! |---|---|
@@ -120,8 +120,8 @@ impl RandomKernels {
         format!("#pragma once\n{}", self.header)
     }
 
-    /// Returns the kernels, with the types in `types.h`. A CPU has `<kernel>_from`, too, which takes the addresses of all
-    /// arguments, as drivers of GPUs do.
+    /// Returns the kernels, with the types in `types.h`. A CPU has `<kernel>_from`, too, which
+    /// takes the addresses of all arguments, as drivers of GPUs do.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         for RandomKernel { name, parameters } in &self.kernels {
@@ -154,9 +154,9 @@ impl RandomKernels {
         text
     }
 
-    /// Returns which bits are values and not padding, in hexadecimal digits: of each argument of a kernel but the first, and of
-    /// each of these records, which are pairs of a name and a type of C++. A program says it that is made in this folder, where
-    /// `kernels/types.h` is.
+    /// Returns which bits are values and not padding, in hexadecimal digits: of each argument of a
+    /// kernel but the first, and of each of these records, which are pairs of a name and a type of
+    /// C++. A program says it that is made in this folder, where `kernels/types.h` is.
     ///
     /// # Panics
     /// If g++ does not compile it.

@@ -1,11 +1,13 @@
-//! The part of Rust programs that call random kernels: a call of each, and the values that are passed.
+//! The part of Rust programs that call random kernels: a call of each, and the values that are
+//! passed.
 
 use super::{RandomKernel, RandomKernels};
 use std::fmt::Write;
 
 impl RandomKernels {
-    /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the pack `random`, and then `end()`.
-    /// Both are in `rest`, which may use the names of `std::ffi`; `output` is what each kernel gets first, a `*mut u8`.
+    /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the
+    /// pack `random`, and then `end()`. Both are in `rest`, which may use the names of `std::ffi`;
+    /// `output` is what each kernel gets first, a `*mut u8`.
     pub fn program(&self, output: &str, rest: &str) -> String {
         let mut text = format!("{PROGRAM}{rest}");
         let mut main = String::new();
@@ -36,7 +38,8 @@ impl RandomKernel {
         format!("kernels::{}({output}{})", self.name, values.collect::<String>())
     }
 
-    /// Returns the bytes of the argument of this number, from 1, that the program passes, padding and all.
+    /// Returns the bytes of the argument of this number, from 1, that the program passes, padding
+    /// and all.
     pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
         // As `value` in the program.
         let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;

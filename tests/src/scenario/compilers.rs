@@ -16,8 +16,8 @@ pub struct Watched {
 const OVERLAP: &str = "overlap";
 
 impl Watched {
-    /// Writes the scripts into a folder of the package. A second call makes other compilers of them, as far as the times of
-    /// their files tell.
+    /// Writes the scripts into a folder of the package. A second call makes other compilers of
+    /// them, as far as the times of their files tell.
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
         let ptxas = cuda("ptxas").get_program().to_owned();
@@ -53,7 +53,8 @@ impl Watched {
             .env("CXX", self.folder.join("c++"))
     }
 
-    /// The calls since the log was last read, but for those that ask a script each time which compiler it starts.
+    /// The calls since the log was last read, but for those that ask a script each time which
+    /// compiler it starts.
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
@@ -62,7 +63,8 @@ impl Watched {
         Calls(text.lines().filter(|line| !asks(line)).map(str::to_owned).collect())
     }
 
-    /// The calls since the log was last read that read a source or make a file; the others ask what a tool is and can do.
+    /// The calls since the log was last read that read a source or make a file; the others ask what
+    /// a tool is and can do.
     pub fn compilations(&self) -> Calls {
         let is_work = |call: &String| {
             let words: Vec<&str> = call.split(' ').collect();
@@ -70,7 +72,8 @@ impl Watched {
             match words[0] {
                 "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
                 "ptxas" => !any(&["/dev/null"]),
-                // The crate that finds this one has it compile a file of its own, to see which options it takes.
+                // The crate that finds this one has it compile a file of its own, to see which
+                // options it takes.
                 "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
                 OVERLAP => false,
                 other => panic!("unknown tool {other}"),

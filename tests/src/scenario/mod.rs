@@ -1,5 +1,6 @@
-//! Scenarios: packages as outsiders write them, with kernels, a build script and the compilers that it finds, in scratch folders.
-//! Cargo builds them offline, each as a workspace of its own, against this checkout.
+//! Scenarios: packages as outsiders write them, with kernels, a build script and the compilers that
+//! it finds, in scratch folders. Cargo builds them offline, each as a workspace of its own, against
+//! this checkout.
 //!
 //! ```ignore
 //! let scenario = Scenario::new("add_twice")
@@ -41,8 +42,8 @@ pub struct Scenario {
     outputs: Option<Outputs>,
 }
 
-/// What Cargo leaves of a package: build scripts and what they wrote. It is removed when a test is through with it and did not fail:
-/// that of all tests would be gigabytes.
+/// What Cargo leaves of a package: build scripts and what they wrote. It is removed when a test is
+/// through with it and did not fail: that of all tests would be gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 
@@ -55,22 +56,25 @@ impl Drop for Outputs {
 }
 
 impl Scenario {
-    /// A new library package, which depends on the project's crates and is empty. `name` is also that of the scratch folder.
+    /// A new library package, which depends on the project's crates and is empty. `name` is also
+    /// that of the scratch folder.
     pub fn new(name: &str) -> Self {
         let scenario = Self::without_sources(name);
         scenario.write("src/lib.rs", "");
         scenario
     }
 
-    /// As [`Scenario::new`], without the library: the package of a program, or one whose sources the test writes.
+    /// As [`Scenario::new`], without the library: the package of a program, or one whose sources
+    /// the test writes.
     pub fn without_sources(name: &str) -> Self {
         let folder = scratch::folder(name);
         scratch::write(folder.join("Cargo.toml"), manifest::new(name));
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A workspace of members, each with an empty library and the same dependencies as [`Scenario::new`] writes. The two texts
-    /// of a member come after its name in `[package]`, and at the end of its `[dependencies]`.
+    /// A workspace of members, each with an empty library and the same dependencies as
+    /// [`Scenario::new`] writes. The two texts of a member come after its name in `[package]`, and
+    /// at the end of its `[dependencies]`.
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
@@ -89,8 +93,8 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A member of a workspace: its files, its build script and what that left. Cargo, started in its folder, builds it and what it
-    /// depends on.
+    /// A member of a workspace: its files, its build script and what that left. Cargo, started in
+    /// its folder, builds it and what it depends on.
     pub fn member(&self, name: &str) -> Self {
         Self {
             folder: self.folder.join(name),
@@ -100,8 +104,9 @@ impl Scenario {
         }
     }
 
-    /// A copy of a package of this repository, by its path in it, cut loose from the workspace. The package and its program
-    /// go by `name`, as the scratch folder does, so that no other test's program has that name.
+    /// A copy of a package of this repository, by its path in it, cut loose from the workspace. The
+    /// package and its program go by `name`, as the scratch folder does, so that no other test's
+    /// program has that name.
     ///
     /// # Panics
     /// If it cannot be copied.
@@ -113,9 +118,10 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A copy of an example as somebody else would make it: nothing is changed, but that this checkout's crates stand for the
-    /// registry's. `name` is that of the scratch folder; a second copy also has its own name, since Cargo takes packages of the
-    /// same name for one if they lie in the same place of their workspaces.
+    /// A copy of an example as somebody else would make it: nothing is changed, but that this
+    /// checkout's crates stand for the registry's. `name` is that of the scratch folder; a second
+    /// copy also has its own name, since Cargo takes packages of the same name for one if they lie
+    /// in the same place of their workspaces.
     ///
     /// # Panics
     /// If it cannot be copied.
@@ -132,7 +138,8 @@ impl Scenario {
         }
     }
 
-    /// A package without any file, for one that is written as the registry has it: see [`Scenario::patched`].
+    /// A package without any file, for one that is written as the registry has it: see
+    /// [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
         Self {
             target: target_folders::of_examples(),
@@ -141,7 +148,8 @@ impl Scenario {
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
-        // The versions that this checkout was tested with, and the only ones that are there without a network.
+        // The versions that this checkout was tested with, and the only ones that are there without
+        // a network.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         let name = folder
@@ -159,7 +167,8 @@ impl Scenario {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Lets Cargo build in a folder of the package's own, in which the project's crates are compiled already.
+    /// Lets Cargo build in a folder of the package's own, in which the project's crates are
+    /// compiled already.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }
@@ -196,7 +205,8 @@ impl Scenario {
         )
     }
 
-    /// Writes a build script that makes one pack, with these calls between `Build::new()` and `compile`.
+    /// Writes a build script that makes one pack, with these calls between `Build::new()` and
+    /// `compile`.
     pub fn pack(&self, name: &str, calls: &str) -> &Self {
         self.build_script(&format!("Build::new(){calls}.compile({name:?});"))
     }

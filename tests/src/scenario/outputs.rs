@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Scenario {
-    /// Where Cargo puts the program of this name; `profile` is the folder of a profile: `debug`, `release`.
+    /// Where Cargo puts the program of this name; `profile` is the folder of a profile: `debug`,
+    /// `release`.
     pub fn program(&self, profile: &str, name: &str) -> PathBuf {
         self.target.join(profile).join(name)
     }

@@ -33,7 +33,8 @@ const TOOLKITS: [&str; 12] = [
     "CONDA_PREFIX",
 ];
 
-/// Whether a variable could change what a build does: Cargo's own, the project's, and those in which users name their GPUs.
+/// Whether a variable could change what a build does: Cargo's own, the project's, and those in
+/// which users name their GPUs.
 fn is_input(name: &str) -> bool {
     const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
     let is_own = name.starts_with("CARGO_")
@@ -45,8 +46,8 @@ fn is_input(name: &str) -> bool {
 }
 
 impl<'a> Run<'a> {
-    /// Cargo, without what this test's own Cargo and the user's environment say. Its compiler is LLVM 22's clang where that is
-    /// installed, and CUDA's programs are those of `CUDA_HOME`.
+    /// Cargo, without what this test's own Cargo and the user's environment say. Its compiler is
+    /// LLVM 22's clang where that is installed, and CUDA's programs are those of `CUDA_HOME`.
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
@@ -81,8 +82,8 @@ impl<'a> Run<'a> {
         if folder == "release" { self.release() } else { self }
     }
 
-    /// With this `lto` in the release profile. It is then optimized at level 1, which takes half the time and does not change which
-    /// symbols and sections the linker keeps.
+    /// With this `lto` in the release profile. It is then optimized at level 1, which takes half
+    /// the time and does not change which symbols and sections the linker keeps.
     pub fn lto(self, lto: &str) -> Self {
         let run = self.env("CARGO_PROFILE_RELEASE_LTO", lto);
         if lto == "false" { run } else { run.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1") }
@@ -139,7 +140,8 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
-    /// Under strace, which writes the calls that start processes, open files for writing, or connect into this file.
+    /// Under strace, which writes the calls that start processes, open files for writing, or
+    /// connect into this file.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
@@ -168,7 +170,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// The command, for those who change it in other ways. Cargo compiles the project's crates first where it must.
+    /// The command, for those who change it in other ways. Cargo compiles the project's crates
+    /// first where it must.
     pub fn command(self) -> Command {
         if self.is_cargo {
             target_folders::prepare(self.scenario, self.is_release);

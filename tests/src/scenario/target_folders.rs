@@ -1,8 +1,9 @@
 //! The folders that Cargo builds scratch packages in.
 //!
-//! There are several, so that tests do not wait for each other's builds: Cargo locks a folder for as long as it builds in it. The
-//! project's crates are compiled once, in a folder where nothing else is, and linked into the others. Cargo finds them there as if
-//! it had compiled them: it knows crates by hashes that do not depend on the folder.
+//! There are several, so that tests do not wait for each other's builds: Cargo locks a folder for
+//! as long as it builds in it. The project's crates are compiled once, in a folder where nothing
+//! else is, and linked into the others. Cargo finds them there as if it had compiled them: it knows
+//! crates by hashes that do not depend on the folder.
 
 use super::Scenario;
 use crate::scratch;
@@ -15,7 +16,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How scratch packages are compiled: as a development build, without what only a debugger or a second build would use.
+/// How scratch packages are compiled: as a development build, without what only a debugger or a
+/// second build would use.
 pub const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
@@ -23,8 +25,8 @@ pub const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// The names of the folders. A test thread has one of the first; the last is for the examples and what else depends on the crates
-/// that they bring, which are compiled there once.
+/// The names of the folders. A test thread has one of the first; the last is for the examples and
+/// what else depends on the crates that they bring, which are compiled there once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {
@@ -45,8 +47,9 @@ pub fn of_examples() -> PathBuf {
     root().join(FOLDERS[2])
 }
 
-/// Removes what earlier runs left of a package. Their images would pass for made by this one; and Cargo, for which a package and
-/// what `cargo package` made of it are one, would not always see that they are gone.
+/// Removes what earlier runs left of a package. Their images would pass for made by this one; and
+/// Cargo, for which a package and what `cargo package` made of it are one, would not always see
+/// that they are gone.
 pub fn forget(package: &str) {
     for folder in FOLDERS {
         for profile in ["debug", "release"] {
@@ -73,7 +76,8 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// Sees to it that the project's crates are compiled in the folder of a scenario, for a profile and the features that it needs.
+/// Sees to it that the project's crates are compiled in the folder of a scenario, for a profile and
+/// the features that it needs.
 pub fn prepare(scenario: &Scenario, is_release: bool) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let features: Vec<&str> = scenario.features.iter().map(String::as_str).collect();
@@ -129,8 +133,8 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
     );
 }
 
-/// Gives a folder the files of another, which both then share: Cargo and rustc replace files and do not write into them. What
-/// Cargo itself writes into are small files, of which there are copies.
+/// Gives a folder the files of another, which both then share: Cargo and rustc replace files and do
+/// not write into them. What Cargo itself writes into are small files, of which there are copies.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     const SMALL: u64 = 16 << 10;
     fs::create_dir_all(to)?;

@@ -10,8 +10,9 @@ use std::process::Command;
 /// The runtime's file, of version 5.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
-/// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the name that programs try
-/// first, whatever other versions this machine has. `Tool::Hip5` and `Tool::Gcc` are there.
+/// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the
+/// name that programs try first, whatever other versions this machine has. `Tool::Hip5` and
+/// `Tool::Gcc` are there.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");

@@ -1,5 +1,5 @@
-//! What the tests with stand-ins for drivers share. The stand-ins themselves are the C files in this folder; each says
-//! at its top which variables tell it what to pretend.
+//! What the tests with stand-ins for drivers share. The stand-ins themselves are the C files in
+//! this folder; each says at its top which variables tell it what to pretend.
 
 pub mod hsa;
 

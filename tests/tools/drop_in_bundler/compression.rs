@@ -30,8 +30,8 @@ fn unbundled(file_type: &str, bundle: &[u8]) -> Ran {
     bundler(&line).file("x", bundle).run(Whose::Llvm)
 }
 
-/// Both tools write bundles in which LLVM's tool finds the same, with headers of one version; ours is no larger. Both
-/// print the same.
+/// Both tools write bundles in which LLVM's tool finds the same, with headers of one version; ours
+/// is no larger. Both print the same.
 fn assert_alike(case: &Case, file_type: &str) -> Ran {
     let (theirs, ours) = case.both();
     assert_eq!(without_figures(&ours.stderr), without_figures(&theirs.stderr));

@@ -159,7 +159,8 @@ fn objects() {
     }
 }
 
-/// `-###` prints what LLVM's tool would run. The name of its temporary file differs from run to run.
+/// `-###` prints what LLVM's tool would run. The name of its temporary file differs from run to
+/// run.
 fn commands_for_objects() {
     let without_number = |text: &str| {
         let mut out = String::new();

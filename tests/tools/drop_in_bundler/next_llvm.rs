@@ -1,9 +1,12 @@
-//! What the tests of LLVM's main branch (2026, commit 0867e555) ask of `clang-offload-bundler` and LLVM 22 does not do: `amdgpu` triples,
-//! `-check-input-archive` across offload kinds. LLVM 22 refuses these command lines, so ours runs alone.
+//! What the tests of LLVM's main branch (2026, commit 0867e555) ask of `clang-offload-bundler` and
+//! LLVM 22 does not do: `amdgpu` triples, `-check-input-archive` across offload kinds. LLVM 22
+//! refuses these command lines, so ours runs alone.
 //!
-//! The requirements are those of `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two of them do not
-//! hold here, on purpose: a target without an environment is read (`a_target_without_environment_is_read`), and
-//! `-check-input-archive` names whole entries where they are of one kind, as LLVM 22 does.
+//! The requirements are those of
+//! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two of them do
+//! not hold here, on purpose: a target without an environment is read
+//! (`a_target_without_environment_is_read`), and `-check-input-archive` names whole entries where
+//! they are of one kind, as LLVM 22 does.
 
 use super::{HOST, bundler};
 use crate::corpus_bytes;
@@ -224,7 +227,8 @@ fn hip_and_openmp() {
     }
 }
 
-/// Bundling groups by kind and triple, so that both can be written; they are for one processor all the same.
+/// Bundling groups by kind and triple, so that both can be written; they are for one processor all
+/// the same.
 fn conflicts_across_kinds_in_archives() {
     let target = "hip-amdgcn-amd-amdhsa--gfx906";
     let message =
@@ -262,7 +266,8 @@ fn compatibility_is_explained() {
     }
 }
 
-/// LLVM's test wants this to find nothing, for `openmp-amdgpu-amd-amdhsa--`. Ours finds gfx906, and warns.
+/// LLVM's test wants this to find nothing, for `openmp-amdgpu-amd-amdhsa--`. Ours finds gfx906, and
+/// warns.
 fn a_target_without_environment_is_read() {
     for arch in ["amdgpu", "amdgcn"] {
         let target = format!("openmp-{arch}-amd-amdhsa-gfx906");

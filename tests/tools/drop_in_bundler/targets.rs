@@ -120,7 +120,8 @@ fn which_entry_serves() {
     assert!(found > 12, "{found} of them fit");
 }
 
-/// LLVM has this option in builds with assertions only, which no distribution ships: the texts are those of its tests.
+/// LLVM has this option in builds with assertions only, which no distribution ships: the texts are
+/// those of its tests.
 fn compatibility_is_explained() {
     let targets = format!("{HOST},{GFX906},hip-amdgcn-amd-amdhsa--gfx90a:xnack+");
     let line = format!("-type=bc -targets={targets} -input=host -input=one -input=two -output=x");

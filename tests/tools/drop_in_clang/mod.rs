@@ -31,8 +31,8 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     }
 }
 
-/// The folders of ptxas and of LLVM's tools, and those of the environment. LLVM's bundler runs the `llvm-objcopy` that
-/// it finds there.
+/// The folders of ptxas and of LLVM's tools, and those of the environment. LLVM's bundler runs the
+/// `llvm-objcopy` that it finds there.
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -40,7 +40,8 @@ fn path() -> OsString {
         .expect("a list of folders")
 }
 
-/// clang in a folder. The same words for both: it puts a hash of its options into the names of some symbols.
+/// clang in a folder. The same words for both: it puts a hash of its options into the names of some
+/// symbols.
 fn clang(folder: &Path) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);

@@ -29,7 +29,8 @@ const OPENMP: &str = "int sum(int *values, int count) {\n\
     for (int i = 0; i < count; i++) sum += values[i];\n\
     return sum;\n}\n";
 
-/// Compiles with clang's own tools and with ours, and returns the folder, with `theirs` and `ours` in it.
+/// Compiles with clang's own tools and with ours, and returns the folder, with `theirs` and `ours`
+/// in it.
 fn compile(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -116,7 +117,8 @@ fn images_for_nvidia() {
     assert_same("nvidia_cuda", &[&options[..], &cuda].concat());
 }
 
-/// Objects of a build with link-time optimization are bitcode, with the offload binary among its constants.
+/// Objects of a build with link-time optimization are bitcode, with the offload binary among its
+/// constants.
 fn openmp_in_bitcode() {
     let options = [
         "-fopenmp",

@@ -1,5 +1,5 @@
-//! What clang makes with `clang-offload-bundler`: objects of the old driver, device code that is linked across objects
-//! and archives, and what `clang-linker-wrapper` makes.
+//! What clang makes with `clang-offload-bundler`: objects of the old driver, device code that is
+//! linked across objects and archives, and what `clang-linker-wrapper` makes.
 
 use super::{HIP, clang, path, put_tools};
 use offload_tests::data::{assert_same_bytes, read};
@@ -102,7 +102,8 @@ fn hip_with_the_old_driver() {
     assert!(objects[3].starts_with(b"\n// __CLANG_OFFLOAD_BUNDLE____START__ "));
 }
 
-/// zstd 1.5.7 and 1.5.4 write different streams: what comes out of them is compared, and what is around them.
+/// zstd 1.5.7 and 1.5.4 write different streams: what comes out of them is compared, and what is
+/// around them.
 fn hip_compressed() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "--offload-compress"]].concat();
     let (theirs, ours) = build("hip_compressed", |folder| {
@@ -138,7 +139,8 @@ fn hip_compressed() {
     }
 }
 
-/// Objects with device code in their sections, an archive of them, and the link that takes all of it apart again.
+/// Objects with device code in their sections, an archive of them, and the link that takes all of
+/// it apart again.
 fn relocatable_device_code() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "-fgpu-rdc"]].concat();
     let link = [

@@ -91,8 +91,8 @@ fn messages_about_the_command_line() {
     }
 }
 
-/// Groups of options of one letter, of which there are `-o` and `-h`, and what is proposed where an option is
-/// misspelled.
+/// Groups of options of one letter, of which there are `-o` and `-h`, and what is proposed where an
+/// option is misspelled.
 fn misspelled_options() {
     for argument in [
         "-h=x",
@@ -207,7 +207,8 @@ fn response_files() {
     }
 }
 
-/// The words of the help are LLVM's, which scripts look for; so are its layout and the options in it.
+/// The words of the help are LLVM's, which scripts look for; so are its layout and the options in
+/// it.
 fn help_and_version() {
     for arguments in [
         &["--help"][..],

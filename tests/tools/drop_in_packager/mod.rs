@@ -1,7 +1,8 @@
-//! Our `llvm-offload-binary` and `clang-offload-packager` beside those of LLVM 22: what they print, how they end, and
-//! every file they leave.
+//! Our `llvm-offload-binary` and `clang-offload-packager` beside those of LLVM 22: what they print,
+//! how they end, and every file they leave.
 //!
-//! LLVM's tool puts archives in the place of what is there, devices too: no case here names one for an archive.
+//! LLVM's tool puts archives in the place of what is there, devices too: no case here names one for
+//! an archive.
 
 mod archives;
 mod bitcode;

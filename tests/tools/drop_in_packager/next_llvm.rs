@@ -1,9 +1,11 @@
-//! What the tests of LLVM's main branch (2026, commits 033952c2, 02bdb943 and ce65873a) ask of `llvm-offload-binary` and LLVM 22 does not do: compression, extraction of
-//! all images, archive members by name, images that are offload binaries. LLVM 22 has none of this, so ours runs alone.
+//! What the tests of LLVM's main branch (2026, commits 033952c2, 02bdb943 and ce65873a) ask of
+//! `llvm-offload-binary` and LLVM 22 does not do: compression, extraction of all images, archive
+//! members by name, images that are offload binaries. LLVM 22 has none of this, so ours runs alone.
 //!
-//! The requirements are those of `llvm/test/tools/llvm-offload-binary`. What they print with `llvm-objdump` is read here by our own
-//! reader. Two do not hold, on purpose: without `--compress` version 1 is written, which LLVM 22 reads; and images that are
-//! asked for by `--image` are named as LLVM 22 names them.
+//! The requirements are those of `llvm/test/tools/llvm-offload-binary`. What they print with
+//! `llvm-objdump` is read here by our own reader. Two do not hold, on purpose: without `--compress`
+//! version 1 is written, which LLVM 22 reads; and images that are asked for by `--image` are named
+//! as LLVM 22 names them.
 
 use super::{TOOL, binary, case, names};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind, Version};

@@ -4,7 +4,8 @@ use offload_tests::tools::succeed;
 use std::path::Path;
 use std::process::Command;
 
-/// Packs files, as the archive's name says: with modules of Python's, which have writers of their own.
+/// Packs files, as the archive's name says: with modules of Python's, which have writers of their
+/// own.
 const PACK: &str = "
 import gzip, shutil, sys, tarfile, zipfile
 archive, *files = sys.argv[1:]

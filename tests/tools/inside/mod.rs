@@ -1,8 +1,9 @@
-//! Files inside of wheels and other archives: what the commands of `offload` print of them is what they print of the files
-//! themselves, and archives that mean harm end in an error that says what is wrong.
+//! Files inside of wheels and other archives: what the commands of `offload` print of them is what
+//! they print of the files themselves, and archives that mean harm end in an error that says what
+//! is wrong.
 //!
-//! The archives are made when a test runs: by Python, which has writers of its own, or byte by byte. Set-up keeps no wheel, only
-//! files out of wheels, so that these are packed again.
+//! The archives are made when a test runs: by Python, which has writers of its own, or byte by
+//! byte. Set-up keeps no wheel, only files out of wheels, so that these are packed again.
 
 mod hostile;
 pub mod made;
@@ -44,7 +45,8 @@ fn by_name(files: &Value) -> BTreeMap<String, &Value> {
     files.map(|file| (file["file"].as_str().expect("a name").to_owned(), file)).collect()
 }
 
-/// What JSON says of the files in the archive is what it says of the files: with every kernel, and hashes of all images.
+/// What JSON says of the files in the archive is what it says of the files: with every kernel, and
+/// hashes of all images.
 #[track_caller]
 fn assert_same_json(folder: &Path, archive: &str, files: &[&str]) {
     let list = json(folder, &["ls", archive]);
@@ -237,7 +239,8 @@ fn each_command() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// An image for the CPU is called by what it is: a shared object, as `dlopen` takes it, or an object.
+/// An image for the CPU is called by what it is: a shared object, as `dlopen` takes it, or an
+/// object.
 fn shared_objects_are_called_so() {
     let folder = scratch::folder("inside-so");
     for (file_type, extension) in [(3u8, "so"), (1, "o")] {

@@ -1,4 +1,5 @@
-//! Which images `offload extract` takes out: by `--target`, which asks what is compatible, and by `--exact`.
+//! Which images `offload extract` takes out: by `--target`, which asks what is compatible, and by
+//! `--exact`.
 
 use super::{extract, extracted};
 use crate::{assert_fails, text};

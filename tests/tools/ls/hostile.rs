@@ -1,4 +1,5 @@
-//! Files that mean harm or are damaged: names that lead elsewhere, sizes that cannot be, bytes that thousands share.
+//! Files that mean harm or are damaged: names that lead elsewhere, sizes that cannot be, bytes that
+//! thousands share.
 
 use super::{extract, extracted, images, offload};
 use crate::{assert_fails, corpus_bytes, text};
@@ -41,7 +42,8 @@ const BAD_NAMES: [&str; 12] = [
     "-rf",
 ];
 
-/// Files with names in all places that have some: entries of bundles, strings of offload binaries, members of archives.
+/// Files with names in all places that have some: entries of bundles, strings of offload binaries,
+/// members of archives.
 pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();

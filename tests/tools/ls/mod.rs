@@ -1,8 +1,8 @@
-//! `offload ls` and `offload extract`, judged by LLVM's and NVIDIA's tools and by `sha256sum`, on the corpus and on
-//! files that mean harm.
+//! `offload ls` and `offload extract`, judged by LLVM's and NVIDIA's tools and by `sha256sum`, on
+//! the corpus and on files that mean harm.
 //!
-//! What they print of the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test --test tools --
-//! ls::golden` writes it anew.
+//! What they print of the corpus is checked in, in `expected/ls/`.
+//! `BLESS=1 cargo xtask test --test tools -- ls::golden` writes it anew.
 
 mod beside_others;
 mod choosing;

@@ -1,8 +1,8 @@
-//! `offload size`: every byte of a file counted once, compared with what LLVM's readelf prints of kernels and sections;
-//! bars, JSON and the page.
+//! `offload size`: every byte of a file counted once, compared with what LLVM's readelf prints of
+//! kernels and sections; bars, JSON and the page.
 //!
-//! What it prints of the corpus is checked in, in `expected/size/`. `BLESS=1 cargo xtask test --test tools --
-//! size::golden` writes it anew.
+//! What it prints of the corpus is checked in, in `expected/size/`.
+//! `BLESS=1 cargo xtask test --test tools -- size::golden` writes it anew.
 
 mod beside_readelf;
 mod page;

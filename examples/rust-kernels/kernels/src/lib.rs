@@ -1,4 +1,5 @@
-//! Kernels in Rust, for `nvptx64-nvidia-cuda` and `amdgcn-amd-amdhsa`. Both targets, and what is under `feature`, are unstable.
+//! Kernels in Rust, for `nvptx64-nvidia-cuda` and `amdgcn-amd-amdhsa`. Both targets, and what is
+//! under `feature`, are unstable.
 #![no_std]
 #![feature(abi_gpu_kernel)]
 #![cfg_attr(target_arch = "amdgpu", feature(link_llvm_intrinsics))]
@@ -18,7 +19,8 @@ pub unsafe extern "gpu-kernel" fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f
     }
 }
 
-/// Threads in a block, a number that the program has too: Rust has no safe or stable way to ask AMD's GPUs for it.
+/// Threads in a block, a number that the program has too: Rust has no safe or stable way to ask
+/// AMD's GPUs for it.
 pub const BLOCK: u32 = 256;
 
 /// Which thread of the grid this is.

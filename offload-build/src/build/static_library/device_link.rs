@@ -54,7 +54,8 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     Ok(())
 }
 
-/// Checks, before anything is compiled, that the source's compiler can link what is compiled for its targets.
+/// Checks, before anything is compiled, that the source's compiler can link what is compiled for
+/// its targets.
 pub(super) fn check_source(
     run: &Run<'_>,
     module: &PlannedModule,

@@ -84,7 +84,8 @@ impl LinkLines {
         }
         match cudart {
             Cudart::Static => {
-                // It loads the driver when it is first called, and returns an error where there is none.
+                // It loads the driver when it is first called, and returns an error where there is
+                // none.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
                     self.libraries
@@ -105,7 +106,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`; where a folder has only `libcudart.so.13`, as that of Python's packages does, that file's name.
+/// Returns `dylib=cudart`; where a folder has only `libcudart.so.13`, as that of Python's packages
+/// does, that file's name.
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
@@ -120,10 +122,11 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 }
 
 impl StaticLibrary {
-    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: the library's own first. None if
-    /// nothing was compiled.
+    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: the
+    /// library's own first. None if nothing was compiled.
     ///
-    /// Cargo is told of them, unless [`Build::cargo_metadata`](crate::Build::cargo_metadata) says otherwise. To print them:
+    /// Cargo is told of them, unless [`Build::cargo_metadata`](crate::Build::cargo_metadata) says
+    /// otherwise. To print them:
     ///
     /// ```no_run
     /// # let library: offload_build::StaticLibrary = unimplemented!();
@@ -138,8 +141,8 @@ impl StaticLibrary {
         &self.link.folders
     }
 
-    /// Returns the libraries to link, in order and as `rustc-link-lib` takes them: `static=launch`, `static=cudart_static`,
-    /// `dylib=stdc++`. None if nothing was compiled.
+    /// Returns the libraries to link, in order and as `rustc-link-lib` takes them: `static=launch`,
+    /// `static=cudart_static`, `dylib=stdc++`. None if nothing was compiled.
     pub fn link_libraries(&self) -> &[String] {
         &self.link.libraries
     }

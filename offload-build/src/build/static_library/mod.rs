@@ -1,8 +1,9 @@
-//! Host code and device code in one source, compiled to a static library that carries its device code for all targets.
+//! Host code and device code in one source, compiled to a static library that carries its device
+//! code for all targets.
 //!
-//! Each source is one object, for all its targets at once, by the vendor's compiler driver or by clang's: only those know
-//! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
-//! library.
+//! Each source is one object, for all its targets at once, by the vendor's compiler driver or by
+//! clang's: only those know how a launch (`<<<...>>>`) and the code that it starts are put
+//! together. The vendor's runtime is linked behind the library.
 
 mod archive;
 mod device_link;
@@ -37,21 +38,23 @@ impl StaticLibrary {
         &self.name
     }
 
-    /// Returns the library's path. `None` if nothing was compiled: the build is [skipped](StaticLibrary::is_skipped), or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
+    /// Returns the library's path. `None` if nothing was compiled: the build is
+    /// [skipped](StaticLibrary::is_skipped), or [`Build::allow_empty`](crate::Build::allow_empty)
+    /// was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The targets that it has device code for, as canonical names: those of all its sources together.
+    /// The targets that it has device code for, as canonical names: those of all its sources
+    /// together.
     pub fn targets(&self) -> &[String] {
         &self.targets
     }
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// A program is then only checked or documented: its API can be that of a build with the library. If no target is
-    /// left, this is `false`, and nothing defines the library's functions.
+    /// A program is then only checked or documented: its API can be that of a build with the
+    /// library. If no target is left, this is `false`, and nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -123,8 +126,8 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
-    // Objects are called after their sources, so that one more source changes no other's object. The number is for files of
-    // the same name in several folders.
+    // Objects are called after their sources, so that one more source changes no other's object.
+    // The number is for files of the same name in several folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
         let stem = plan::stem(&source.path);
@@ -138,7 +141,8 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     Ok(each.collect())
 }
 
-/// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and tells Cargo what to link.
+/// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and
+/// tells Cargo what to link.
 pub(crate) fn make(
     run: &Run<'_>,
     name: &str,

@@ -1,8 +1,8 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! Their names have the targets: objects for earlier lists stay, so that going back to one compiles nothing. clang compiles a
-//! source for each target by itself, so that another list compiles only what is new, and the host's part. nvcc compiles it for
-//! all targets in one go.
+//! Their names have the targets: objects for earlier lists stay, so that going back to one compiles
+//! nothing. clang compiles a source for each target by itself, so that another list compiles only
+//! what is new, and the host's part. nvcc compiles it for all targets in one go.
 
 use super::undefined;
 use crate::build::missing_tool::{MissingTool, NotMade};
@@ -77,7 +77,8 @@ pub(super) fn plan(
     Ok(Planned::Parts(parts))
 }
 
-/// Returns how the host's part of a source is compiled, now that there is the device code for its targets.
+/// Returns how the host's part of a source is compiled, now that there is the device code for its
+/// targets.
 fn host(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -175,7 +176,8 @@ fn by_nvcc(
     Ok(compilation)
 }
 
-/// The targets in the name of a file: `sm_80.sm_90`. A long list is the first of them, how many there are, and a hash.
+/// The targets in the name of a file: `sm_80.sm_90`. A long list is the first of them, how many
+/// there are, and a hash.
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
     let names: Vec<&str> = targets.iter().map(Target::as_str).collect();
@@ -220,7 +222,8 @@ pub(super) fn make_all(
     Ok(make(run, &compilations, |_| Ok(()))?)
 }
 
-/// Returns the objects, with the hash of each: those that are fresh, and those that are made now, when `finish` has seen them.
+/// Returns the objects, with the hash of each: those that are fresh, and those that are made now,
+/// when `finish` has seen them.
 pub(super) fn make(
     run: &Run<'_>,
     compilations: &[Compilation],

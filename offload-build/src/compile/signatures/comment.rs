@@ -1,7 +1,7 @@
 //! The comment above a definition.
 
-/// Returns the lines of the comment that ends right above the declaration of which one part stands on `line`, counted from 1.
-/// What makes them a comment is taken away.
+/// Returns the lines of the comment that ends right above the declaration of which one part stands
+/// on `line`, counted from 1. What makes them a comment is taken away.
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn comments_of_all_kinds() {
         let source = "/// Adds.\n///   Twice.\nextern \"C\" __global__\nvoid a() {\n}\n\
-                      // ----\n// One line.\n// ----\ntemplate <class T>\n__global__ void b(T t) {}\n\
+                      // ----\n// One line.\n// ----\ntemplate <class T>\n__global__ void b(T t)
+                      // {}\n\
                       /**\n * A block\n *\n * of lines.\n */\n__global__ void c();\n\
                       /* one */ int x;\n__global__ void d();\n\
                       // Not this one.\n\n__global__ void e();\n\

@@ -19,7 +19,8 @@ pub(super) struct Kernel<'ir> {
     pub(super) subprogram: Id,
 }
 
-/// The kernels in the order of their definitions. Those without debug information are not among them.
+/// The kernels in the order of their definitions. Those without debug information are not among
+/// them.
 pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
     let annotated: Vec<&str> = metadata
         .named("nvvm.annotations")

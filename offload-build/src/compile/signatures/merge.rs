@@ -1,4 +1,5 @@
-//! Signatures of several sources, or of one source for several kinds of targets, as those of one module.
+//! Signatures of several sources, or of one source for several kinds of targets, as those of one
+//! module.
 
 use offload_format::signature::{
     Content, Identifiers, Record, Signature, Signatures, Type, identifier,

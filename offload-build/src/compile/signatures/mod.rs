@@ -4,8 +4,8 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
 //! ```
 //!
-//! Of the ways in which clang tells of a source, this one has mangled names, sizes and offsets as the target has them, in text
-//! that is the same in clang 14 to 22.
+//! Of the ways in which clang tells of a source, this one has mangled names, sizes and offsets as
+//! the target has them, in text that is the same in clang 14 to 22.
 
 mod comment;
 mod kernels;
@@ -20,10 +20,11 @@ use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, i
 use std::collections::HashMap;
 use types::Types;
 
-/// Reads what clang wrote of a source. `read` returns the text of a file that debug information names.
+/// Reads what clang wrote of a source. `read` returns the text of a file that debug information
+/// names.
 ///
-/// A kernel with a parameter of unknown size is left out. Kernels that overload one name have the same name in Rust until
-/// [`merge`] gives each its own.
+/// A kernel with a parameter of unknown size is left out. Kernels that overload one name have the
+/// same name in Rust until [`merge`] gives each its own.
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);

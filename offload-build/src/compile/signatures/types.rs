@@ -62,7 +62,8 @@ impl<'ir> Types<'ir> {
         node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
     }
 
-    /// The node behind qualifiers and other names; whether one of them is `const`; the last of the other names.
+    /// The node behind qualifiers and other names; whether one of them is `const`; the last of the
+    /// other names.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
         // Types of compilers do not nest in a circle; damaged ones end too.

@@ -1,4 +1,5 @@
-//! The same by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be opened anew.
+//! The same by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be opened
+//! anew.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
@@ -26,8 +27,9 @@ impl Jobserver {
     ///
     /// `None` if the jobserver is not to be had.
     pub(crate) fn open(_auth: &str) -> Option<Self> {
-        // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the process that started this build
-        // script, and were inherited; nothing in a build script closes descriptors that it did not open.
+        // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the
+        // process that started this build script, and were inherited; nothing in a build script
+        // closes descriptors that it did not open.
         #[allow(unsafe_code)]
         let client = unsafe { Client::from_env() };
         let inbox = Arc::<Mutex<Inbox>>::default();

@@ -1,4 +1,5 @@
-//! A jobserver of GNU make's protocol: each byte in a pipe is a token; it is read out, and written back.
+//! A jobserver of GNU make's protocol: each byte in a pipe is a token; it is read out, and written
+//! back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -30,8 +31,8 @@ pub(crate) struct Jobserver {
 }
 
 impl Jobserver {
-    /// `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers of the two ends of a
-    /// pipe.
+    /// `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the
+    /// numbers of the two ends of a pipe.
     ///
     /// `None` if the jobserver is not to be had: switched off, or not inherited.
     pub(crate) fn open(auth: &str) -> Option<Self> {
@@ -46,9 +47,11 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // Opened anew, not inherited: who else has the pipe does not notice that here nobody waits for it.
+        // Opened anew, not inherited: who else has the pipe does not notice that here nobody waits
+        // for it.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // Of a make that did not pass it on only the number is known, which may be that of another file.
+            // Of a make that did not pass it on only the number is known, which may be that of
+            // another file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };
@@ -72,7 +75,8 @@ impl Jobserver {
     }
 }
 
-/// The standard library has the call that sets this, which is the same for every kind of file, with sockets only.
+/// The standard library has the call that sets this, which is the same for every kind of file, with
+/// sockets only.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

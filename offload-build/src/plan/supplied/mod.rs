@@ -16,7 +16,8 @@ use std::path::Path;
 pub(crate) enum Name {
     /// This target.
     Target(String),
-    /// A cubin of this compute capability (times ten). Its header is the same with and without a letter behind the number.
+    /// A cubin of this compute capability (times ten). Its header is the same with and without a
+    /// letter behind the number.
     Cubin(u32),
 }
 
@@ -41,8 +42,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// What a file is for that is a code object or cubin, and no container of images. Only its header is read: these can be
-/// large.
+/// What a file is for that is a code object or cubin, and no container of images. Only its header
+/// is read: these can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
     let mut header = Vec::new();

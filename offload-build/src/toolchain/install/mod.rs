@@ -1,6 +1,8 @@
-//! How missing tools are installed on this system: complete commands to paste, for errors of builds and for `offload doctor`.
+//! How missing tools are installed on this system: complete commands to paste, for errors of builds
+//! and for `offload doctor`.
 //!
-//! The packages of each system are in one table, [`PACKAGES`]. The guide shows the same commands; a test compares them.
+//! The packages of each system are in one table, [`PACKAGES`]. The guide shows the same commands; a
+//! test compares them.
 
 mod system;
 
@@ -11,7 +13,8 @@ pub(crate) use system::{Installer, System};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Clang,
-    /// The lld of a clang of this major version, which systems with several versions name in the package.
+    /// The lld of a clang of this major version, which systems with several versions name in the
+    /// package.
     Lld(Option<u32>),
     /// A clang that has `gpuintrin.h` with what kernels need.
     NewClang,
@@ -78,12 +81,13 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// Releases with a default clang that is too old, or without the linker wrapper, and what their package lists have instead.
-/// `None` for lists without any clang that can be used.
+/// Releases with a default clang that is too old, or without the linker wrapper, and what their
+/// package lists have instead. `None` for lists without any clang that can be used.
 const OTHER_CLANGS: [(&str, Option<u32>); 4] =
     [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
 
-/// Where NVIDIA's packages for Python are unpacked to: a folder for each purpose, as pip replaces what a folder has.
+/// Where NVIDIA's packages for Python are unpacked to: a folder for each purpose, as pip replaces
+/// what a folder has.
 const PYTHON_FOLDER: &str = "$HOME/.local/share/offload";
 
 impl Wanted {
@@ -246,8 +250,9 @@ const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bi
 const OWN_CLANG_OF_WINGET: &str =
     "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
 
-/// Commands that unpack packages of Python into a folder and set a variable. pip keeps the mode of programs, which other
-/// unpackers of wheels lose, and takes a folder of its own where the system manages Python's packages itself.
+/// Commands that unpack packages of Python into a folder and set a variable. pip keeps the mode of
+/// programs, which other unpackers of wheels lose, and takes a folder of its own where the system
+/// manages Python's packages itself.
 fn by_pip(
     system: &System,
     known: &Packages,

@@ -4,18 +4,22 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
-    /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count too.
+    /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count
+    /// too.
     pub ordinal: u64,
-    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture that the text names; on
-    /// another, an alignment of more than 16 bytes may move it.
+    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture
+    /// that the text names; on another, an alignment of more than 16 bytes may move it.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// AMD: what it is, in the metadata's words (`by_value`, `global_buffer`, `hidden_block_count_x`).
+    /// AMD: what it is, in the metadata's words (`by_value`, `global_buffer`,
+    /// `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
-    /// Its name, where the image has it: as PTX calls the parameter, or the metadata of AMD's code objects of OpenCL C.
+    /// Its name, where the image has it: as PTX calls the parameter, or the metadata of AMD's code
+    /// objects of OpenCL C.
     pub name: Option<&'data str>,
-    /// Its type, where the image has it. PTX: that of a parameter which is no array, `f32`. AMD: that of OpenCL C, `float*`.
+    /// Its type, where the image has it. PTX: that of a parameter which is no array, `f32`. AMD:
+    /// that of OpenCL C, `float*`.
     pub type_name: Option<&'data str>,
 }
 

@@ -12,8 +12,8 @@ pub(super) use ptx::{PtxArguments, number};
 
 use core::fmt;
 
-/// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture, sampler and surface
-/// references of PTX are bound and not passed, so they are not among them.
+/// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
+/// sampler and surface references of PTX are bound and not passed, so they are not among them.
 #[derive(Clone)]
 pub struct Arguments<'data>(Source<'data>);
 

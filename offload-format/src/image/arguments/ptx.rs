@@ -60,7 +60,8 @@ impl<'data> PtxArguments<'data> {
         }
     }
 
-    /// `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]" ]`, up to the comma or the parenthesis.
+    /// `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]" ]`, up to the comma
+    /// or the parenthesis.
     fn parameter(&mut self) -> Option<Parameter<'data>> {
         let tokens = &mut self.tokens;
         let (mut kind, mut align, mut count, mut is_pointer) = (None, 0, 1, false);

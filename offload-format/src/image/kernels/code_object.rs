@@ -1,7 +1,8 @@
 //! Kernels of AMD code objects: MessagePack in a note, and the symbols of their code.
 //!
-//! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM 14 and 22.1.8. The
-//! note has the owner `AMDGPU` and the type 32. Version 2 has YAML in a note of owner `AMD` and type 10, which is not read.
+//! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
+//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. Version 2 has YAML in a note of
+//! owner `AMD` and type 10, which is not read.
 //!
 //! | key | is |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
 //!
-//! NVIDIA does not document these. Found out from files of ptxas 12.9 and 13.5 and nvlink 13.5, with what cuobjdump 13.5
-//! says of them.
+//! NVIDIA does not document these. Found out from files of ptxas 12.9 and 13.5 and nvlink 13.5,
+//! with what cuobjdump 13.5 says of them.
 //!
 //! | section | type | `sh_info` | has |
 //! |---|---|---|---|
@@ -10,8 +10,8 @@
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
 //! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | its size is that of the shared memory |
 //!
-//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, one for the kind, and two for the value;
-//! with form 4 these two are the size of a value that follows:
+//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, one for the kind,
+//! and two for the value; with form 4 these two are the size of a value that follows:
 //!
 //! | kind | in | value |
 //! |---|---|---|
@@ -22,8 +22,8 @@
 //! | 0x2f | all | registers: symbol, number |
 //! | 0x12 | all | stack with that of called functions: symbol, bytes. Linked files only |
 //!
-//! ptxas writes arguments from the last to the first, nvlink the other way round. A texture, sampler or surface reference
-//! has offset 0xffff and size 0.
+//! ptxas writes arguments from the last to the first, nvlink the other way round. A texture,
+//! sampler or surface reference has offset 0xffff and size 0.
 
 use super::kernel::Kernel;
 use crate::image::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
@@ -48,7 +48,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The kernels that are left: those in the sections before `next`. ptxas writes them from the last to the first.
+/// The kernels that are left: those in the sections before `next`. ptxas writes them from the last
+/// to the first.
 #[derive(Debug, Clone)]
 pub(super) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -181,7 +182,8 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or against it, nvlink in any.
+/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or
+/// against it, nvlink in any.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
@@ -241,7 +243,8 @@ impl<'data> OfFunctions<'data> {
 struct Related {
     kinds: &'static [u32],
     prefix: &'static [u8],
-    /// Whether they lie in the order of what they belong to. Then the search for each starts where the last one ended.
+    /// Whether they lie in the order of what they belong to. Then the search for each starts where
+    /// the last one ended.
     sorted: bool,
     before: u64,
 }

@@ -8,8 +8,8 @@ use crate::image::arguments::Arguments;
 pub struct Kernel<'data> {
     /// Its name, as it was mangled.
     pub name: &'data str,
-    /// The size of its code. AMD: without the functions that it calls, `None` in objects that are not linked. Cubin: with
-    /// those that ptxas put behind it. PTX: `None`.
+    /// The size of its code. AMD: without the functions that it calls, `None` in objects that are
+    /// not linked. Cubin: with those that ptxas put behind it. PTX: `None`.
     pub code_size: Option<u64>,
     /// What a launch passes.
     pub arguments: Arguments<'data>,
@@ -17,7 +17,8 @@ pub struct Kernel<'data> {
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
     pub registers: Option<u64>,
-    /// Vector registers of an AMD kernel, for each work-item; where AGPRs are taken from the same file, with those.
+    /// Vector registers of an AMD kernel, for each work-item; where AGPRs are taken from the same
+    /// file, with those.
     pub vgprs: Option<u64>,
     /// Accumulation registers of an AMD kernel, for each work-item.
     pub agprs: Option<u64>,
@@ -25,13 +26,15 @@ pub struct Kernel<'data> {
     pub sgprs: Option<u64>,
     /// Vector registers of an AMD kernel that are kept in memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers of an AMD kernel that are kept elsewhere. (How much ptxas spills, no cubin says.)
+    /// Scalar registers of an AMD kernel that are kept elsewhere. (How much ptxas spills, no cubin
+    /// says.)
     pub sgpr_spills: Option<u64>,
-    /// Memory that the threads of a block share (LDS, `__shared__`), without what a launch adds. From sm_90 on a cubin
-    /// counts 1024 bytes that the system takes if the kernel shares any. PTX: `None`, as it shows only after ptxas.
+    /// Memory that the threads of a block share (LDS, `__shared__`), without what a launch adds.
+    /// From sm_90 on a cubin counts 1024 bytes that the system takes if the kernel shares any. PTX:
+    /// `None`, as it shows only after ptxas.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread (scratch, local memory): its stack with that of the functions that it calls. PTX and cubins
-    /// that are not linked: `None`.
+    /// Memory of each thread (scratch, local memory): its stack with that of the functions that it
+    /// calls. PTX and cubins that are not linked: `None`.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront. NVIDIA: `None`, always 32.
     pub wavefront_size: Option<u64>,

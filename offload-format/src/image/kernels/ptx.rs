@@ -1,10 +1,11 @@
 //! Kernels of PTX text: `.entry` directives with their parameters.
 //!
-//! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space", "Performance-Tuning Directives".
-//! What ptxas 12.9 and 13.5 make of it: a parameter lies at the next multiple of its alignment, which is its type's size or
-//! that of `.align` if it is greater. What is aligned is the address, and the first parameter's address is no multiple of
-//! every alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference takes no room and
-//! has the alignment 4.
+//! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
+//! "Performance-Tuning Directives". What ptxas 12.9 and 13.5 make of it: a parameter lies at the
+//! next multiple of its alignment, which is its type's size or that of `.align` if it is greater.
+//! What is aligned is the address, and the first parameter's address is no multiple of every
+//! alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference
+//! takes no room and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -69,7 +70,8 @@ impl<'data> PtxKernels<'data> {
     }
 }
 
-/// Reads what stands before the body, and says whether there is one; `None` if the text ends before.
+/// Reads what stands before the body, and says whether there is one; `None` if the text ends
+/// before.
 fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> {
     loop {
         match tokens.next()?.1 {

@@ -1,6 +1,8 @@
-//! AMD's architectures by their numbers, as LLVM's main branch names them since 2026: `amdgpu`, `amdgpu9`, `amdgpu9.06`.
+//! AMD's architectures by their numbers, as LLVM's main branch names them since 2026: `amdgpu`,
+//! `amdgpu9`, `amdgpu9.06`.
 //!
-//! Source: LLVM's Triple and AMDGPUTargetParser of 2026, read. `amdgcn` stays the name of the same architecture without a number.
+//! Source: LLVM's Triple and AMDGPUTargetParser of 2026, read. `amdgcn` stays the name of the same
+//! architecture without a number.
 
 /// How the architecture's name starts; a number may follow.
 const NAME: &str = "amdgpu";
@@ -33,7 +35,8 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
 #[cfg(feature = "read")]
 const SYNONYMS: &[(&str, &str)] = &[("9.5", "9.4"), ("10", "10.1")];
 
-/// Whether this is `amdgpu` or `amdgpu` and a number. The number need not be a known one: later releases have more.
+/// Whether this is `amdgpu` or `amdgpu` and a number. The number need not be a known one: later
+/// releases have more.
 pub(super) fn is_name(name: &str) -> bool {
     name.strip_prefix(NAME)
         .is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
@@ -46,8 +49,8 @@ pub(super) fn number(name: &str) -> &str {
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
 }
 
-/// Whether code for one of two numbers can be meant for the other: they are equal, one is missing, or one is the family of the
-/// other.
+/// Whether code for one of two numbers can be meant for the other: they are equal, one is missing,
+/// or one is the family of the other.
 #[cfg(feature = "read")]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
     let is_family = |family: &str, member: &str| {
@@ -56,7 +59,8 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
     a == b || a.is_empty() || b.is_empty() || is_family(a, b) || is_family(b, a)
 }
 
-/// The number of a processor or generic target, as far as the table has it: `9.06` of `gfx906`, `9.4` of `gfx9-4-generic`.
+/// The number of a processor or generic target, as far as the table has it: `9.06` of `gfx906`,
+/// `9.4` of `gfx9-4-generic`.
 #[cfg(feature = "read")]
 pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     let is_processor = |number: &&str| {
@@ -74,8 +78,8 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     family.map(|(number, ..)| *number).or_else(member)
 }
 
-/// The target ID that a name stands for by itself: `gfx906` for `amdgpu9.06`, `gfx9-generic` for `amdgpu9`. `None` without a
-/// number, and for families that no target stands for.
+/// The target ID that a name stands for by itself: `gfx906` for `amdgpu9.06`, `gfx9-generic` for
+/// `amdgpu9`. `None` without a number, and for families that no target stands for.
 #[cfg(feature = "read")]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     let number = number(name);

@@ -1,8 +1,10 @@
-//! Names of ARM's architectures, which are put together: `arm`, `thumb` or `aarch64`, big-endian or not, and a version.
+//! Names of ARM's architectures, which are put together: `arm`, `thumb` or `aarch64`, big-endian or
+//! not, and a version.
 //!
 //! Source: what LLVM 22.1.8 makes of each name; LLVM's ARMTargetParser for where to look.
 
-/// What a name may start with, and the architecture in either byte order. A longer start stands before its own start.
+/// What a name may start with, and the architecture in either byte order. A longer start stands
+/// before its own start.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),

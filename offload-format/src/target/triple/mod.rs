@@ -10,12 +10,13 @@ mod order;
 use super::ParseError;
 use core::fmt;
 
-/// A target triple, split at its dashes, each component in its place. None has to be a known one: LLVM's lists of names
-/// grow with every release.
+/// A target triple, split at its dashes, each component in its place. None has to be a known one:
+/// LLVM's lists of names grow with every release.
 ///
-/// Some spellings leave components out or put them elsewhere (`aarch64-linux-android`, `thumbv7em-none-eabi`), or use old
-/// names (`x86_64-pc-win32`, `x86_64-w64-mingw32`). [`TargetTriple::parse`] reads them as LLVM 22 does, and
-/// [`fmt::Display`] writes the form that LLVM 22 writes into bundles.
+/// Some spellings leave components out or put them elsewhere (`aarch64-linux-android`,
+/// `thumbv7em-none-eabi`), or use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`).
+/// [`TargetTriple::parse`] reads them as LLVM 22 does, and [`fmt::Display`] writes the form that
+/// LLVM 22 writes into bundles.
 ///
 /// ```
 /// use offload_format::target::TargetTriple;
@@ -73,26 +74,29 @@ impl<'a> TargetTriple<'a> {
         Ok(triple)
     }
 
-    /// Whether LLVM knows the architecture. It calls only such triples valid; the other fields may be anything.
-    /// `amdgpu9.06` and its kin count as known, although LLVM 22 knows only `amdgcn`.
+    /// Whether LLVM knows the architecture. It calls only such triples valid; the other fields may
+    /// be anything. `amdgpu9.06` and its kin count as known, although LLVM 22 knows only `amdgcn`.
     pub fn is_known(&self) -> bool {
         names::architecture(self.arch).is_some()
     }
 
-    /// Whether this is an AMD GPU as such, whose target IDs name processors and features. SPIR-V for AMD is not.
+    /// Whether this is an AMD GPU as such, whose target IDs name processors and features. SPIR-V
+    /// for AMD is not.
     pub fn is_amdgpu(&self) -> bool {
         matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
     }
 
-    /// The processor or generic target that the architecture names by itself, as LLVM's main branch spells triples: `gfx906`
-    /// for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for `amdgpu9-amd-amdhsa`. `None` for `amdgcn` and bare `amdgpu`.
+    /// The processor or generic target that the architecture names by itself, as LLVM's main branch
+    /// spells triples: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
+    /// `amdgpu9-amd-amdhsa`. `None` for `amdgcn` and bare `amdgpu`.
     #[cfg(feature = "read")]
     pub fn amdgpu_processor(&self) -> Option<&'static str> {
         amdgpu::processor(self.arch)
     }
 
-    /// Whether a processor can go with the architecture: `amdgpu9` covers `gfx906` and not `gfx90a`; `amdgcn` and bare `amdgpu`
-    /// cover all. A processor that no table holds is covered: nothing is known against it.
+    /// Whether a processor can go with the architecture: `amdgpu9` covers `gfx906` and not
+    /// `gfx90a`; `amdgcn` and bare `amdgpu` cover all. A processor that no table holds is covered:
+    /// nothing is known against it.
     #[cfg(feature = "read")]
     pub fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::number_of(processor)
@@ -105,8 +109,8 @@ impl<'a> TargetTriple<'a> {
     }
 }
 
-/// The DXIL version of a shader model: `dxilv1.3` of `shadermodel6.3`, and 1.0 of those before 6. `None` for newer ones, and
-/// if the operating system is another.
+/// The DXIL version of a shader model: `dxilv1.3` of `shadermodel6.3`, and 1.0 of those before 6.
+/// `None` for newer ones, and if the operating system is another.
 fn dxil_version(os: &str) -> Option<&'static str> {
     const VERSIONS: [&str; 10] = [
         "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6",
@@ -120,8 +124,8 @@ fn dxil_version(os: &str) -> Option<&'static str> {
     }
 }
 
-/// The four-field form that LLVM 22 writes into bundles: an empty field becomes `unknown`, and for `amdhsa` the fourth field is
-/// empty (`amdgcn-amd-amdhsa-`).
+/// The four-field form that LLVM 22 writes into bundles: an empty field becomes `unknown`, and for
+/// `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn known(field: &str) -> &str {

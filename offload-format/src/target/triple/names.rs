@@ -1,7 +1,8 @@
 //! The names that LLVM knows in each field of a triple, as data.
 //!
-//! Source: what LLVM 22.1.8 makes of each name, asked of its own library; LLVM's Triple for where to look.
-//! Each function returns what the name stands for: names that stand for the same have the same result.
+//! Source: what LLVM 22.1.8 makes of each name, asked of its own library; LLVM's Triple for where
+//! to look. Each function returns what the name stands for: names that stand for the same have the
+//! same result.
 
 use super::{amdgpu, arm};
 
@@ -103,7 +104,8 @@ const VENDORS: &[&str] = &[
     "pc", "scei", "suse",
 ];
 
-/// Operating systems. A version may follow the name, so one that another begins with stands behind it.
+/// Operating systems. A version may follow the name, so one that another begins with stands behind
+/// it.
 const SYSTEMS: &[&str] = &[
     "aix",
     "amdhsa",
@@ -230,7 +232,8 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
         .or_else(|| arm::architecture(name))
 }
 
-/// The part of an architecture's name that says which of its versions is meant; empty where none does.
+/// The part of an architecture's name that says which of its versions is meant; empty where none
+/// does.
 #[cfg(feature = "read")]
 pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
@@ -266,7 +269,8 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| environment.ends_with(**format)).copied()
 }
 
-/// The object format of an architecture and an operating system, both as the functions above return them.
+/// The object format of an architecture and an operating system, both as the functions above return
+/// them.
 #[cfg(feature = "read")]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);

@@ -93,7 +93,8 @@ fn failure(line: &str) -> Option<String> {
     })
 }
 
-/// What a stack has: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the address.
+/// What a stack has: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without
+/// the address.
 #[derive(Debug, PartialEq, Eq)]
 struct Frame<'a> {
     function: &'a str,
@@ -130,7 +131,8 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// The frame of a kernel's source: the first that is not of a sanitizer, of the run time or of its headers.
+/// The frame of a kernel's source: the first that is not of a sanitizer, of the run time or of its
+/// headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
     let is_inside = |line: &str| {
         line.contains("/libsanitizer/")

@@ -1,4 +1,5 @@
-//! `offload doctor`: what of compilers and runtimes is on this machine, and which targets can be built.
+//! `offload doctor`: what of compilers and runtimes is on this machine, and which targets can be
+//! built.
 
 mod runtime;
 
@@ -157,7 +158,8 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Words in lines that fit, behind their heading. Lines that begin with two spaces are commands to paste, and stay whole.
+/// Words in lines that fit, behind their heading. Lines that begin with two spaces are commands to
+/// paste, and stay whole.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     let mut heading = heading;
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! The libraries that programs load to reach a GPU, where the system's loader looks for them. They are not opened: a driver
-//! would start.
+//! The libraries that programs load to reach a GPU, where the system's loader looks for them. They
+//! are not opened: a driver would start.
 
 use std::env;
 use std::path::{Path, PathBuf};

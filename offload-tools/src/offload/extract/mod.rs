@@ -112,7 +112,8 @@ struct Task<'t> {
     out: out::Out,
     /// What was asked for and no image is.
     unmet: Vec<&'t str>,
-    /// The names of the images that are there, and how many of each: for the error that none is what was asked for.
+    /// The names of the images that are there, and how many of each: for the error that none is
+    /// what was asked for.
     there: Vec<(String, usize)>,
     /// How many images are what was asked for.
     chosen: usize,

@@ -4,10 +4,12 @@ use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 
-/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, the number that of the container.
+/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, the number that of the
+/// container.
 ///
-/// Names have ASCII letters, digits, `-`, `_`, `+` and single dots between: none is a path, an option, or a name that a
-/// system has another use for. No two are alike, nor would be where upper and lower case are one.
+/// Names have ASCII letters, digits, `-`, `_`, `+` and single dots between: none is a path, an
+/// option, or a name that a system has another use for. No two are alike, nor would be where upper
+/// and lower case are one.
 #[derive(Debug)]
 pub(super) struct Names<'u> {
     file: String,
@@ -18,7 +20,8 @@ pub(super) struct Names<'u> {
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
-/// The most characters that each part has; with all parts a name has less than 255, which file systems have room for.
+/// The most characters that each part has; with all parts a name has less than 255, which file
+/// systems have room for.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {

@@ -7,8 +7,9 @@ use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all images of a file line up.
-/// The name follows them. On a terminal without room for it, the signature's line comes first and has the name.
+/// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all
+/// images of a file line up. The name follows them. On a terminal without room for it, the
+/// signature's line comes first and has the name.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
@@ -56,7 +57,8 @@ impl KernelTable {
         self.terminal.is_some_and(|columns| columns < ROOMY)
     }
 
-    /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it in one.
+    /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it
+    /// in one.
     fn signature(
         &self,
         out: &mut dyn Write,

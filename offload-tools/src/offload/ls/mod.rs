@@ -103,7 +103,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Lists an archive: what it has in all, then each file that has device code. Returns whether all could be read.
+/// Lists an archive: what it has in all, then each file that has device code. Returns whether all
+/// could be read.
 fn list_archive(
     out: &mut out::Out,
     args: &Args,
@@ -156,7 +157,8 @@ fn list_archive(
     Ok(warnings.is_empty() && summary.problems.is_empty())
 }
 
-/// Lists one file under a name: prints it, or returns what JSON says of it. Returns what could not be read, too.
+/// Lists one file under a name: prints it, or returns what JSON says of it. Returns what could not
+/// be read, too.
 fn list(
     out: &mut dyn Write,
     args: &Args,
@@ -223,7 +225,8 @@ fn record(
 /// Prints JSON that a terminal can show.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    // Only strings have such characters: what a terminal may obey or not show is escaped in them, too.
+    // Only strings have such characters: what a terminal may obey or not show is escaped in them,
+    // too.
     let mut rest = document.as_str();
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
         out.write_all(&rest.as_bytes()[..at])?;

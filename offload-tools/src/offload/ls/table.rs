@@ -260,7 +260,8 @@ const WIDEST: usize = 64;
 
 /// How wide each column is; 0 for one that is not shown.
 struct Widths {
-    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as long as it takes.
+    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as
+    /// long as it takes.
     shorten: bool,
     target: usize,
     offload_kind: usize,

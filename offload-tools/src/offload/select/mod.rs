@@ -79,8 +79,8 @@ fn select_in_file(
     select_of(out, args, context, device, input, &inventory)
 }
 
-/// Shows what a device gets of kernel packs, of which each is mostly for one processor: of those that have something for it, else of
-/// all. Returns whether that is anything.
+/// Shows what a device gets of kernel packs, of which each is mostly for one processor: of those
+/// that have something for it, else of all. Returns whether that is anything.
 fn select_beside(
     out: &mut out::Out,
     args: &Args,
@@ -117,7 +117,8 @@ fn select_beside(
     Ok(is_chosen)
 }
 
-/// Prints one document for several kernel packs: null if none has anything for the device. Returns whether one has.
+/// Prints one document for several kernel packs: null if none has anything for the device. Returns
+/// whether one has.
 fn json_of_packs(
     out: &mut out::Out,
     args: &Args,
@@ -317,7 +318,8 @@ impl FileRecord {
     }
 }
 
-/// What JSON says of the image that is chosen of a module. What cannot be read of it was said when it was judged.
+/// What JSON says of the image that is chosen of a module. What cannot be read of it was said when
+/// it was judged.
 fn record<'a>(
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,

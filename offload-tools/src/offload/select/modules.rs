@@ -20,7 +20,8 @@ pub(super) struct Module<'i, 'a> {
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: one module, whatever names its images have.
     Container(usize),
-    /// Offload binaries, and images by themselves, of one place and name. A pack of one module has no name.
+    /// Offload binaries, and images by themselves, of one place and name. A pack of one module has
+    /// no name.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 

@@ -7,7 +7,8 @@ use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 
-/// All bytes of a file. Those of the parts, of the containers and of the rest come to its size together.
+/// All bytes of a file. Those of the parts, of the containers and of the rest come to its size
+/// together.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The file's size in bytes.

@@ -18,7 +18,8 @@ struct File {
     stored: Option<u64>,
 }
 
-/// Accounts for an archive. Says on standard error what cannot be read; then `all_read` becomes false.
+/// Accounts for an archive. Says on standard error what cannot be read; then `all_read` becomes
+/// false.
 pub(super) fn account(
     args: &Args,
     context: &Context,
@@ -111,7 +112,8 @@ impl Account {
         self.containers.iter_mut().for_each(|container| container.file = Some(file.to_owned()));
     }
 
-    /// Splits `stored` bytes, which the file takes in the archive, in proportion to the bytes that everything takes in the file.
+    /// Splits `stored` bytes, which the file takes in the archive, in proportion to the bytes that
+    /// everything takes in the file.
     fn scale(&mut self, stored: u64) {
         let mut split = Split::new(stored, self.size.into());
         // Returns what the shares were before, in all.

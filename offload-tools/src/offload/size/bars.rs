@@ -119,7 +119,8 @@ impl Look {
     }
 }
 
-/// A bar of at most `cells` characters, drawn in eighths of one. Nothing but nothing at all has none.
+/// A bar of at most `cells` characters, drawn in eighths of one. Nothing but nothing at all has
+/// none.
 fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if bytes == 0 || longest == 0 {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The parts of a file that somebody has claimed. A byte belongs to who claims it first, so that all claims together come
-/// to no more than the file, whatever the file says.
+/// The parts of a file that somebody has claimed. A byte belongs to who claims it first, so that
+/// all claims together come to no more than the file, whatever the file says.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
@@ -48,7 +48,8 @@ impl Claims {
     }
 }
 
-/// Splits a number of bytes in proportion to some weights. What is given out is never more than there is.
+/// Splits a number of bytes in proportion to some weights. What is given out is never more than
+/// there is.
 #[derive(Debug)]
 pub(super) struct Split {
     whole: u64,
@@ -58,7 +59,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// `whole` is to be split; `weights` is the sum of all that is asked for, or more, if some of it goes to nobody.
+    /// `whole` is to be split; `weights` is the sum of all that is asked for, or more, if some of
+    /// it goes to nobody.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
     }

@@ -7,12 +7,14 @@ use offload_format::fat_file;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
-/// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not compiled yet.
+/// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not
+/// compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host() && matches!(image.known_kind(), None | Some(ImageKind::Elf | ImageKind::Cubin))
 }
 
-/// What the sections of an object take that nobody has claimed, by name. If it is no object, there are none.
+/// What the sections of an object take that nobody has claimed, by name. If it is no object, there
+/// are none.
 fn sections(
     object: &[u8],
     claims: &mut Claims,

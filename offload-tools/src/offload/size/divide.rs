@@ -80,7 +80,8 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// The same for a fatbin, which compresses its payloads each by itself. Returns what none of their images gets.
+/// The same for a fatbin, which compresses its payloads each by itself. Returns what none of their
+/// images gets.
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
@@ -105,7 +106,8 @@ fn claim_fatbin(
     rest
 }
 
-/// The same for a kernel pack, which compresses its code objects each by itself. Returns what none of them gets.
+/// The same for a kernel pack, which compresses its code objects each by itself. Returns what none
+/// of them gets.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,

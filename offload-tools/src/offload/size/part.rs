@@ -16,8 +16,8 @@ pub(super) struct Part {
     pub(super) target: String,
     /// Whose device that is.
     pub(super) vendor: Vendor,
-    /// What it belongs to: the module that its container names, else the library's member, else the container's number if
-    /// there are several. In an archive the file's name stands before that.
+    /// What it belongs to: the module that its container names, else the library's member, else the
+    /// container's number if there are several. In an archive the file's name stands before that.
     pub(super) module: Option<String>,
     /// What it is, where that is known without decompressing it.
     pub(super) kind: Option<ImageKind>,
@@ -44,7 +44,8 @@ pub(super) struct ContainerPart {
     pub(super) offset: u64,
     /// All that it takes.
     pub(super) size: u64,
-    /// What is in none of its images: headers, tables, padding, also that in front of the next container.
+    /// What is in none of its images: headers, tables, padding, also that in front of the next
+    /// container.
     pub(super) bytes: u64,
 }
 

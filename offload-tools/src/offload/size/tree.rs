@@ -116,7 +116,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image: its kernels and sections go under `path`, or the target goes under each of them.
+    /// Adds an image: its kernels and sections go under `path`, or the target goes under each of
+    /// them.
     fn part(
         &mut self,
         account: &'a Account,

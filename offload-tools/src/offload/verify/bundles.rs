@@ -89,8 +89,8 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks what HIP's runtime wants of its bundles. Those in `.hip_fatbin` are for it, and those with entries of kind `hipv4`,
-/// which compilers give to nothing else; of others nobody knows.
+/// Checks what HIP's runtime wants of its bundles. Those in `.hip_fatbin` are for it, and those
+/// with entries of kind `hipv4`, which compilers give to nothing else; of others nobody knows.
 pub(super) fn hip(
     report: &mut Report,
     subject: Subject<'_, '_>,

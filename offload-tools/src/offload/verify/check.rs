@@ -4,7 +4,8 @@ use super::parameters::Parameters;
 use crate::text::{self, HEADING, styled};
 use offload_format::inventory::{Container, Image, Place};
 
-/// A kind of thing that can be wrong: its name, and what it means. The table is what `--checks` prints.
+/// A kind of thing that can be wrong: its name, and what it means. The table is what `--checks`
+/// prints.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of thing that can be wrong.

@@ -10,7 +10,8 @@ use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;
 
-/// Checks a container and its images. `known` are the offsets of containers that the inventory has a problem with.
+/// Checks a container and its images. `known` are the offsets of containers that the inventory has
+/// a problem with.
 pub(super) fn check<'a>(
     report: &mut Report,
     subject: Subject<'_, 'a>,

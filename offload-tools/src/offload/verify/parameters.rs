@@ -1,4 +1,5 @@
-//! Parameters of a kernel in the images of one module: a launch passes the same arguments, whichever image a device gets.
+//! Parameters of a kernel in the images of one module: a launch passes the same arguments,
+//! whichever image a device gets.
 
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
@@ -21,7 +22,8 @@ struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// Not set for offload binaries: the images of a pack are several in a row, one for each target.
+    /// Not set for offload binaries: the images of a pack are several in a row, one for each
+    /// target.
     container: Option<usize>,
 }
 
@@ -39,8 +41,8 @@ const MOST_LAYOUTS: usize = 8;
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
-    /// Compares the kernels of an image with those of the images before it. Returns what differs; `number` is that of the
-    /// image's container.
+    /// Compares the kernels of an image with those of the images before it. Returns what differs;
+    /// `number` is that of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -51,7 +53,8 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // A second image for a target is that of another pack, which a linker has put beside the first.
+        // A second image for a target is that of another pack, which a linker has put beside the
+        // first.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));
@@ -93,8 +96,9 @@ impl Layout {
         one.len() == two.len()
             && one.iter().zip(two).all(|(one, two)| {
                 let difference = i128::from(one.offset) - i128::from(two.offset);
-                // NVIDIA's GPUs have parameters at addresses that are multiples of 16 and differ between architectures.
-                // So a parameter that is aligned to more is not at the same offset on all of them.
+                // NVIDIA's GPUs have parameters at addresses that are multiples of 16 and differ
+                // between architectures. So a parameter that is aligned to more is not at the same
+                // offset on all of them.
                 let may_move = self.is_nvidia || other.is_nvidia;
                 if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
                     shift = difference;

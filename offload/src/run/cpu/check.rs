@@ -1,5 +1,5 @@
-//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and the order in which blocks and
-//! threads run (`OFFLOAD_CPU_ORDER` when the program runs).
+//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and
+//! the order in which blocks and threads run (`OFFLOAD_CPU_ORDER` when the program runs).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -32,8 +32,8 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Returns an error if the program was started without the sanitizer's library, in which case the library ends it, or
-    /// crashes.
+    /// Returns an error if the program was started without the sanitizer's library, in which case
+    /// the library ends it, or crashes.
     pub(super) fn is_loadable(&self) -> Result<(), String> {
         let symbol = match self.kind {
             "races" => "__tsan_init",
@@ -69,7 +69,8 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// Whether the program has a function of this name, of its own or of a library that it was started with.
+/// Whether the program has a function of this name, of its own or of a library that it was started
+/// with.
 fn is_there(name: &str) -> bool {
     #[cfg(unix)]
     {
@@ -134,7 +135,8 @@ pub(super) struct Settings {
     pub(super) progress: *const Progress,
 }
 
-/// The block and its thread that run, by their numbers: written by the image, read by another thread.
+/// The block and its thread that run, by their numbers: written by the image, read by another
+/// thread.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Progress {

@@ -1,4 +1,5 @@
-//! Images for the CPU, loaded: from memory where the system allows it, else from a file that is removed at once.
+//! Images for the CPU, loaded: from memory where the system allows it, else from a file that is
+//! removed at once.
 
 use super::Address;
 use super::check::{Checked, Settings};
@@ -82,8 +83,8 @@ impl LoadedImage {
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
         let source = Source::new(bytes, checked.is_some())?;
         let path = source.path();
-        // SAFETY: the image was compiled by this program's build, and runs nothing when it is loaded or unloaded but what its
-        // source has.
+        // SAFETY: the image was compiled by this program's build, and runs nothing when it is
+        // loaded or unloaded but what its source has.
         let library = unsafe { Library::new(&path) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
@@ -111,7 +112,8 @@ impl LoadedImage {
     pub(super) fn function(&self, name: &CStr) -> Option<Address> {
         // SAFETY: nothing is called here, and an address has no type.
         let found = unsafe { self.library.get::<Address>(name.to_bytes_with_nul()) };
-        // libloading gives what a symbol's address points to, unless the type is that of a pointer: as here.
+        // libloading gives what a symbol's address points to, unless the type is that of a pointer:
+        // as here.
         found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
     }
 
@@ -124,8 +126,8 @@ impl LoadedImage {
 
     /// The address of an object of the loader's: what its functions take for the library.
     pub(super) fn raw(&self) -> *mut c_void {
-        // The handle is to be had by giving the library up alone, which is done for a copy that is never dropped.
-        // SAFETY: the copy is given up at once, and does not close the library.
+        // The handle is to be had by giving the library up alone, which is done for a copy that is
+        // never dropped. SAFETY: the copy is given up at once, and does not close the library.
         let copy = unsafe { ptr::read(&*self.library) };
         raw_handle(copy)
     }
@@ -149,8 +151,9 @@ impl Drop for LoadedImage {
             // SAFETY: it is of `kernel`, and nothing is launched any more.
             drop(unsafe { Box::from_raw(kernel) });
         }
-        // SAFETY: neither is used again. The library goes first: Windows removes no file that is loaded, and the number of a
-        // descriptor must not come again before the loader has forgotten the path with it.
+        // SAFETY: neither is used again. The library goes first: Windows removes no file that is
+        // loaded, and the number of a descriptor must not come again before the loader has
+        // forgotten the path with it.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
@@ -160,7 +163,8 @@ impl Drop for LoadedImage {
 
 /// What the loader reads.
 enum Source {
-    /// A file without a name. Its path has the number of the descriptor, by which the loader knows a library again.
+    /// A file without a name. Its path has the number of the descriptor, by which the loader knows
+    /// a library again.
     #[cfg(target_os = "linux")]
     Memory(File),
     /// A file that only this process uses.
@@ -171,7 +175,8 @@ enum Source {
 
 impl Source {
     fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // Sanitizers read a file in memory as well, and end programs that would leave another file behind.
+        // Sanitizers read a file in memory as well, and end programs that would leave another file
+        // behind.
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
@@ -212,7 +217,8 @@ impl Source {
     /// What has to stay while the library is loaded.
     fn once_loaded(self) -> Self {
         match self {
-            // What is loaded stays, and without a file nothing is left behind if the kernel crashes.
+            // What is loaded stays, and without a file nothing is left behind if the kernel
+            // crashes.
             Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
             other => other,
         }
@@ -257,7 +263,8 @@ impl TemporaryFile {
         let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
         let path = env::temp_dir().join(name);
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if anything, even a link, is already there: nobody can have prepared the file for us.
+        // `create_new` fails if anything, even a link, is already there: nobody can have prepared
+        // the file for us.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]

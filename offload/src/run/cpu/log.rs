@@ -1,5 +1,5 @@
-//! What launches on the CPU write down for who tests kernels: a file that `OFFLOAD_CPU_LOG` names gets a line for what is launched
-//! and what is found. Its words stand between TABs:
+//! What launches on the CPU write down for who tests kernels: a file that `OFFLOAD_CPU_LOG` names
+//! gets a line for what is launched and what is found. Its words stand between TABs:
 //!
 //! | line | when |
 //! |---|---|

@@ -8,7 +8,8 @@ pub(super) use unix::{allocate, free};
 /// What memory is aligned to, as that of GPUs is.
 const ALIGN: usize = 256;
 
-/// The C library's. Nothing of ours is next to it, so that AddressSanitizer sees accesses on either side.
+/// The C library's. Nothing of ours is next to it, so that AddressSanitizer sees accesses on either
+/// side.
 #[cfg(unix)]
 mod unix {
     use super::ALIGN;
@@ -62,7 +63,8 @@ mod elsewhere {
         if start.is_null() {
             return start;
         }
-        // SAFETY: it has room for a number, is aligned for it, and has `ALIGN` bytes before what is handed out.
+        // SAFETY: it has room for a number, is aligned for it, and has `ALIGN` bytes before what is
+        // handed out.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)

@@ -1,5 +1,6 @@
-//! The CPU: an image is a shared object, and functions in it run the threads of a grid. Their types are in `offload/cpu.h`, a
-//! part of `offload/kernel.h`, which offload-build includes before each kernel.
+//! The CPU: an image is a shared object, and functions in it run the threads of a grid. Their types
+//! are in `offload/cpu.h`, a part of `offload/kernel.h`, which offload-build includes before each
+//! kernel.
 
 mod beside;
 mod check;
@@ -124,7 +125,8 @@ impl Backend for Cpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
-        // SAFETY: the caller answers for the room at `to`; memory of devices is no slice of the program.
+        // SAFETY: the caller answers for the room at `to`; memory of devices is no slice of the
+        // program.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
         Ok(())
     }

@@ -36,10 +36,12 @@ unsafe extern "C" fn run_thread(context: *mut c_void) {
 
 /// Runs a grid to its end.
 ///
-/// Returns an error in words if the grid cannot run in the order that was asked for, or if a checked image finds something.
+/// Returns an error in words if the grid cannot run in the order that was asked for, or if a
+/// checked image finds something.
 ///
 /// # Safety
-/// `kernel` is of an image that stays loaded meanwhile, and takes the arguments that `invoke` passes.
+/// `kernel` is of an image that stays loaded meanwhile, and takes the arguments that `invoke`
+/// passes.
 pub(super) unsafe fn run(
     kernel: *const c_void,
     name: &str,
@@ -104,7 +106,8 @@ pub(super) unsafe fn run(
     Ok(())
 }
 
-/// Runs a grid on this thread: in an order, or with checks, for which blocks are concurrent wherever they run.
+/// Runs a grid on this thread: in an order, or with checks, for which blocks are concurrent
+/// wherever they run.
 ///
 /// # Safety
 /// As for [`run`]; `with` is of the kernel's image.
@@ -125,7 +128,8 @@ unsafe fn run_on_one(
     let mut context = Context { function: kernel.address, arguments, invoke };
     let mut findings = 0;
     let mut call = || {
-        // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they point to live until the call returns.
+        // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they
+        // point to live until the call returns.
         findings = unsafe {
             with(
                 grid.as_ptr(),
@@ -177,13 +181,15 @@ impl<F> Clone for Shared<'_, F> {
 
 impl<F> Copy for Shared<'_, F> {}
 
-// SAFETY: what it calls is a kernel with its arguments: that threads may run its blocks at the same time is what makes it a
-// kernel, and the caller of the launch answers for what its pointers point to.
+// SAFETY: what it calls is a kernel with its arguments: that threads may run its blocks at the same
+// time is what makes it a kernel, and the caller of the launch answers for what its pointers point
+// to.
 unsafe impl<F> Send for Shared<'_, F> {}
 // SAFETY: as above.
 unsafe impl<F> Sync for Shared<'_, F> {}
 
-/// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as there are cores.
+/// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as
+/// there are cores.
 fn threads() -> usize {
     let asked = env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse().ok());
     // To count them, files of the system are read.

@@ -1,7 +1,8 @@
 //! NVIDIA's driver: its functions, and its errors.
 //!
-//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header defines the plain
-//! name as a macro for it; what the driver exports under the plain name is an older function.
+//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header
+//! defines the plain name as a macro for it; what the driver exports under the plain name is an
+//! older function.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -75,7 +76,8 @@ functions! {
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;
         fn cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) -> CUresult;
         fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
-        // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
+        // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments;
+        // extra.
         fn cuLaunchKernel(
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
             *mut *mut c_void, *mut *mut c_void,
@@ -182,7 +184,8 @@ impl Driver {
     fn text(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();
-            // SAFETY: both functions write the address of a constant string, or null for a code that they do not know.
+            // SAFETY: both functions write the address of a constant string, or null for a code
+            // that they do not know.
             unsafe {
                 of(code, &mut text);
                 (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

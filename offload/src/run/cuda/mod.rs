@@ -158,7 +158,8 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // From 9.0 on ptxas counts the KiB of each block that the driver has; that of 8.0, which has it too, does not.
+        // From 9.0 on ptxas counts the KiB of each block that the driver has; that of 8.0, which
+        // has it too, does not.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -187,7 +188,8 @@ struct Cuda {
     foreign: Option<ForeignContext>,
 }
 
-/// A context that is current on this thread, until it is dropped: then it is the one from before again.
+/// A context that is current on this thread, until it is dropped: then it is the one from before
+/// again.
 struct Current {
     driver: &'static Driver,
     is_pushed: bool,
@@ -239,13 +241,15 @@ impl Cuda {
         Current::new(self.driver, context)
     }
 
-    /// Makes the context current to give something back: `None` if that is gone with the context, or if the driver fails.
+    /// Makes the context current to give something back: `None` if that is gone with the context,
+    /// or if the driver fails.
     fn current_to_end(&self) -> Option<Current> {
         if let (Some(ForeignContext { handle, id: Some(id) }), Some(get_id)) =
             (self.foreign, self.driver.cuCtxGetId)
         {
             let mut now = 0;
-            // SAFETY: it writes one number. It is what drivers have for telling whether a context is there.
+            // SAFETY: it writes one number. It is what drivers have for telling whether a context
+            // is there.
             let code = unsafe { get_id(handle.0, &mut now) };
             if code == driver::CUDA_ERROR_INVALID_CONTEXT
                 || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -262,7 +266,8 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: retained once; what was made in it is gone. Nothing is left to do about an error.
+            // SAFETY: retained once; what was made in it is gone. Nothing is left to do about an
+            // error.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
@@ -279,7 +284,8 @@ impl Backend for Cuda {
         let (function, code) = match driver.libraries() {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
-                // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There are no options.
+                // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There
+                // are no options.
                 let code = unsafe {
                     (libraries.load)(
                         &mut module,
@@ -342,7 +348,8 @@ impl Backend for Cuda {
         // SAFETY: the library is loaded, and the name ends with a NUL.
         let code = unsafe { (libraries.get_kernel)(&mut kernel, module.0, name.as_ptr()) };
         driver.check("cuLibraryGetKernel", code, attempted)?;
-        // SAFETY: the kernel is of a library that is loaded. The function is that of the context which is current.
+        // SAFETY: the kernel is of a library that is loaded. The function is that of the context
+        // which is current.
         let code = unsafe { (libraries.get_function)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
@@ -375,8 +382,8 @@ impl Backend for Cuda {
         // It was compared with what the device has.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded in this context, and the driver copies the arguments before it
-        // returns; the caller answers for the rest.
+        // SAFETY: the function is of a module that is loaded in this context, and the driver copies
+        // the arguments before it returns; the caller answers for the rest.
         let code = unsafe {
             (self.driver.cuLaunchKernel)(
                 function.0,

@@ -144,8 +144,8 @@ impl Backend for Gpu {
         // It was compared with what the device has.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies the arguments before it
-        // returns; the caller answers for the rest.
+        // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies
+        // the arguments before it returns; the caller answers for the rest.
         let code = unsafe {
             (self.hip.hipModuleLaunchKernel)(
                 function.0,

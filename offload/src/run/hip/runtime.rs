@@ -1,7 +1,7 @@
 //! AMD's HIP runtime: its functions, and its errors.
 //!
-//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed between them is said
-//! where it matters.
+//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed
+//! between them is said where it matters.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -10,7 +10,8 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The development files bring the plain name, which bindings look for; the runtime alone those with a version.
+/// The development files bring the plain name, which bindings look for; the runtime alone those
+/// with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
@@ -46,7 +47,8 @@ functions! {
         fn hipMalloc(*mut *mut c_void, usize) -> hipError_t;
         fn hipFree(*mut c_void) -> hipError_t;
         fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;
-        // Function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
+        // Function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream;
+        // arguments; extra.
         fn hipModuleLaunchKernel(
             *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
             *mut *mut c_void, *mut *mut c_void,
@@ -58,7 +60,8 @@ functions! {
     }
 }
 
-/// Room for a `hipDeviceProp_t` of any version: 1472 bytes in the headers of HIP 6.2 to 7.2, 792 in those of 5.2.
+/// Room for a `hipDeviceProp_t` of any version: 1472 bytes in the headers of HIP 6.2 to 7.2, 792 in
+/// those of 5.2.
 #[repr(C, align(16))]
 pub(super) struct Properties {
     bytes: [u8; 4096],
@@ -221,7 +224,8 @@ impl Hip {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
-    /// The error's name, and its description if it is another: HIP 5 describes an error by its name.
+    /// The error's name, and its description if it is another: HIP 5 describes an error by its
+    /// name.
     fn text(&self, code: hipError_t) -> String {
         // SAFETY: for any number, known or not, both return a constant string.
         let (name, description) = unsafe {

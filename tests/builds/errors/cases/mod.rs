@@ -42,7 +42,8 @@ struct Case {
     /// The calls in build.rs between `Build::new()` and `compile`.
     calls: &'static str,
     env: &'static [(&'static str, &'static str)],
-    /// Each is in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths of this machine.
+    /// Each is in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths of this
+    /// machine.
     sentences: &'static [&'static str],
     /// Whether the message has the whole text of a tool and ends with the tool's command line.
     is_of_tool: bool,
@@ -170,7 +171,8 @@ fn is_of_pack(path: &Path, pack: &str) -> bool {
         || file.starts_with(&format!("liboffload_{}_", pack.replace('-', "_")))
 }
 
-/// The message ends with a command. Run again by hand, it prints what the message shows, line by line.
+/// The message ends with a command. Run again by hand, it prints what the message shows, line by
+/// line.
 fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
     let (before, command) =
         message.split_once("; the command was\n  ").ok_or("no command line in the message")?;

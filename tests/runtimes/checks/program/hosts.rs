@@ -66,7 +66,9 @@ fn rwlock() {
     thread::scope(|scope| {
         scope.spawn(|| (0..ROUNDS).for_each(|_| data.write().unwrap().step()));
         for _ in 0..2 {
-            scope.spawn(|| (0..ROUNDS).for_each(|_| assert_eq!(data.read().unwrap().sum(), SIZE as f32)));
+            scope.spawn(|| {
+                (0..ROUNDS).for_each(|_| assert_eq!(data.read().unwrap().sum(), SIZE as f32))
+            });
         }
     });
 }
@@ -134,7 +136,8 @@ fn condvar() {
             let (state, changed) = &turn;
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
-                    let mut state = changed.wait_while(state.lock().unwrap(), |state| state.0 != own).unwrap();
+                    let mut state =
+                        changed.wait_while(state.lock().unwrap(), |state| state.0 != own).unwrap();
                     state.1.step();
                     state.0 = 1 - own;
                     changed.notify_all();

@@ -1,4 +1,5 @@
-//! Launches the kernels that it is told on the CPU, or does what correct programs do around launches.
+//! Launches the kernels that it is told on the CPU, or does what correct programs do around
+//! launches.
 
 mod hosts;
 
@@ -72,7 +73,8 @@ fn one(name: &str, device: &Device) {
         drop(x);
         x = device.buffer(&[1_f32]).unwrap();
     }
-    if let Err(error) = launch(name, device, &Launch::new(2, 64).shared_memory(place * 4), from, to) {
+    if let Err(error) = launch(name, device, &Launch::new(2, 64).shared_memory(place * 4), from, to)
+    {
         eprintln!("error: {error}");
     }
     if name == "order" {

@@ -47,7 +47,8 @@ fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result<usize> {
         let ((x, _x), (y, _y)) = (x.device_ptr(stream), y.device_ptr_mut(stream));
         let call = kernels::saxpy(1000, 3.0, x as *const f32, y as *mut f32);
         let launch = Launch::new(4, 256).stream(stream.cu_stream().cast());
-        // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each has.
+        // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each
+        // has.
         unsafe { call.launch_as(device, &launch)? };
     }
     let y = stream.clone_dtoh(&y)?;
@@ -118,7 +119,8 @@ fn again() -> Result {
     Ok(())
 }
 
-/// A device and a buffer that are dropped after their context was destroyed, and another has its address.
+/// A device and a buffer that are dropped after their context was destroyed, and another has its
+/// address.
 fn outlived() -> Result {
     let first = CudaContext::new_non_primary(0, 0)?;
     let handle = first.cu_ctx();

@@ -24,7 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let context = cust::quick_init()?;
     // SAFETY: the context lives until the end.
     let device = unsafe { Device::from_cuda_context(context.as_raw().cast())? };
-    let (x, mut y) = (Buffer(DeviceBuffer::from_slice(&[1.0; 256])?), Buffer(DeviceBuffer::from_slice(&[2.0; 256])?));
+    let (x, mut y) = (
+        Buffer(DeviceBuffer::from_slice(&[1.0; 256])?),
+        Buffer(DeviceBuffer::from_slice(&[2.0; 256])?),
+    );
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let launch = Launch::new(1, 256).stream(stream.as_inner().cast());
     // SAFETY: the kernel touches 256 elements of both.

@@ -29,7 +29,10 @@ impl Memory {
         unsafe {
             assert_eq!(hip::hipMalloc(&mut address, size), hip::HIP_SUCCESS);
             let to_device = hip::hipMemcpyKind_hipMemcpyHostToDevice;
-            assert_eq!(hip::hipMemcpy(address, values.as_ptr().cast(), size, to_device), hip::HIP_SUCCESS);
+            assert_eq!(
+                hip::hipMemcpy(address, values.as_ptr().cast(), size, to_device),
+                hip::HIP_SUCCESS
+            );
         }
         Self(address.cast())
     }
@@ -76,7 +79,9 @@ fn run() -> Result<(), RunError> {
     let mut copy = [0.0_f32; 4];
     let to_host = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
     // SAFETY: both have 16 bytes.
-    let copied = unsafe { hip::hipMemcpy(copy.as_mut_ptr().cast(), own.device_address().cast(), 16, to_host) };
+    let copied = unsafe {
+        hip::hipMemcpy(copy.as_mut_ptr().cast(), own.device_address().cast(), 16, to_host)
+    };
     println!("{copied} {copy:?}");
     println!("{device}: {}", kernels::PACK.on(&device)?.image().target());
     Ok(())

@@ -1,4 +1,5 @@
-//! Does what its first argument says, on the device that the run time chooses, and prints what came of it.
+//! Does what its first argument says, on the device that the run time chooses, and prints what came
+//! of it.
 
 use offload::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
@@ -35,7 +36,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
         "devices" => list(),
-        "named" => Device::named(&arguments[1]).map(|device| println!("{device}")).map_err(Into::into),
+        "named" => {
+            Device::named(&arguments[1]).map(|device| println!("{device}")).map_err(Into::into)
+        }
         "saxpy" => saxpy(),
         "all" => all(),
         "threads" => threads(arguments[1].parse().unwrap()),
@@ -87,7 +90,8 @@ fn saxpy_on(device: &Device) -> std::result::Result<usize, RunError> {
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let x = device.buffer(&numbers)?;
     let mut y = device.zeros::<f32>(1000)?;
-    // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each has.
+    // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each
+    // has.
     unsafe { kernels::saxpy(1000, 3.0, &x, &mut y).launch(device, 4, 256)? };
     device.synchronize()?;
     let y = y.to_vec()?;
@@ -109,7 +113,8 @@ fn all() -> Result {
 /// All GPUs, 8 threads for each, 100 loads in each. So many elements are right.
 fn threads(right: usize) -> Result {
     let devices = devices();
-    let gpus: Vec<&Device> = devices.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+    let gpus: Vec<&Device> =
+        devices.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
     let loads = Mutex::new(0);
     let work = |gpu: &Device| -> std::result::Result<(), RunError> {
         for _ in 0..100 {
@@ -122,7 +127,8 @@ fn threads(right: usize) -> Result {
         Ok(())
     };
     thread::scope(|scope| {
-        let started: Vec<_> = gpus.iter().flat_map(|gpu| (0..8).map(|_| scope.spawn(|| work(gpu)))).collect();
+        let started: Vec<_> =
+            gpus.iter().flat_map(|gpu| (0..8).map(|_| scope.spawn(|| work(gpu)))).collect();
         started.into_iter().try_for_each(|thread| thread.join().unwrap())
     })?;
     println!("{} loads on {} devices", loads.lock().unwrap(), gpus.len());
@@ -143,13 +149,21 @@ fn limits() -> Result {
     for (name, launch) in launches {
         // SAFETY: the kernel touches nothing.
         let result = unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) };
-        println!("{name}: {}", result.map_or_else(|error| error.to_string(), |()| "launched".to_owned()));
+        println!(
+            "{name}: {}",
+            result.map_or_else(|error| error.to_string(), |()| "launched".to_owned())
+        );
     }
     let x = device.zeros::<f32>(512)?;
     let mut y = device.zeros::<f32>(512)?;
     // SAFETY: the kernel touches 512 elements of each.
-    let result = unsafe { kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048)) };
-    println!("launch bounds: {}", result.map_or_else(|error| error.to_string(), |()| "launched".to_owned()));
+    let result = unsafe {
+        kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048))
+    };
+    println!(
+        "launch bounds: {}",
+        result.map_or_else(|error| error.to_string(), |()| "launched".to_owned())
+    );
     Ok(())
 }
 
@@ -168,7 +182,9 @@ fn errors() -> Result {
         let mut y = device.zeros::<f32>(1)?;
         let launch = Launch::new(1, 1).stream(std::ptr::without_provenance_mut(1));
         // SAFETY: the kernel touches nothing.
-        print("a stream", unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) });
+        print("a stream", unsafe {
+            kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch)
+        });
     }
     Ok(())
 }
@@ -277,19 +293,30 @@ fn debug() -> Result {
     let in_memory = |maps: String| maps.lines().any(|line| line.contains("/memfd:offload"));
     let files = || -> Result<usize> {
         let entries = fs::read_dir(env::temp_dir())?.flatten();
-        Ok(entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("offload-")).count())
+        Ok(entries
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("offload-"))
+            .count())
     };
     // SAFETY: the kernels write one element.
     unsafe { traced::value(&mut y).launch(&device, 1, 1)? };
-    println!("{:?}, memory: {}, files: {}", y.to_vec()?, in_memory(fs::read_to_string("/proc/self/maps")?), files()?);
+    println!(
+        "{:?}, memory: {}, files: {}",
+        y.to_vec()?,
+        in_memory(fs::read_to_string("/proc/self/maps")?),
+        files()?
+    );
     // SAFETY: as above.
     unsafe { one::value(&mut y).launch(&device, 1, 1)? };
-    println!("{:?}, memory: {}, files: {}", y.to_vec()?, in_memory(fs::read_to_string("/proc/self/maps")?), files()?);
+    println!(
+        "{:?}, memory: {}, files: {}",
+        y.to_vec()?,
+        in_memory(fs::read_to_string("/proc/self/maps")?),
+        files()?
+    );
     drop((device, y));
     println!("files: {}", files()?);
     Ok(())
 }
-
 
 unsafe extern "C" {
     #[link_name = "fork"]
@@ -348,7 +375,10 @@ fn late() -> Result {
     static DEVICE: Mutex<Option<(Device, offload::run::Buffer<f32>)>> = Mutex::new(None);
     extern "C" fn end() {
         let (device, buffer) = DEVICE.lock().unwrap().take().unwrap();
-        println!("{}", buffer.to_vec().map_or_else(|error| error.to_string(), |_| "a buffer".to_owned()));
+        println!(
+            "{}",
+            buffer.to_vec().map_or_else(|error| error.to_string(), |_| "a buffer".to_owned())
+        );
         drop((buffer, device));
         println!("dropped");
     }
@@ -360,4 +390,3 @@ fn late() -> Result {
     *DEVICE.lock().unwrap() = Some((device, buffer));
     Ok(())
 }
-

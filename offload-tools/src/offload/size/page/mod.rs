@@ -1,8 +1,8 @@
 //! The page: a treemap in a file of its own, which needs nothing else.
 //!
-//! What comes from the file is in one place of it, as JSON in which no character can end the element that it is in.
-//! The script puts it into the document as text, and the policy of the page lets nothing run or load but its own script
-//! and style.
+//! What comes from the file is in one place of it, as JSON in which no character can end the
+//! element that it is in. The script puts it into the document as text, and the policy of the page
+//! lets nothing run or load but its own script and style.
 
 use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
@@ -18,8 +18,8 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// What the script gets. Lists of shares are three numbers each: the name's index, bytes in the file, bytes once
-/// decompressed.
+/// What the script gets. Lists of shares are three numbers each: the name's index, bytes in the
+/// file, bytes once decompressed.
 #[derive(Serialize)]
 struct Data<'a> {
     file: String,
