@@ -280,9 +280,10 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the target folder can be written");
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
-        match from.is_dir() {
-            true => copy(&from, &to),
-            false => fs::copy(&from, &to).map(drop).expect("it can be copied"),
+        if from.is_dir() {
+            copy(&from, &to)
+        } else {
+            fs::copy(&from, &to).map(drop).expect("it can be copied")
         }
     }
 }

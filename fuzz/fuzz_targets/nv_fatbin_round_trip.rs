@@ -10,17 +10,17 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     let mut expected: Vec<Vec<u8>> = Vec::new();
     for (number, is_ptx, bytes) in &input {
-        let image = match is_ptx {
-            true => {
-                let text: String = bytes.iter().map(|byte| char::from(byte % 96 + 32)).collect();
-                format!(".version 8.{}\n.target sm_90\n.address_size 64\n{text}", number % 9)
-                    .into_bytes()
-            }
-            false => [CUBIN, bytes].concat(),
+        let image = if *is_ptx {
+            let text: String = bytes.iter().map(|byte| char::from(byte % 96 + 32)).collect();
+            format!(".version 8.{}\n.target sm_90\n.address_size 64\n{text}", number % 9)
+                .into_bytes()
+        } else {
+            [CUBIN, bytes].concat()
         };
-        let added = match is_ptx {
-            true => builder.ptx(&image).is_ok(),
-            false => builder.cubin(NvidiaArch::parse("sm_90").unwrap(), &image).is_ok(),
+        let added = if *is_ptx {
+            builder.ptx(&image).is_ok()
+        } else {
+            builder.cubin(NvidiaArch::parse("sm_90").unwrap(), &image).is_ok()
         };
         if added {
             expected.push(image);

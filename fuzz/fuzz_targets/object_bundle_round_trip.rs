@@ -7,9 +7,10 @@ use offload_fuzz::taken;
 
 libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
     let (elf, entries) = input;
-    let host: &[u8] = match elf {
-        true => include_bytes!("../../tests/corpus/object_bundle/host.o"),
-        false => include_bytes!("../../tests/corpus/fat_file/llvm_offloading.obj"),
+    let host: &[u8] = if elf {
+        include_bytes!("../../tests/corpus/object_bundle/host.o")
+    } else {
+        include_bytes!("../../tests/corpus/fat_file/llvm_offloading.obj")
     };
     let mut builder = BundleBuilder::new();
     let expected = taken(&entries, |id, size| builder.entry(id, size).is_ok());

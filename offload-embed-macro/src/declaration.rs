@@ -154,9 +154,10 @@ fn kernel(
 
 /// `n: i32`, up to the comma behind it.
 fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
-    let name = match input.peek(Token![_]) {
-        true => Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0]),
-        false => input.parse().map_err(|error| Error::new(error.span(), FORM))?,
+    let name = if input.peek(Token![_]) {
+        Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0])
+    } else {
+        input.parse().map_err(|error| Error::new(error.span(), FORM))?
     };
     if !input.peek(Token![:]) {
         return Err(input.error(FORM));

@@ -62,13 +62,12 @@ impl Parse for Record {
                 content.parse::<TokenTree>()?;
             }
             visibility(&content)?;
-            let field = match is_tuple {
-                true => Literal::usize_unsuffixed(fields.len()).into_token_stream(),
-                false => {
-                    let field = content.call(Ident::parse_any)?.to_token_stream();
-                    content.parse::<Token![:]>()?;
-                    field
-                }
+            let field = if is_tuple {
+                Literal::usize_unsuffixed(fields.len()).into_token_stream()
+            } else {
+                let field = content.call(Ident::parse_any)?.to_token_stream();
+                content.parse::<Token![:]>()?;
+                field
             };
             fields.push((field, type_of(&content)?));
             content.parse::<Option<Token![,]>>()?;

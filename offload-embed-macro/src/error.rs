@@ -62,10 +62,11 @@ impl fmt::Display for Error {
                     Some(other) => write!(f, "did you mean \"{other}\"? Otherwise build.rs has to call compile(\"{name}\")")?,
                     None => write!(f, "build.rs has to call compile(\"{name}\")")?,
                 }
-                match others.is_empty() {
-                    true => f.write_str("; it has made none"),
-                    false => write!(f, "; it has made \"{}\"", others.join("\", \"")),
-                }
+                if others.is_empty() {
+f.write_str("; it has made none")
+} else {
+write!(f, "; it has made \"{}\"", others.join("\", \""))
+}
             }
             Error::Index(path, error) => write!(f, "{}: {error}; {CURE}", path.display()),
             Error::Io(path, error) => write!(f, "could not read {}: {error}; {CURE}", path.display()),
@@ -130,8 +131,9 @@ fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f,
         "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\""
     )?;
-    match FILES.contains(&&*extension) {
-        true => write!(f, "; a file is embedded as include_offload!(path = \"{name}\")"),
-        false => Ok(()),
+    if FILES.contains(&&*extension) {
+        write!(f, "; a file is embedded as include_offload!(path = \"{name}\")")
+    } else {
+        Ok(())
     }
 }

@@ -146,12 +146,13 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
         // Whatever starts like a note is one to LLVM.
         word.starts_with("note") || TAKEN.contains(&word)
     };
-    match is_taken {
-        true => Err(format!(
+    if is_taken {
+        Err(format!(
             "{name} has a meaning of its own for linkers or runtimes: choose another, such as \".my_kernels\", on macOS \
              \"__KERNELS,__my_kernels\""
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

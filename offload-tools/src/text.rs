@@ -19,9 +19,10 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it
 /// again.
 pub fn styled(style: Style, text: &str) -> String {
-    match text.is_empty() || style.is_plain() {
-        true => text.to_owned(),
-        false => format!("{style}{text}{style:#}"),
+    if text.is_empty() || style.is_plain() {
+        text.to_owned()
+    } else {
+        format!("{style}{text}{style:#}")
     }
 }
 

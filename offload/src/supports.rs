@@ -68,9 +68,10 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
         return None;
     }
     let list = devices.iter().map(DeviceInfo::to_string).collect::<Vec<_>>().join(", ");
-    let advice = match lines.is_empty() {
-        true => String::new(),
-        false => format!("\n\nadd to build.rs, before .compile(...):{}", lines.concat()),
+    let advice = if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nadd to build.rs, before .compile(...):{}", lines.concat())
     };
     Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
 }

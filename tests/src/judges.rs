@@ -175,9 +175,10 @@ pub fn image_file_name(target: &str) -> String {
 /// If the tool fails.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     let is_cubin = image.extension().is_some_and(|extension| extension == "cubin");
-    let (mut tool, option, prefix) = match is_cubin {
-        true => (cuda("cuobjdump"), "--dump-resource-usage", "Function "),
-        false => (llvm("llvm-readelf"), "--notes", ".symbol:"),
+    let (mut tool, option, prefix) = if is_cubin {
+        (cuda("cuobjdump"), "--dump-resource-usage", "Function ")
+    } else {
+        (llvm("llvm-readelf"), "--notes", ".symbol:")
     };
     let output = stdout(&succeed(tool.arg(option).arg(image)));
     let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));

@@ -180,12 +180,11 @@ impl Ran {
 fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
-        match path.is_dir() {
-            true => collect(root, &path, files),
-            false => {
-                let bytes = fs::read(&path).expect("the file can be read");
-                files.insert(path.strip_prefix(root).expect("it is in there").to_owned(), bytes);
-            }
+        if path.is_dir() {
+            collect(root, &path, files)
+        } else {
+            let bytes = fs::read(&path).expect("the file can be read");
+            files.insert(path.strip_prefix(root).expect("it is in there").to_owned(), bytes);
         }
     }
 }

@@ -171,9 +171,10 @@ impl Tool {
             Tool::OmpTarget => shared_library("libomptarget.so.22.1").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
-                match Path::new("/usr/include/hsa/hsa.h").is_file() {
-                    true => Ok(()),
-                    false => Err("no /usr/include/hsa/hsa.h".to_owned()),
+                if Path::new("/usr/include/hsa/hsa.h").is_file() {
+                    Ok(())
+                } else {
+                    Err("no /usr/include/hsa/hsa.h".to_owned())
                 }
             }
             Tool::RocObj => {
@@ -226,9 +227,10 @@ impl Tool {
                     .arg("-V")
                     .output()
                     .map_err(|error| format!("ld.bfd: {error}"))?;
-                match stdout(&version).contains("i386pep") {
-                    true => Ok(()),
-                    false => Err("ld.bfd has no emulation i386pep".to_owned()),
+                if stdout(&version).contains("i386pep") {
+                    Ok(())
+                } else {
+                    Err("ld.bfd has no emulation i386pep".to_owned())
                 }
             }
             Tool::RustLld => rust_lld().map(drop),
@@ -257,44 +259,51 @@ impl Tool {
                 let output =
                     Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
                 let output = output.map_err(|error| format!("script: {error}"))?;
-                match output.status.success() {
-                    true => Ok(()),
-                    false => {
-                        Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned())
-                    }
+                if output.status.success() {
+                    Ok(())
+                } else {
+                    Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned())
                 }
             }
             Tool::RustGpu => match env::var_os("OFFLOAD_TEST_RUST_GPU") {
                 Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
                 None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
             },
-            Tool::HostWithoutPacks => match hosts_without_packs().is_empty() {
-                true => Err(format!(
-                    "rustc has no standard library for any of {}",
-                    WITHOUT_PACKS.join(", ")
-                )),
-                false => Ok(()),
-            },
+            Tool::HostWithoutPacks => {
+                if hosts_without_packs().is_empty() {
+                    Err(format!(
+                        "rustc has no standard library for any of {}",
+                        WITHOUT_PACKS.join(", ")
+                    ))
+                } else {
+                    Ok(())
+                }
+            }
             Tool::OwnMounts => {
                 let output = Command::new("unshare")
                     .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
                     .output();
                 let output = output.map_err(|error| format!("unshare: {error}"))?;
-                match output.status.success() {
-                    true => Ok(()),
-                    false => {
-                        Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned())
-                    }
+                if output.status.success() {
+                    Ok(())
+                } else {
+                    Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned())
                 }
             }
-            Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
-                true => Err("there is an AMD GPU in /sys/class/kfd".to_owned()),
-                false => Ok(()),
-            },
-            Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
-                true => shared_library("libcuda.so.1").map(drop),
-                false => Err("no /dev/nvidiactl".to_owned()),
-            },
+            Tool::NoAmdGpu => {
+                if Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
+                    Err("there is an AMD GPU in /sys/class/kfd".to_owned())
+                } else {
+                    Ok(())
+                }
+            }
+            Tool::NvidiaGpu => {
+                if Path::new("/dev/nvidiactl").exists() {
+                    shared_library("libcuda.so.1").map(drop)
+                } else {
+                    Err("no /dev/nvidiactl".to_owned())
+                }
+            }
         }
     }
 }
@@ -413,9 +422,10 @@ pub fn rust_lld() -> Result<PathBuf, String> {
     let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
     let output = output.map_err(|error| format!("rustc: {error}"))?;
     let folder = Path::new(stdout(&output).trim()).with_file_name("bin").join("gcc-ld");
-    match folder.join("ld.lld").is_file() {
-        true => Ok(folder),
-        false => Err(format!("no ld.lld in {}", folder.display())),
+    if folder.join("ld.lld").is_file() {
+        Ok(folder)
+    } else {
+        Err(format!("no ld.lld in {}", folder.display()))
     }
 }
 

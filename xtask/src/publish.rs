@@ -46,11 +46,12 @@ fn dry_run(target: &Path) -> Result {
     let mut cargo = run::cargo();
     // Without the registry's index Cargo cannot tell whether a version is there already. All else
     // is the same.
-    match is_offline() {
-        true => cargo
+    if is_offline() {
+        cargo
             .args(["package", "--offline"])
-            .args(CRATES.iter().flat_map(|name| ["--package", name])),
-        false => cargo.args(["publish", "--dry-run", "--workspace"]),
+            .args(CRATES.iter().flat_map(|name| ["--package", name]))
+    } else {
+        cargo.args(["publish", "--dry-run", "--workspace"])
     };
     cargo.args(["--locked", "--allow-dirty", "--target-dir"]).arg(target);
     let line = run::line(&cargo);

@@ -92,18 +92,19 @@ fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
     };
     let offered: Vec<String> =
         cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
-    let message = match offered.is_empty() {
-        false => format!(
-            "the dependency with links = \"{links}\" has no pack \"{pack}\": its build.rs makes {}",
-            offered.join(", ")
-        ),
-        true => format!(
+    let message = if offered.is_empty() {
+        format!(
             "no dependency offers packs under links = \"{links}\".\n\
              The package with the kernels needs, in its Cargo.toml, links = \"{links}\" under [package], and, in its build.rs, \
              offload_build::Build::new()....compile(\"{pack}\").\n\
              This package needs it in [dependencies]: Cargo passes nothing on from [build-dependencies], nor from \
              dependencies of dependencies."
-        ),
+        )
+    } else {
+        format!(
+            "the dependency with links = \"{links}\" has no pack \"{pack}\": its build.rs makes {}",
+            offered.join(", ")
+        )
     };
     Error::new(ErrorKind::Dependency, message)
 }

@@ -59,12 +59,13 @@ impl MissingTool {
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
-        let help = match cargo.target == cargo.host {
-            true => Wanted::Cxx("CXX").help(),
-            false => format!(
+        let help = if cargo.target == cargo.host {
+            Wanted::Cxx("CXX").help()
+        } else {
+            format!(
                 "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
                 cargo.target.replace('-', "_")
-            ),
+            )
         };
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
@@ -213,12 +214,12 @@ pub(crate) fn missing(
     }
     if let Some(set) = set {
         let compilers = set.compilers().join(", ");
-        message += &match compilers.is_empty() {
-            true => "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n"
-                .to_owned(),
-            false => format!(
+        message += &if compilers.is_empty() {
+            "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned()
+        } else {
+            format!(
                 "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
-            ),
+            )
         };
     }
     Error::new(failures[0].1.kind, message.trim_end())

@@ -45,9 +45,10 @@ impl Run<'_> {
                 }
             }
         }
-        match reasons.is_empty() {
-            true => Ok(()),
-            false => Err(missing_tool::stale_package(&reasons, &self.cargo.package)),
+        if reasons.is_empty() {
+            Ok(())
+        } else {
+            Err(missing_tool::stale_package(&reasons, &self.cargo.package))
         }
     }
 }

@@ -37,12 +37,14 @@ impl ReservedName {
         }
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((taken, other)) = names.iter().find(|(taken, _)| is_one_name(taken, name)) {
-            let what = match taken == name {
-                true if *other == kind => format!("the {kind} '{name}' twice"),
-                true => format!("the {other} '{name}' and the {kind} '{name}'"),
-                false => format!(
+            let what = if taken != name {
+                format!(
                     "the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"
-                ),
+                )
+            } else if *other == kind {
+                format!("the {kind} '{name}' twice")
+            } else {
+                format!("the {other} '{name}' and the {kind} '{name}'")
             };
             return Err(Error::config(format!(
                 "build.rs makes {what}: the second would replace the first"

@@ -478,15 +478,14 @@ fn check_kernels(module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(
             ));
         }
     }
-    match lines.is_empty() {
-        true => Ok(()),
-        false => {
-            let message = format!(
-                "build.rs requires kernels of the module \"{}\":\n  {}",
-                module.name,
-                lines.join("\n  ")
-            );
-            Err(Error::new(ErrorKind::KernelMissing, message))
-        }
+    if lines.is_empty() {
+        Ok(())
+    } else {
+        let message = format!(
+            "build.rs requires kernels of the module \"{}\":\n  {}",
+            module.name,
+            lines.join("\n  ")
+        );
+        Err(Error::new(ErrorKind::KernelMissing, message))
     }
 }

@@ -28,13 +28,10 @@ pub(crate) fn check(
 
 fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) -> Error {
     let (source, shown) = (source.path.display(), path.display());
-    let mut message = match path.exists() {
-        true => {
-            format!("build.rs calls .include({folder:?}) for {source}, and {shown} is no folder")
-        }
-        false => format!(
-            "build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}"
-        ),
+    let mut message = if path.exists() {
+        format!("build.rs calls .include({folder:?}) for {source}, and {shown} is no folder")
+    } else {
+        format!("build.rs calls .include({folder:?}) for {source}, and there is no folder {shown}")
     };
     if folder.is_relative() {
         message += "\nPaths are relative to the package's folder.";
@@ -45,11 +42,12 @@ fn missing(source: &PlannedSource, folder: &Path, path: &Path, cargo: &Cargo) ->
             );
         }
     }
-    message +=
-        match cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file()) {
-            true => "\nIf it is in a git submodule: git submodule update --init. ",
-            false => "\n",
-        };
+    message += if cargo.manifest_dir.ancestors().any(|folder| folder.join(".gitmodules").is_file())
+    {
+        "\nIf it is in a git submodule: git submodule update --init. "
+    } else {
+        "\n"
+    };
     message += "If build.rs itself makes it, that has to come before this build.";
     Error::new(ErrorKind::SourceNotFound, message)
 }

@@ -362,12 +362,11 @@ impl<'a> Compilations<'a> {
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
-            compilation.steps.push(match is_preprocessed {
-                true => step.depfile(self.work(&format!("{index}.d")), by),
-                false => {
-                    compilation.sources.push(source.path.clone());
-                    step
-                }
+            compilation.steps.push(if is_preprocessed {
+                step.depfile(self.work(&format!("{index}.d")), by)
+            } else {
+                compilation.sources.push(source.path.clone());
+                step
             });
             parts.push(out);
         }

@@ -19,12 +19,13 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     })?;
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
-    let ending = match output.status.success() {
-        true => match unwritten(step) {
+    let ending = if output.status.success() {
+        match unwritten(step) {
             None => return Ok(text),
             Some(what) => format!("ended as if all were well, but {what}"),
-        },
-        false => ending(output.status, text.trim().is_empty()),
+        }
+    } else {
+        ending(output.status, text.trim().is_empty())
     };
     if let Some(crash) = crash(step, &text, &ending) {
         return Err(Error::new(ErrorKind::ToolFailed, crash));

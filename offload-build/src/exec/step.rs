@@ -156,8 +156,9 @@ impl fmt::Display for Step {
 fn write_word(f: &mut fmt::Formatter<'_>, word: &OsStr) -> fmt::Result {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@".contains(c);
     let word = word.to_string_lossy();
-    match word.chars().all(is_plain) && !word.is_empty() {
-        true => f.write_str(&word),
-        false => write!(f, "'{}'", word.replace('\'', r"'\''")),
+    if word.chars().all(is_plain) && !word.is_empty() {
+        f.write_str(&word)
+    } else {
+        write!(f, "'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -110,11 +110,13 @@ impl Image {
 
     /// Ends an image that was made so that it can lie in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
-        let sealed =
-            fs::metadata(path).and_then(|metadata| match needs_line_feed(path, metadata.len()) {
-                true => File::options().append(true).open(path)?.write_all(b"\n"),
-                false => Ok(()),
-            });
+        let sealed = fs::metadata(path).and_then(|metadata| {
+            if needs_line_feed(path, metadata.len()) {
+                File::options().append(true).open(path)?.write_all(b"\n")
+            } else {
+                Ok(())
+            }
+        });
         sealed.map_err(|error| Error::io("end", path, error))
     }
 

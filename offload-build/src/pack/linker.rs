@@ -50,9 +50,10 @@ pub(crate) fn check_size(
         return Ok(());
     }
     // What is asked for already is no advice.
-    let (or_compress, compress) = match request.compressed {
-        true => ("", "fewer targets make"),
-        false => ("`compress`, or ", "`compress` makes"),
+    let (or_compress, compress) = if request.compressed {
+        ("", "fewer targets make")
+    } else {
+        ("`compress`, or ", "`compress` makes")
     };
     let pack = format!("{:.2} GiB ({size} bytes)", size as f64 / GIB as f64);
     let has_limit = machine.format() == ObjectFormat::Elf && cargo.target_arch == "x86_64";
@@ -171,12 +172,11 @@ fn default(cargo: &Cargo) -> (Linker, String) {
             .join("bin/gcc-ld/ld.lld")
             .is_file()
     });
-    match cargo.target == "x86_64-unknown-linux-gnu"
-        && number.is_some_and(|minor| minor >= 90)
-        && own
+    if cargo.target == "x86_64-unknown-linux-gnu" && number.is_some_and(|minor| minor >= 90) && own
     {
-        true => (Linker::Lld, "rust-lld".to_owned()),
-        false => (Linker::Gnu, format!("the system's, which {version} uses for {}", cargo.target)),
+        (Linker::Lld, "rust-lld".to_owned())
+    } else {
+        (Linker::Gnu, format!("the system's, which {version} uses for {}", cargo.target))
     }
 }
 

@@ -202,9 +202,10 @@ pub(crate) fn write(
     let only_amd =
         images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let PackLayout { layout, files, starts, streams, offsets } = match request.compressed {
-        true => compress(modules, section, output)?,
-        false => plain(modules, section)?,
+    let PackLayout { layout, files, starts, streams, offsets } = if request.compressed {
+        compress(modules, section, output)?
+    } else {
+        plain(modules, section)?
     };
     linker::check_size(name, layout.size(), machine, request, cargo)?;
     let bundles: Vec<Option<u64>> =

@@ -160,9 +160,10 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
             format!("'{}' excludes nothing: no source has this path", request.exclude[unused]);
         return Err(Error::config(message));
     }
-    match modules.is_empty() {
-        false => Ok(modules),
-        true => Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")")),
+    if modules.is_empty() {
+        Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")"))
+    } else {
+        Ok(modules)
     }
 }
 

@@ -95,32 +95,28 @@ pub(super) fn items(
                 }),
             );
         }
-        match items.len() == before {
-            true => empty.push(format!("{name} is '{value}'")),
-            false => {
-                let why = if has_default {
-                    "in place of the default of build.rs"
-                } else {
-                    "because build.rs lists none"
-                };
-                cargo.warn_once(&format!("using targets from {name}={value} {why}"));
-            }
+        if items.len() == before {
+            empty.push(format!("{name} is '{value}'"))
+        } else {
+            let why = if has_default {
+                "in place of the default of build.rs"
+            } else {
+                "because build.rs lists none"
+            };
+            cargo.warn_once(&format!("using targets from {name}={value} {why}"));
         }
     }
-    let why = match empty.is_empty() {
-        true => {
-            let examples = match scope.family() {
-                Some(Family::Nvidia) => "CUDA_COMPUTE_CAP or CUDAARCHS",
-                Some(Family::Amd) => "AMDGPU_TARGETS or HIPARCHS",
-                _ => "CUDAARCHS or AMDGPU_TARGETS",
-            };
-            format!(
-                "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
-            )
-        }
-        false => {
-            format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
-        }
+    let why = if empty.is_empty() {
+        let examples = match scope.family() {
+            Some(Family::Nvidia) => "CUDA_COMPUTE_CAP or CUDAARCHS",
+            Some(Family::Amd) => "AMDGPU_TARGETS or HIPARCHS",
+            _ => "CUDAARCHS or AMDGPU_TARGETS",
+        };
+        format!(
+            "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}"
+        )
+    } else {
+        format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and "))
     };
     Ok((items, why))
 }

@@ -49,17 +49,13 @@ pub(super) fn items(
         (items, String::new())
     } else {
         let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty(), scope)?;
-        match items.is_empty() {
-            true => {
-                (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none)
-            }
-            false => (items, none),
+        if items.is_empty() {
+            (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none)
+        } else {
+            (items, none)
         }
     };
-    match items.is_empty() {
-        true => Err(self::none(&none, tools, scope)),
-        false => Ok(items),
-    }
+    if items.is_empty() { Err(self::none(&none, tools, scope)) } else { Ok(items) }
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Listed> {

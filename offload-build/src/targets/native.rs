@@ -134,9 +134,10 @@ impl Search<'_> {
         }
         let found = devices(topology);
         if found.is_empty() {
-            self.trail.push(match topology.is_dir() {
-                true => format!("AMD: {} lists no GPU", topology.display()),
-                false => format!("AMD: no {}", topology.display()),
+            self.trail.push(if topology.is_dir() {
+                format!("AMD: {} lists no GPU", topology.display())
+            } else {
+                format!("AMD: no {}", topology.display())
             });
         }
         found

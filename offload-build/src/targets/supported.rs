@@ -43,13 +43,14 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
         }
     }
     archs.retain(|arch| tools.clang_knows(clang, *arch));
-    match archs.is_empty() {
-        true => Err(missing(format!(
+    if archs.is_empty() {
+        Err(missing(format!(
             "{} and {} have none in common (see --help of the first)",
             ptxas.path.display(),
             clang.path.display()
-        ))),
-        false => Ok(archs),
+        )))
+    } else {
+        Ok(archs)
     }
 }
 

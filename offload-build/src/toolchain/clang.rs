@@ -96,9 +96,12 @@ impl Clang {
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
         let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
-        let found = found.and_then(|path| match exec::is_executable(&path) {
-            true => Ok(path),
-            false => Err(format!("it is not executable; {}", install::make_executable(&path))),
+        let found = found.and_then(|path| {
+            if exec::is_executable(&path) {
+                Ok(path)
+            } else {
+                Err(format!("it is not executable; {}", install::make_executable(&path)))
+            }
         });
         found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
@@ -167,9 +170,10 @@ impl Clang {
         let answer =
             probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
         let folder = Path::new(answer.stdout.trim()).join("include");
-        match folder.join(name).is_file() {
-            true => Ok(()),
-            false => Err(format!("no {name} in {}", folder.display())),
+        if folder.join(name).is_file() {
+            Ok(())
+        } else {
+            Err(format!("no {name} in {}", folder.display()))
         }
     }
 

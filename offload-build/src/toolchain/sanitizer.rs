@@ -131,9 +131,10 @@ impl Sanitizer {
         let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
         let is_clang = version.is_some();
         let (gcc, llvm) = check.runtime();
-        let names = match is_clang {
-            true => vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")],
-            false => vec![format!("lib{gcc}.so")],
+        let names = if is_clang {
+            vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")]
+        } else {
+            vec![format!("lib{gcc}.so")]
         };
         let ask = |option: &str| {
             probes.ask(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()))
@@ -149,10 +150,11 @@ impl Sanitizer {
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
             let major = version.and_then(|(_, version)| version.split('.').next()).unwrap_or("22");
-            let cure = match is_clang {
-                true => format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt"),
-                false => format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++"),
-            };
+            let cure = if is_clang {
+format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt")
+} else {
+format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
+};
             let message = format!(
                 "{needs} needs a library of {}, which it does not have: {}\nInstall it ({cure}), or name another compiler in \
                  CXX.",

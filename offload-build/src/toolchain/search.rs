@@ -39,9 +39,10 @@ impl Trail {
 impl fmt::Display for Trail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((last, others)) = self.unset.split_last() {
-            match others.is_empty() {
-                true => write!(f, "{last} is not set; ")?,
-                false => write!(f, "{} and {last} are not set; ", others.join(", "))?,
+            if others.is_empty() {
+                write!(f, "{last} is not set; ")?
+            } else {
+                write!(f, "{} and {last} are not set; ", others.join(", "))?
             }
         }
         f.write_str(&self.places.join(", "))

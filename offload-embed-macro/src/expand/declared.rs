@@ -170,9 +170,10 @@ impl Declared<'_> {
             [TokenTree::Punct(star), mutability, path @ .., last]
                 if star.as_char() == '*' && is(last, "c_void") && is_path(path) =>
             {
-                match is(mutability, "mut") {
-                    true => quote! { #expansion::AnyMut },
-                    false => quote! { #expansion::AnyConst },
+                if is(mutability, "mut") {
+                    quote! { #expansion::AnyMut }
+                } else {
+                    quote! { #expansion::AnyConst }
                 }
             }
             _ => ty.clone(),

@@ -47,9 +47,10 @@ pub(super) fn of(
 /// By rustc's own parser: that of proc-macro2 is not optimized in development builds.
 pub(super) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
-    match proc_macro::is_available() {
-        true => text.parse::<proc_macro::TokenStream>().expect(PARSES).into(),
-        false => text.parse().expect(PARSES),
+    if proc_macro::is_available() {
+        text.parse::<proc_macro::TokenStream>().expect(PARSES).into()
+    } else {
+        text.parse().expect(PARSES)
     }
 }
 
@@ -194,9 +195,10 @@ impl<'a> Functions<'a> {
                 let _ = write!(offsets, "{offset},");
                 let _ = write!(places, "{offset}, {ty};");
             }
-            let invoke = match shape.is_passed_alike {
-                true => format!("__offload::cpu_call!({places})"),
-                false => "__offload::core::option::Option::None".to_owned(),
+            let invoke = if shape.is_passed_alike {
+                format!("__offload::cpu_call!({places})")
+            } else {
+                "__offload::core::option::Option::None".to_owned()
             };
             let _ = writeln!(
                 text,
@@ -301,8 +303,5 @@ fn documentation(comment: &[String]) -> String {
             line => doc.extend([" ", line, "\n"]),
         }
     }
-    match comment.is_empty() {
-        true => doc,
-        false => doc + if is_code { " ```\n\n" } else { "\n" },
-    }
+    if comment.is_empty() { doc } else { doc + if is_code { " ```\n\n" } else { "\n" } }
 }

@@ -65,9 +65,10 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
 /// The type that says whether a pack is compressed, or is to be taken for one.
 fn form(options: &Options, is_compressed: bool) -> TokenStream {
     let expansion = options.expansion();
-    match is_compressed || options.compressed.is_some() {
-        true => quote! { #expansion::Compressed },
-        false => quote! { #expansion::Plain },
+    if is_compressed || options.compressed.is_some() {
+        quote! { #expansion::Compressed }
+    } else {
+        quote! { #expansion::Plain }
     }
 }
 
@@ -154,13 +155,14 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         (None, None) => (quote! {}, ".rodata".to_owned()),
     };
     let used = options.retain.map(|_| quote! { used });
-    let content = match is_text {
-        false => quote! { *BYTES },
-        true => quote! {{
+    let content = if is_text {
+        quote! {{
             let mut text = [0; #whole];
             text.split_at_mut(#size).0.copy_from_slice(BYTES);
             text
-        }},
+        }}
+    } else {
+        quote! { *BYTES }
     };
     let listed = options.retain.map(|_| listed(&expansion, name, &quote! { FILE.0 }));
     let registered =

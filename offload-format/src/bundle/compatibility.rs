@@ -102,12 +102,13 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
 
 /// The target ID, if its processor can have the features that it names. Only AMD's GPUs have any.
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
-    id.target_id().filter(|target| match id.triple().is_amdgpu() {
-        true => {
+    id.target_id().filter(|target| {
+        if id.triple().is_amdgpu() {
             target.unsupported_feature().is_none()
                 && id.triple().covers_amdgpu_processor(target.primary_processor())
+        } else {
+            target.features().next().is_none()
         }
-        false => target.features().next().is_none(),
     })
 }
 

@@ -39,9 +39,8 @@ impl<'data> CompressedBundle<'data> {
         let header =
             Header::of(version).ok_or(Error::new(unknown, "compressed bundle version", 4))?;
         reader.bytes(0, header.size, "compressed bundle header")?;
-        let size = |at, what| match header.wide {
-            true => reader.u64(at, what),
-            false => reader.u32(at, what).map(u64::from),
+        let size = |at, what| {
+            if header.wide { reader.u64(at, what) } else { reader.u32(at, what).map(u64::from) }
         };
         let total_size =
             header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;

@@ -72,10 +72,7 @@ pub(crate) fn decompress_part(
     (what, at): (&'static str, u64),
 ) -> Result<usize> {
     let mut stream = Decompressor::new(method, input, limit, what, at)?;
-    match stream.skip(skipped)? < skipped {
-        true => Ok(0),
-        false => stream.append(out, size),
-    }
+    if stream.skip(skipped)? < skipped { Ok(0) } else { stream.append(out, size) }
 }
 
 /// Compresses `input`; `level` is the method's own, `None` its default (zlib 6, zstd 3).

@@ -177,9 +177,10 @@ impl<'data> Walk<'_, 'data> {
 
     /// What a relocation of an object points to; `in_place` is what stands where it applies.
     fn target(&self, relocation: &Relocation, in_place: u64) -> Option<&'data [u8]> {
-        let addend = match relocation.has_implicit_addend() {
-            true => in_place.wrapping_add_signed(relocation.addend()),
-            false => relocation.addend() as u64,
+        let addend = if relocation.has_implicit_addend() {
+            in_place.wrapping_add_signed(relocation.addend())
+        } else {
+            relocation.addend() as u64
         };
         match relocation.target() {
             RelocationTarget::Symbol(index) => {

@@ -271,9 +271,10 @@ impl<'data> Cursor<'data> {
         let mut operands = Vec::new();
         for _ in 0..count {
             let is_literal = self.bits.fixed(1)? == 1;
-            operands.push(match is_literal {
-                true => Operand::Literal(self.bits.variable(8)?),
-                false => match self.bits.fixed(3)? {
+            operands.push(if is_literal {
+                Operand::Literal(self.bits.variable(8)?)
+            } else {
+                match self.bits.fixed(3)? {
                     encoding @ (1 | 2) => match (encoding, self.bits.variable(5)?) {
                         (_, 0) => Operand::Literal(0),
                         (1, width @ 1..=32) => Operand::Fixed(width),
@@ -284,7 +285,7 @@ impl<'data> Cursor<'data> {
                     4 => Operand::Char6,
                     5 => Operand::Blob,
                     _ => return Err(self.bits.malformed(ABBREVIATION)),
-                },
+                }
             });
         }
         Ok(Abbreviation(operands))

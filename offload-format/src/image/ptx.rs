@@ -27,9 +27,8 @@ impl PtxHeader {
             (None, _) => Err(wrong(what, data.len())),
         };
         let (at, version) = directive(".version", "PTX directive .version")?;
-        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().ok(),
-            false => None,
+        let number = |text: &str| {
+            if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
         };
         let version =
             version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));

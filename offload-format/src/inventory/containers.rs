@@ -210,14 +210,16 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add(place, ContainerKind::Kpack, kpack.size(), View::Kpack(file));
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
-        let bytes = match kernel.is_compressed() {
-            true => Bytes::Kpack(*kernel),
-            false => Bytes::Here(kernel.stored()),
+        let bytes = if kernel.is_compressed() {
+            Bytes::Kpack(*kernel)
+        } else {
+            Bytes::Here(kernel.stored())
         };
         let mut image = Image::new(container, bytes, kernel.size());
-        match kernel.is_compressed() {
-            true => image.stored_size = Some(kernel.stored().len() as u64),
-            false => image.offset = Some(place.offset.saturating_add(kernel.offset())),
+        if kernel.is_compressed() {
+            image.stored_size = Some(kernel.stored().len() as u64)
+        } else {
+            image.offset = Some(place.offset.saturating_add(kernel.offset()))
         }
         image.module = Some(Cow::Borrowed(kernel.binary()));
         image.offload_kind = Some(Cow::Borrowed("hip"));

@@ -115,10 +115,7 @@ impl<'a> Image<'a> {
 
     /// What it is; `bytes` are its own.
     pub fn kind(&self, bytes: &[u8]) -> ImageKind {
-        match self.is_placeholder() {
-            true => ImageKind::Empty,
-            false => ImageKind::of(bytes),
-        }
+        if self.is_placeholder() { ImageKind::Empty } else { ImageKind::of(bytes) }
     }
 
     /// What its container says that it is: fatbins do.

@@ -111,9 +111,10 @@ impl<'a> Listing<'a> {
                 | ErrorKind::NotBuiltIn { .. }
                 | ErrorKind::LimitExceeded { .. }
         );
-        match in_stream {
-            true => self.problem(place, error),
-            false => self.inventory.problems.push(Problem { place, error, decompressed: true }),
+        if in_stream {
+            self.problem(place, error)
+        } else {
+            self.inventory.problems.push(Problem { place, error, decompressed: true })
         }
     }
 }

@@ -328,13 +328,14 @@ impl<'data> KpackKernel<'data> {
             OBJECT,
             self.offset,
         )?;
-        match bytes.len() as u64 == self.size {
-            true => Ok(Cow::Owned(bytes)),
-            false => Err(Error::new(
+        if bytes.len() as u64 == self.size {
+            Ok(Cow::Owned(bytes))
+        } else {
+            Err(Error::new(
                 ErrorKind::Malformed,
                 "kpack code object (shorter than its table says)",
                 self.offset,
-            )),
+            ))
         }
     }
 }

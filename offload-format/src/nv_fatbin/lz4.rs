@@ -53,10 +53,7 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
         input.bytes(4 * has(4))?;
     }
     input.bytes(4 * has(2))?;
-    match input.is_at_end() {
-        true => Ok(out),
-        false => Err("something follows the stream"),
-    }
+    if input.is_at_end() { Ok(out) } else { Err("something follows the stream") }
 }
 
 /// Sequences of literals and a match; the last has literals alone. Matches may reach into what

@@ -251,9 +251,10 @@ impl<'data> Images<'data> {
         let reader = Reader::new(self.headers);
         let rest =
             reader.range(self.at, reader.len().saturating_sub(self.at), self.at, "image header")?;
-        let (image, size) = match self.is_group {
-            true => Image::read_in_group(rest, self.payload_size),
-            false => Image::read(rest, 0, self.payload_size),
+        let (image, size) = if self.is_group {
+            Image::read_in_group(rest, self.payload_size)
+        } else {
+            Image::read(rest, 0, self.payload_size)
         }
         .map_err(|error| error.shifted(self.at))?;
         self.at += size;

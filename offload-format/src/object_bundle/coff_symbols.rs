@@ -168,9 +168,10 @@ impl Numbers {
 
     fn new(gone: &[bool]) -> Self {
         let mut next = 0;
-        let number = |gone: &bool| match gone {
-            true => Self::GONE,
-            false => {
+        let number = |gone: &bool| {
+            if *gone {
+                Self::GONE
+            } else {
                 next += 1;
                 next
             }

@@ -156,9 +156,10 @@ impl<'a> Symbols<'a> {
         for relocation in out.chunks_exact_mut(size) {
             let field = &mut relocation[at..at + 4];
             let old = class.u32([field[0], field[1], field[2], field[3]]);
-            let new = match class.is_64 {
-                true => self.map(old, section)?,
-                false => self.map(old >> 8, section)? << 8 | old & 0xff,
+            let new = if class.is_64 {
+                self.map(old, section)?
+            } else {
+                self.map(old >> 8, section)? << 8 | old & 0xff
             };
             field.copy_from_slice(&class.bytes_of_u32(new));
         }

@@ -42,9 +42,10 @@ use object::FileKind;
 /// ```
 pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
     let section = |(index, (id, size)): (usize, (&str, u64))| {
-        let contents = match EntryId::parse(id).is_ok_and(|id| id.is_host()) {
-            true => Piece::Bytes(HOST_PLACEHOLDER.to_owned()),
-            false => Piece::Payload { index, size },
+        let contents = if EntryId::parse(id).is_ok_and(|id| id.is_host()) {
+            Piece::Bytes(HOST_PLACEHOLDER.to_owned())
+        } else {
+            Piece::Payload { index, size }
         };
         NewSection { name: format!("{SECTION_PREFIX}{id}"), contents }
     };

@@ -250,9 +250,10 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                 let offset = section.offset(self.endian).into();
                 // Files with debug information alone have the sections of their program, at
                 // offset 0.
-                let size = match offset == 0 || zeros.contains(&section.section_type(self.endian)) {
-                    true => 0,
-                    false => section.size(self.endian).into(),
+                let size = if offset == 0 || zeros.contains(&section.section_type(self.endian)) {
+                    0
+                } else {
+                    section.size(self.endian).into()
                 };
                 return Ok(Some(Section {
                     segment: section.segment_name(),

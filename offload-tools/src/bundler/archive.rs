@@ -80,9 +80,10 @@ fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failu
 /// LLVM's words for what is wrong with an archive, with ours behind them.
 fn malformed(error: &Error, size: u64) -> Failure {
     // That is said of whatever is no archive.
-    match error.kind() == ErrorKind::BadMagic || size < archive::MAGIC.len() as u64 {
-        true => Failure::new("file too small to be an archive"),
-        false => Failure::new(format!("truncated or malformed archive ({error})")),
+    if error.kind() == ErrorKind::BadMagic || size < archive::MAGIC.len() as u64 {
+        Failure::new("file too small to be an archive")
+    } else {
+        Failure::new(format!("truncated or malformed archive ({error})"))
     }
 }
 

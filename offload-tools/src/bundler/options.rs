@@ -159,9 +159,10 @@ impl Options {
         if !self.outputs.is_empty() {
             return Err(Failure::new("-outputs option is invalid for -list"));
         }
-        match self.targets.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::new("-targets option is invalid for -list")),
+        if self.targets.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::new("-targets option is invalid for -list"))
         }
     }
 

@@ -32,9 +32,10 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
         Work::Unbundle => hosts > 1,
         _ => hosts != 1 && !ids.iter().all(EntryId::is_hip),
     };
-    match is_wrong {
-        true => Err(Failure::new(format!("expecting exactly one host target but got {hosts}"))),
-        false => Ok(ids),
+    if is_wrong {
+        Err(Failure::new(format!("expecting exactly one host target but got {hosts}")))
+    } else {
+        Ok(ids)
     }
 }
 
@@ -70,9 +71,10 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
         let fields: Vec<&str> = target.splitn(6, '-').skip(1).take(4).collect();
         wrong.push(format!(", unknown target triple '{}'", fields.join("-")));
     }
-    match wrong.is_empty() {
-        true => Ok(id),
-        false => Err(Failure::new(format!("invalid target '{target}'{}", wrong.concat()))),
+    if wrong.is_empty() {
+        Ok(id)
+    } else {
+        Err(Failure::new(format!("invalid target '{target}'{}", wrong.concat())))
     }
 }
 

@@ -39,11 +39,12 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     for target in unserved {
         // A file that is no bundle is the host's own.
         let is_own = nothing_found && requested[target].is_host();
-        write(&options.outputs[target], |output| match is_own {
-            true => {
+        write(&options.outputs[target], |output| {
+            if is_own {
                 copy_whole(options, &contents.groups[0].carrier, output, &options.outputs[target])
+            } else {
+                Ok(())
             }
-            false => Ok(()),
         })?;
     }
     Ok(())

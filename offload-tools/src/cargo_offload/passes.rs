@@ -175,11 +175,10 @@ fn cargo() -> Command {
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            Err(format!("{name} failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end()))
-        }
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{name} failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end()))
     }
 }
 

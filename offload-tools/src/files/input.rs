@@ -118,9 +118,10 @@ impl Input {
             Bytes::Mapped { file, .. } => {
                 let mut file: &File = file;
                 file.seek(SeekFrom::Start(range.start))?;
-                match file.take(size).read_to_end(out)? as u64 == size {
-                    true => Ok(()),
-                    false => Err(shrunk()),
+                if file.take(size).read_to_end(out)? as u64 == size {
+                    Ok(())
+                } else {
+                    Err(shrunk())
                 }
             }
             Bytes::Read(bytes) => {

@@ -83,9 +83,10 @@ impl Grammar {
                 run.value_error(option, "must be specified at least once!");
             }
         }
-        match run.errors.is_empty() {
-            true => Outcome::Run(run.parsed),
-            false => Outcome::Exit { stdout: String::new(), stderr: run.errors, status: 1 },
+        if run.errors.is_empty() {
+            Outcome::Run(run.parsed)
+        } else {
+            Outcome::Exit { stdout: String::new(), stderr: run.errors, status: 1 }
         }
     }
 }

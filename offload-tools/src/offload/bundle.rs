@@ -70,15 +70,14 @@ pub fn run(args: &Args, context: &Context) -> Result {
         ))
         .advice("leave some out, or say --force if no runtime is to load it"));
     }
-    let written = match args.compress {
-        true => {
-            let busy = Busy::new("compressing");
-            let compressed = Compressed::new(&layout, &sources, &CompressOptions::default());
-            drop(busy);
-            let compressed = compressed.map_err(|why| Error::new("cannot compress", why))?;
-            write(&args.output, |output| compressed.write_to(output))
-        }
-        false => write(&args.output, |output| output.layout(&layout, &sources)),
+    let written = if args.compress {
+        let busy = Busy::new("compressing");
+        let compressed = Compressed::new(&layout, &sources, &CompressOptions::default());
+        drop(busy);
+        let compressed = compressed.map_err(|why| Error::new("cannot compress", why))?;
+        write(&args.output, |output| compressed.write_to(output))
+    } else {
+        write(&args.output, |output| output.layout(&layout, &sources))
     };
     written.map(|()| ExitCode::SUCCESS)
 }

@@ -81,30 +81,23 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
         tails.push(tail);
     }
-    let written = match args.compress {
-        true => {
-            let whole: Vec<Vec<u8>> = parts
-                .iter()
-                .zip(&tails)
-                .map(|(it, tail)| [it.input.bytes(), tail].concat())
-                .collect();
-            let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
-            let busy = Busy::new("compressing");
-            let compressed = builder.compressed(Method::Zstd, None, &images);
-            drop(busy);
-            let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
-            write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
-        }
-        false => {
-            let layout = builder.layout(version).nest(|number| {
-                let mut image = Layout::payload(number, parts[number].input.size());
-                image.push(Piece::Bytes(tails[number].to_vec()));
-                image
-            });
-            let sources: Vec<Source<'_>> =
-                parts.iter().map(|part| Source::File(&part.input)).collect();
-            write(&args.output, |output| output.layout(&layout, &sources))
-        }
+    let written = if args.compress {
+        let whole: Vec<Vec<u8>> =
+            parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
+        let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
+        let busy = Busy::new("compressing");
+        let compressed = builder.compressed(Method::Zstd, None, &images);
+        drop(busy);
+        let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
+        write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
+    } else {
+        let layout = builder.layout(version).nest(|number| {
+            let mut image = Layout::payload(number, parts[number].input.size());
+            image.push(Piece::Bytes(tails[number].to_vec()));
+            image
+        });
+        let sources: Vec<Source<'_>> = parts.iter().map(|part| Source::File(&part.input)).collect();
+        write(&args.output, |output| output.layout(&layout, &sources))
     };
     written.map(|()| ExitCode::SUCCESS)
 }

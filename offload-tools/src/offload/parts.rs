@@ -77,8 +77,8 @@ impl<'a> Part<'a> {
                 id.processor()
             )));
         }
-        match self.header.contradicts(&self.code()) {
-            true => Err(Error::text(format!(
+        if self.header.contradicts(&self.code()) {
+            return Err(Error::text(format!(
                 "{} is not for {}: its header says {}",
                 self.name(),
                 text::escaped_str(self.text),
@@ -92,12 +92,10 @@ impl<'a> Part<'a> {
                     )
                 }
                 _ => "name what it is for, or say --force to put it in all the same".to_owned(),
-            })),
-            false => {
-                self.warn_if_unknown();
-                Ok(())
-            }
+            }));
         }
+        self.warn_if_unknown();
+        Ok(())
     }
 
     /// A processor that no table holds may be a new one, or mistyped; its image has not said that

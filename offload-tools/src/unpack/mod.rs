@@ -87,9 +87,10 @@ impl<'a> Archive<'a> {
         } else if bytes.starts_with(b"!<arch>\ndebian-binary") {
             Form::Deb
         } else if let Some(codec) = Codec::of(bytes) {
-            match tar::is_start(&codec.start(bytes, tar::BLOCK)) {
-                true => Form::CompressedTar(codec),
-                false => Form::Compressed(codec),
+            if tar::is_start(&codec.start(bytes, tar::BLOCK)) {
+                Form::CompressedTar(codec)
+            } else {
+                Form::Compressed(codec)
             }
         } else if tar::is_start(bytes) {
             Form::Tar
@@ -204,8 +205,9 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
 
 /// The error of a decoder, or of the room that there is.
 fn cannot_unpack(error: &std::io::Error) -> String {
-    match error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
-        true => error.to_string(),
-        false => format!("cannot be unpacked: {}", crate::files::os_message(error)),
+    if error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
+        error.to_string()
+    } else {
+        format!("cannot be unpacked: {}", crate::files::os_message(error))
     }
 }

@@ -171,9 +171,10 @@ fn skip_member(input: &mut impl Read, size: u64) -> io::Result<()> {
 
 /// Passes over so many bytes.
 fn skip(input: &mut impl Read, size: u64) -> io::Result<()> {
-    match io::copy(&mut input.take(size), &mut io::sink())? == size {
-        true => Ok(()),
-        false => Err(cut_short()),
+    if io::copy(&mut input.take(size), &mut io::sink())? == size {
+        Ok(())
+    } else {
+        Err(cut_short())
     }
 }
 

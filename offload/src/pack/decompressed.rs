@@ -183,9 +183,10 @@ impl<F: Form> PackImage<F> {
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;
         let came = content.append(out, self.record.size)?;
-        match skipped == self.record.offset as u64 && came == self.record.size {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::Malformed, WHAT, stream.offset as u64)),
+        if skipped == self.record.offset as u64 && came == self.record.size {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Malformed, WHAT, stream.offset as u64))
         }
     }
 

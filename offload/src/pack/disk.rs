@@ -110,9 +110,10 @@ fn try_load<F: Form>(
             images.push(image(entry).map_err(damaged)?);
         }
     }
-    let problem = match is_compressed {
-        true => problem_of_streams(bytes.len(), &images, &records, &streams),
-        false => images.iter().find_map(|image| image.problem(bytes.len())),
+    let problem = if is_compressed {
+        problem_of_streams(bytes.len(), &images, &records, &streams)
+    } else {
+        images.iter().find_map(|image| image.problem(bytes.len()))
     };
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes =

@@ -48,9 +48,10 @@ impl DriverLibrary {
                 }
             }
         }
-        Err(match broken.is_empty() {
-            true => format!("the system's loader finds no {}", names.join(", ")),
-            false => broken.join("; "),
+        Err(if broken.is_empty() {
+            format!("the system's loader finds no {}", names.join(", "))
+        } else {
+            broken.join("; ")
         })
     }
 

@@ -176,11 +176,10 @@ fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
         without_buffer += usize::from(!has_buffer);
         for ((image, _), places) in images.iter().zip(all) {
             let end = places.last().map_or(0, |(offset, size)| offset + size);
-            let of_image = match has_buffer {
-                true => format!("{end} {places:?}"),
-                false => {
-                    format!("sizes {:?}", places.iter().map(|(_, size)| size).collect::<Vec<_>>())
-                }
+            let of_image = if has_buffer {
+                format!("{end} {places:?}")
+            } else {
+                format!("sizes {:?}", places.iter().map(|(_, size)| size).collect::<Vec<_>>())
             };
             assert_eq!(of_rust, of_image, "{kernel} in {image}; {SEEDS}={seed} makes it again");
         }
@@ -280,9 +279,10 @@ fn compare_with_masks(
             let of_field = &mask[bytes.clone()];
             // Padding is within records, and between bit-fields of which some start in a unit of
             // their own.
-            let is_full = match name.starts_with("bits") {
-                true => of_field.first() == Some(&true) && of_field.last() == Some(&true),
-                false => is_record(&field.ty) || !of_field.contains(&false),
+            let is_full = if name.starts_with("bits") {
+                of_field.first() == Some(&true) && of_field.last() == Some(&true)
+            } else {
+                is_record(&field.ty) || !of_field.contains(&false)
             };
             assert!(is_full, "{name} of {}", shown());
             rest[bytes].fill(false);

@@ -213,11 +213,10 @@ fn prebuilt(name: &str) -> Vec<u8> {
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {
-        match bytes.starts_with(b"\x7fELF") {
-            true => {
-                builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
-            }
-            false => builder.ptx(bytes).unwrap_or_else(|error| panic!("{arch}: {error}")),
+        if bytes.starts_with(b"\x7fELF") {
+            builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
+        } else {
+            builder.ptx(bytes).unwrap_or_else(|error| panic!("{arch}: {error}"))
         };
     }
     let payloads: Vec<&[u8]> = images.iter().map(|(_, bytes)| *bytes).collect();

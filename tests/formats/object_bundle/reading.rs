@@ -47,11 +47,10 @@ fn objects_of_clangs_hip_driver() {
                 .arg(format!("-targets={}", entry.id_str())),
         );
         let theirs = read(folder.join("entry"));
-        match entry.is_host_placeholder() {
-            true => {
-                assert_same_bytes(&object_bundle::strip(&bytes).unwrap(), &theirs, entry.id_str())
-            }
-            false => assert_same_bytes(entry.code_object(), &theirs, entry.id_str()),
+        if entry.is_host_placeholder() {
+            assert_same_bytes(&object_bundle::strip(&bytes).unwrap(), &theirs, entry.id_str())
+        } else {
+            assert_same_bytes(entry.code_object(), &theirs, entry.id_str())
         }
     }
 }

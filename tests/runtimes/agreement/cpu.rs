@@ -99,9 +99,10 @@ fn pack(images: &[&Image]) -> Vec<u8> {
     for image in images {
         let mut builder = OffloadBinaryBuilder::new();
         let entry = builder.image(ImageKind::OBJECT, OffloadKind::OPENMP, image.bytes.len() as u64);
-        match image.target.starts_with("gfx") {
-            true => entry.string("triple", "amdgcn-amd-amdhsa").string("arch", &image.target),
-            false => entry.string("triple", &image.target),
+        if image.target.starts_with("gfx") {
+            entry.string("triple", "amdgcn-amd-amdhsa").string("arch", &image.target)
+        } else {
+            entry.string("triple", &image.target)
         };
         file.extend(builder.layout(Version::V1).to_vec(&[&image.bytes]));
     }

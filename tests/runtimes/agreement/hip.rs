@@ -147,9 +147,12 @@ fn together() {
     let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
     for names in [[false, false], [false, true], [true, false], [true, true]] {
         for others in [[false, false], [false, true], [true, false], [true, true]] {
-            let wanted = |image: &&Image| match image.target.starts_with("gfx906") {
-                true => features(image) == names,
-                false => image.target == "gfx1030" || features(image) == others,
+            let wanted = |image: &&Image| {
+                if image.target.starts_with("gfx906") {
+                    features(image) == names
+                } else {
+                    image.target == "gfx1030" || features(image) == others
+                }
             };
             let set: Vec<&Image> = IMAGES.iter().filter(wanted).collect();
             sets.push(set.iter().rev().copied().collect());

@@ -96,9 +96,10 @@ impl Program {
             assert_eq!(value("kind"), self.check);
             let symbolizer = value("symbolizer");
             let options = "detect_leaks=0:halt_on_error=0:ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
-            let options = match symbolizer.is_empty() {
-                true => options.to_owned(),
-                false => format!("{options}:external_symbolizer_path={symbolizer}"),
+            let options = if symbolizer.is_empty() {
+                options.to_owned()
+            } else {
+                format!("{options}:external_symbolizer_path={symbolizer}")
             };
             command.env("LD_PRELOAD", value("library"));
             for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"] {

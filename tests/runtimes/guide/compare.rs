@@ -68,12 +68,8 @@ fn without_sizes(line: &str) -> String {
         matches!(word.trim_end_matches([',', '.', ';', ')']), "bytes" | "B" | "KiB" | "MiB")
     };
     let sizes = words.iter().enumerate().map(|(index, word)| {
-        match is_share(word)
-            || is_number(word) && words.get(index + 1).is_some_and(|next| is_unit(next))
-        {
-            true => "N",
-            false => *word,
-        }
+        let is_size = is_number(word) && words.get(index + 1).is_some_and(|next| is_unit(next));
+        if is_share(word) || is_size { "N" } else { *word }
     });
     sizes.collect::<Vec<_>>().join(" ").replace("N B", "N KiB")
 }

@@ -117,11 +117,11 @@ impl Reader {
         }
         // GPUs of this machine are hidden.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
-        match self.gpu.is_empty() {
-            true => run.env("CUDA_VISIBLE_DEVICES", ""),
-            false => run
-                .without(&["CUDA_VISIBLE_DEVICES"])
-                .envs(self.gpu.iter().map(|(name, value)| (name, value))),
+        if self.gpu.is_empty() {
+            run.env("CUDA_VISIBLE_DEVICES", "")
+        } else {
+            run.without(&["CUDA_VISIBLE_DEVICES"])
+                .envs(self.gpu.iter().map(|(name, value)| (name, value)))
         }
     }
 
@@ -179,9 +179,10 @@ impl Reader {
     /// stand-in for the driver pretends.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
-        let (source, library) = match gpu.starts_with("gfx") {
-            true => ("hip_runtime.c", "libamdhip64.so"),
-            false => ("cuda_driver.c", "libcuda.so.1"),
+        let (source, library) = if gpu.starts_with("gfx") {
+            ("hip_runtime.c", "libamdhip64.so")
+        } else {
+            ("cuda_driver.c", "libcuda.so.1")
         };
         compile(
             source,

@@ -130,9 +130,12 @@ impl RandomKernels {
                 .enumerate()
                 .map(|(at, it)| declaration(&it.cpp, &format!("a{at}")))
                 .collect();
-            let put = |(at, it): (usize, &RandomParameter)| match it.cpp.ends_with('&') {
-                true => format!("  put(a0, &a{at});\n"),
-                false => format!("  put(a0, a{at});\n"),
+            let put = |(at, it): (usize, &RandomParameter)| {
+                if it.cpp.ends_with('&') {
+                    format!("  put(a0, &a{at});\n")
+                } else {
+                    format!("  put(a0, a{at});\n")
+                }
             };
             let puts: String = parameters.iter().enumerate().skip(1).map(put).collect();
             let _ = writeln!(

@@ -119,9 +119,10 @@ impl Records {
             _ => return Value::new("void *", "*mut u8", 8),
         };
         let sign = if is_parameter && cpp != "void" && numbers.percent(15) { '&' } else { '*' };
-        match is_const {
-            true => Value::new(&format!("const {cpp} {sign}"), &format!("*const {to}"), 8),
-            false => Value::new(&format!("{cpp} {sign}"), &format!("*mut {to}"), 8),
+        if is_const {
+            Value::new(&format!("const {cpp} {sign}"), &format!("*const {to}"), 8)
+        } else {
+            Value::new(&format!("{cpp} {sign}"), &format!("*mut {to}"), 8)
         }
     }
 

@@ -69,9 +69,10 @@ fn spellings_of_targets() {
         "host-x86_64-pc-win32-",
         "host-x86_64-pc-mingw32-",
     ] {
-        let (host, device) = match target.starts_with("host") {
-            true => (target, "openmp-nvptx64-nvidia-cuda--sm_70"),
-            false => (HOST, target),
+        let (host, device) = if target.starts_with("host") {
+            (target, "openmp-nvptx64-nvidia-cuda--sm_70")
+        } else {
+            (HOST, target)
         };
         let line = format!("-type=ii -targets={host},{device} -input=host -input=one -output=x");
         assert!(bundler(&line).assert_same().succeeded(), "{line}");

@@ -16,14 +16,11 @@ pub(super) fn advise(error: Error, is_linked: bool) -> Error {
     {
         return error;
     }
-    error.with_help(match is_linked {
-        true => {
+    error.with_help(if is_linked {
             "none of the sources of this static library that support the target defines it: add the file that does, for the \
              same targets"
-        }
-        false => {
+    } else {
             "each source of a static library is a device program of its own; call .device_link() in build.rs if another source \
              of the library defines it"
-        }
     })
 }

@@ -108,13 +108,13 @@ impl<'ir> Types<'ir> {
         let Some(base) = node.reference("baseType") else { return to_void(true) };
         let (bare, is_const, alias) = self.bare(base);
         let Some(pointee) = self.metadata.node(bare) else { return to_void(!is_const) };
-        let to = match is_record(pointee) {
-            true => {
-                let known = self.known(bare, pointee, alias.as_deref().unwrap_or(name));
-                Some(Type::Record(self.records[known.record].name.clone()))
-            }
-            false if pointee.kind == "DISubroutineType" => None,
-            false => self.convert(base, Place::Memory, name),
+        let to = if is_record(pointee) {
+            let known = self.known(bare, pointee, alias.as_deref().unwrap_or(name));
+            Some(Type::Record(self.records[known.record].name.clone()))
+        } else if pointee.kind == "DISubroutineType" {
+            None
+        } else {
+            self.convert(base, Place::Memory, name)
         };
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }

@@ -70,13 +70,14 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
         Part::Other(what) if !other.contains(&what) => other.push(what),
         Part::Other(_) => {}
     })?;
-    match names.is_empty() {
-        false => Ok(names),
-        true => Err(Error::config(format!(
+    if names.is_empty() {
+        Err(Error::config(format!(
             "the source {} has no image that could be taken as it is; what there is: {}",
             path.display(),
             if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
-        ))),
+        )))
+    } else {
+        Ok(names)
     }
 }
 

@@ -128,9 +128,10 @@ impl Wanted {
             ),
             Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
             Self::Ptxas { old } => {
-                let ptx = match old {
-                    true => "compute_70 in place of sm_70",
-                    false => "compute_90 in place of sm_90",
+                let ptx = if *old {
+                    "compute_70 in place of sm_70"
+                } else {
+                    "compute_90 in place of sm_90"
                 };
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
@@ -214,9 +215,10 @@ impl Wanted {
             },
             Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
             Self::Ptxas { old } => {
-                let (folder, package, path) = match old {
-                    true => ("ptxas-12", "nvidia-cuda-nvcc-cu12", "nvidia/cuda_nvcc/bin/ptxas"),
-                    false => ("ptxas", "nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas"),
+                let (folder, package, path) = if *old {
+                    ("ptxas-12", "nvidia-cuda-nvcc-cu12", "nvidia/cuda_nvcc/bin/ptxas")
+                } else {
+                    ("ptxas", "nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas")
                 };
                 by_pip(
                     system,

@@ -84,12 +84,13 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
 fn failure(line: &str) -> Option<String> {
     let at = line.find("FATAL: ")?;
     let message = &line[at..];
-    Some(match message.contains("unexpected memory mapping") {
-        true => format!(
+    Some(if message.contains("unexpected memory mapping") {
+        format!(
             "{message}\nThe kernel puts programs where this ThreadSanitizer has memory of its own. Lower the randomness, until the \
              next start of the machine, with `sudo sysctl vm.mmap_rnd_bits=28`, or start tests with `setarch -R cargo offload test`."
-        ),
-        false => message.to_owned(),
+        )
+    } else {
+        message.to_owned()
     })
 }
 

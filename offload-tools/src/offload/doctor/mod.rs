@@ -31,14 +31,16 @@ pub fn run(args: &Args, _: &Context) -> Result {
     let report = doctor::examine(&host(), &args.targets);
     let runtimes = runtime::all();
     let mut out = out::stdout();
-    match args.json {
-        true => super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?,
-        false => print(&mut out, &report, &runtimes)?,
+    if args.json {
+        super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?
+    } else {
+        print(&mut out, &report, &runtimes)?
     }
     out.flush()?;
-    let is_well = match report.verdicts.is_empty() {
-        true => report.tools.iter().flat_map(|tool| &tool.targets).any(|target| target != "cpu"),
-        false => report.verdicts.iter().all(|verdict| verdict.refusal.is_none()),
+    let is_well = if report.verdicts.is_empty() {
+        report.tools.iter().flat_map(|tool| &tool.targets).any(|target| target != "cpu")
+    } else {
+        report.verdicts.iter().all(|verdict| verdict.refusal.is_none())
     };
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -99,12 +101,11 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             (None, None) => (styled(GOOD, "can be built"), None),
         };
         // A long list of targets has its verdict on a line of its own.
-        match targets.chars().count() < INDENT - 2 {
-            true => entry(out, &targets, &state)?,
-            false => {
-                paragraph_at(out, 2, &targets)?;
-                entry(out, "", &state)?;
-            }
+        if targets.chars().count() < INDENT - 2 {
+            entry(out, &targets, &state)?
+        } else {
+            paragraph_at(out, 2, &targets)?;
+            entry(out, "", &state)?;
         }
         why.iter()
             .flat_map(|why| why.lines())

@@ -21,17 +21,18 @@ pub struct Runtime {
 /// The runtimes of both vendors. File names newest first.
 pub fn all() -> [Runtime; 3] {
     let loader = Loader::new();
-    let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = match cfg!(windows) {
-        true => (
+    let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
+        (
             &["nvcuda.dll"],
             &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"],
             &["hsa-runtime64.dll"],
-        ),
-        false => (
+        )
+    } else {
+        (
             &["libcuda.so.1"],
             &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"],
             &["libhsa-runtime64.so.1"],
-        ),
+        )
     };
     [
         loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
@@ -88,9 +89,10 @@ impl Loader {
             Some(list) => files.iter().find_map(|file| listed(list, file)),
             None => FOLDERS.iter().find_map(|folder| in_folder(Path::new(folder))),
         });
-        let places = match self.listed.is_some() {
-            true => "the list of ldconfig".to_owned(),
-            false => FOLDERS.join(" "),
+        let places = if self.listed.is_some() {
+            "the list of ldconfig".to_owned()
+        } else {
+            FOLDERS.join(" ")
         };
         let mut looked = format!("{} in {VARIABLE}, {places}", files.join(", "));
         if let (None, Some(hidden)) =

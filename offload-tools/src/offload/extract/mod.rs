@@ -173,10 +173,7 @@ impl<'t> Task<'t> {
                 self.out.write_all(path.as_os_str().as_encoded_bytes())?;
                 writeln!(self.out)?;
             }
-            match shows_paths {
-                true => self.out.flush()?,
-                false => progress.add(image.size),
-            }
+            if shows_paths { self.out.flush()? } else { progress.add(image.size) }
         }
         Ok(())
     }

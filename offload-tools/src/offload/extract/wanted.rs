@@ -102,9 +102,10 @@ impl<'a> Wanted<'a> {
 
     /// Whether a target that was asked for can use it, or nothing was asked for.
     pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
-        match self.targets.is_empty() {
-            true => self.names.is_empty(),
-            false => self.targets.iter().any(|(_, target)| target.can_use(image)),
+        if self.targets.is_empty() {
+            self.names.is_empty()
+        } else {
+            self.targets.iter().any(|(_, target)| target.can_use(image))
         }
     }
 

@@ -77,9 +77,10 @@ pub(super) fn print(
             writeln!(out, "    {}", widths.line(&Row::headings(), FAINT, FAINT))?;
         }
         for (image, row) in group.images.iter().zip(&rows[first.images.start..]) {
-            let found = match options.kernels && row.kind != ImageKind::Empty.name() {
-                true => read(image, &mut images),
-                false => Ok((row.kind, None)),
+            let found = if options.kernels && row.kind != ImageKind::Empty.name() {
+                read(image, &mut images)
+            } else {
+                Ok((row.kind, None))
             };
             let kind = found.as_ref().map_or(row.kind, |(kind, _)| kind);
             writeln!(
@@ -141,10 +142,7 @@ fn where_in_archive(
         let separator = if line.is_empty() { "" } else { ", " };
         let _ = write!(line, "{separator}member {}", fitting(&text::escaped(member), 10, terminal));
     }
-    match line.is_empty() {
-        true => Ok(()),
-        false => writeln!(out, "  {}", styled(HEADING, &line)),
-    }
+    if line.is_empty() { Ok(()) } else { writeln!(out, "  {}", styled(HEADING, &line)) }
 }
 
 /// What fits on a line of the terminal that has `taken` columns of other things.
@@ -233,9 +231,10 @@ fn row(image: &Image<'_>, options: &Options) -> Row {
         kind: image.known_kind().map_or("", ImageKind::name),
         size: size_text(image.size, options.bytes),
         stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
-        offset: match options.bytes {
-            true => image.offset.map_or("-".to_owned(), |offset| offset.to_string()),
-            false => String::new(),
+        offset: if options.bytes {
+            image.offset.map_or("-".to_owned(), |offset| offset.to_string())
+        } else {
+            String::new()
         },
         module: image.module.as_deref().map_or(String::new(), text::escaped_str),
     }

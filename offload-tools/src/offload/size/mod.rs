@@ -73,9 +73,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
     };
 
     let mut out = out::stdout();
-    match args.json {
-        true => record::print(&mut out, &args.file, &account)?,
-        false => print(&mut out, args, &account)?,
+    if args.json {
+        record::print(&mut out, &args.file, &account)?
+    } else {
+        print(&mut out, args, &account)?
     }
     out.flush()?;
     if let Some((path, mut output)) = page {
@@ -117,9 +118,10 @@ type Belongs = fn(Kind) -> bool;
 fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     let (device, unpacked) = account.device();
     let mut summary = text::size(account.size);
-    match account.parts.is_empty() {
-        true => summary += ", no device code",
-        false => summary += &format!(", {} of it in images", text::size(device)),
+    if account.parts.is_empty() {
+        summary += ", no device code"
+    } else {
+        summary += &format!(", {} of it in images", text::size(device))
     }
     if account.is_compressed {
         summary += &format!(", {} once decompressed", text::size(unpacked));

@@ -41,12 +41,13 @@ impl<'a> Checked<'a> {
             // This one may come later, if the loader finds it.
             _ => return Ok(()),
         };
-        match is_there(symbol) {
-            true => Ok(()),
-            false => Err(format!(
+        if is_there(symbol) {
+            Ok(())
+        } else {
+            Err(format!(
                 "the sanitizer that it was built with is not in this program.{}",
                 self.hint()
-            )),
+            ))
         }
     }
 
@@ -58,9 +59,10 @@ impl<'a> Checked<'a> {
             "undefined" => "UBSAN_OPTIONS=print_stacktrace=1",
             _ => "ASAN_OPTIONS=detect_leaks=0",
         };
-        let symbolizer = match symbolizer.is_empty() {
-            true => String::new(),
-            false => format!(":external_symbolizer_path={symbolizer}"),
+        let symbolizer = if symbolizer.is_empty() {
+            String::new()
+        } else {
+            format!(":external_symbolizer_path={symbolizer}")
         };
         format!(
             "\nIt was built with OFFLOAD_CPU_CHECK={kind}: start the program with LD_PRELOAD={library} \

@@ -300,9 +300,10 @@ impl Backend for Cuda {
                 };
                 ("cuLibraryLoadData", code)
             }
-            // SAFETY: as above.
             None => {
-                ("cuModuleLoadData", unsafe { (driver.cuModuleLoadData)(&mut module, image.start) })
+                // SAFETY: as above.
+                let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.start) };
+                ("cuModuleLoadData", code)
             }
         };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());

@@ -156,9 +156,10 @@ fn with_paths(sentence: &str, scenario: &Scenario) -> String {
     let sentence = sentence
         .replace("{clang}", &llvm_bin().join("clang").to_string_lossy())
         .replace("{folder}", &scenario.folder.to_string_lossy());
-    match sentence.contains("{ptxas}") {
-        true => sentence.replace("{ptxas}", &cuda("ptxas").get_program().to_string_lossy()),
-        false => sentence,
+    if sentence.contains("{ptxas}") {
+        sentence.replace("{ptxas}", &cuda("ptxas").get_program().to_string_lossy())
+    } else {
+        sentence
     }
 }
 
