@@ -11,6 +11,7 @@ mod input;
 mod options;
 mod resolve;
 mod section;
+mod sorted;
 mod suggest;
 
 use declaration::Declarations;

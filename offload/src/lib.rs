@@ -114,6 +114,7 @@ mod placement;
 #[allow(unsafe_code)]
 pub mod run;
 mod supports;
+mod text;
 
 #[doc(hidden)]
 pub mod __expansion;

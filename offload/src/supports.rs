@@ -1,5 +1,6 @@
 //! What a program's own tests ask of its packs.
 
+use crate::text::joined;
 use crate::{Form, KernelPack, Module};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -67,11 +68,12 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     if message.is_empty() {
         return None;
     }
-    let list = devices.iter().map(DeviceInfo::to_string).collect::<Vec<_>>().join(", ");
+    let devices: Vec<String> = devices.iter().map(DeviceInfo::to_string).collect();
+    let list = joined(&devices, ", ");
     let advice = if lines.is_empty() {
         String::new()
     } else {
-        format!("\n\nadd to build.rs, before .compile(...):{}", lines.concat())
+        format!("\n\nadd to build.rs, before .compile(...):{}", joined(&lines, ""))
     };
     Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
 }

@@ -2,11 +2,10 @@
 //! each image records.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
-use crate::suggest;
+use crate::{sorted, suggest};
 use offload_format::pack_index::{ArgumentKind, IndexArgument, IndexImage, PackImageKind};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use std::collections::BTreeSet;
 use std::iter;
 use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
@@ -119,7 +118,7 @@ impl Declared<'_> {
         {
             return Ok(());
         }
-        let names: BTreeSet<&str> = known.flatten().map(|kernel| kernel.name.as_str()).collect();
+        let names = sorted::texts(known.flatten().map(|kernel| kernel.name.as_str()));
         let hint = match suggest::closest(&symbol, names.iter().copied()) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => "it has none".to_owned(),
@@ -225,7 +224,7 @@ fn check_count(
 }
 
 /// The first names of a list, and how many there are more.
-fn list(names: &BTreeSet<&str>) -> String {
+fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();
     let more = names.len().saturating_sub(MOST);

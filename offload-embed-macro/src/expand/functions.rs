@@ -5,12 +5,12 @@
 //! stores arguments are shared, and all of them are one text for rustc to read. Tokens one by one
 //! take a development build, in which macros are not optimized, several times as long.
 
+use crate::sorted;
 use offload_format::pack_index::{IndexImage, PackImageKind};
 use offload_format::signature::{Content, Record, Scalar, Signature, Size, Type};
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 use proc_macro2::TokenStream;
 use quote::quote;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// With no more parameters than this, each kernel has traits of its own, whose messages name the
@@ -60,9 +60,9 @@ struct Functions<'a> {
     has_own_traits: bool,
     text: String,
     /// By the name of the module that they are in: the traits of parameters.
-    traits: BTreeMap<&'a str, BTreeSet<Trait<'a>>>,
+    traits: Vec<(&'a str, Vec<Trait<'a>>)>,
     /// The number of what takes arguments like these.
-    shapes: BTreeMap<Shape, usize>,
+    shapes: Vec<(Shape, usize)>,
 }
 
 /// The arguments of kernels that are stored, and passed on to functions for the CPU, by the same
@@ -91,7 +91,10 @@ impl<'a> Functions<'a> {
         let Some(layout) = kernel.layout(records) else { return };
         let traits_module = if self.has_own_traits { name.as_str() } else { "any" };
         let (mut generics, mut names) = (String::new(), String::new());
-        let traits = self.traits.entry(traits_module).or_default();
+        if self.has_own_traits || self.traits.is_empty() {
+            self.traits.push((traits_module, Vec::new()));
+        }
+        let traits = &mut self.traits.last_mut().expect("one was added").1;
         for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
             let of_parameter = Trait { number: at + 1, name: &parameter.name, bytes: size.bytes };
             let ty = parameter_type(&parameter.ty);
@@ -101,7 +104,7 @@ impl<'a> Functions<'a> {
                 parameter.name,
                 of_parameter.ident()
             );
-            traits.insert(of_parameter);
+            sorted::insert(traits, of_parameter);
             let _ = write!(names, ",{}", parameter.name);
         }
         let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
@@ -116,8 +119,7 @@ impl<'a> Functions<'a> {
                 .all(|parameter| is_passed_alike(&parameter.ty, records)),
         };
         let return_type = shape.return_type();
-        let number = self.shapes.len();
-        let number = *self.shapes.entry(shape).or_insert(number);
+        let number = self.number(shape);
 
         let text = &mut self.text;
         let mut doc = documentation(comment);
@@ -137,6 +139,17 @@ impl<'a> Functions<'a> {
             text,
             "pub fn {name}({generics}) -> __arguments::{return_type} {{ __call_{number}({symbol:?}{names}) }}"
         );
+    }
+
+    /// The number of the code for these arguments.
+    fn number(&mut self, shape: Shape) -> usize {
+        let next = self.shapes.len();
+        let at =
+            self.shapes.binary_search_by(|(known, _)| known.cmp(&shape)).unwrap_or_else(|at| {
+                self.shapes.insert(at, (shape, next));
+                at
+            });
+        self.shapes[at].1
     }
 
     /// The traits, and the types that functions return.
@@ -167,15 +180,14 @@ impl<'a> Functions<'a> {
             }
             text.push_str("}\n");
         }
-        let types: BTreeMap<String, &Shape> =
-            self.shapes.keys().map(|shape| (shape.return_type(), shape)).collect();
-        for (name, Shape { arguments, bytes, has_buffer, .. }) in types {
-            let count = arguments.len();
-            let _ = write!(
-                text,
-                "pub type {name} = __offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>;"
-            );
+        let mut types = Vec::new();
+        for (shape, _) in &self.shapes {
+            let (name, count) = (shape.return_type(), shape.arguments.len());
+            let Shape { bytes, has_buffer, .. } = shape;
+            let call = format!("__offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>");
+            sorted::insert(&mut types, format!("pub type {name} = {call};"));
         }
+        types.iter().for_each(|item| text.push_str(item));
         format!(
             "#[doc(hidden)] #[allow(non_camel_case_types, unused_imports)] pub mod __arguments {{ use super::__offload; {text} }}\n"
         )

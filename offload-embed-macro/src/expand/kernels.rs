@@ -5,14 +5,13 @@ use super::declared::{Declared, marker};
 use super::functions;
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
-use crate::suggest;
+use crate::{sorted, suggest};
 use offload_format::pack_index::IndexModule;
 use offload_format::signature::{
     Content, Identifiers, Record, Signature, Signatures, Type, identifier,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use std::collections::BTreeSet;
 use syn::{Error, Result};
 
 /// What functions are declared for.
@@ -118,7 +117,8 @@ impl Module<'_> {
         // Names that stand for parameters in the compiler's messages.
         let of_program =
             declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
-        let parameters: BTreeSet<Ident> = of_program.collect();
+        let mut parameters: Vec<Ident> = Vec::new();
+        of_program.for_each(|parameter| sorted::insert(&mut parameters, parameter));
         let kernel_names = declared.iter().map(|kernel| marker(&kernel.name));
         let markers = (!declared.is_empty()).then(|| {
             let parameters = parameters.iter();
@@ -138,8 +138,9 @@ impl Module<'_> {
         let used = used(&kernels, records);
         let items = records
             .iter()
-            .filter(|record| used.contains(record.name.as_str()))
-            .map(|record| self.record(record));
+            .zip(used)
+            .filter(|(_, is_used)| *is_used)
+            .map(|(record, _)| self.record(record));
         let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
             kernels.iter().partition(|kernel| kernel.difference.is_empty());
         let functions = functions::of(&callable, records, &self.module.images, form);
@@ -185,11 +186,12 @@ impl Module<'_> {
     }
 
     /// The kernels of its images that neither a source nor the program tells of.
-    fn without_signature(&self, declared: &[String]) -> BTreeSet<&str> {
+    fn without_signature(&self, declared: &[String]) -> Vec<&str> {
         let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
         let of_source = self.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
-        let known: BTreeSet<&str> = of_source.chain(declared.iter().map(String::as_str)).collect();
-        all.map(|kernel| kernel.name.as_str()).filter(|symbol| !known.contains(symbol)).collect()
+        let known = sorted::texts(of_source.chain(declared.iter().map(String::as_str)));
+        let is_known = |symbol: &&str| known.binary_search(symbol).is_ok();
+        sorted::texts(all.map(|kernel| kernel.name.as_str()).filter(|symbol| !is_known(symbol)))
     }
 
     /// A function of a kernel that is not the same in all images: its call does not compile. `None`
@@ -291,23 +293,24 @@ impl Module<'_> {
     }
 }
 
-/// The names of the records that the kernels' types are made of.
-fn used<'a>(kernels: &[&'a Signature], records: &'a [Record]) -> BTreeSet<&'a str> {
-    let mut used = BTreeSet::new();
+/// Which records the kernels' types are made of.
+fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
+    let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> =
         kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
     while let Some(ty) = types.pop() {
         match ty {
             Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
-            Type::Record(name) if used.insert(name.as_str()) => {
-                let record = records.iter().find(|record| record.name == *name);
-                if let Some(Content::Fields(fields) | Content::Packed(fields)) =
-                    record.map(|record| &record.content)
+            Type::Record(name) => {
+                let found = records.iter().position(|record| record.name == *name);
+                let Some(number) = found.filter(|number| !used[*number]) else { continue };
+                used[number] = true;
+                if let Content::Fields(fields) | Content::Packed(fields) = &records[number].content
                 {
                     types.extend(fields.iter().map(|field| &field.ty));
                 }
             }
-            Type::Record(_) | Type::Scalar(_) | Type::Void => {}
+            Type::Scalar(_) | Type::Void => {}
         }
     }
     used

@@ -1,11 +1,11 @@
 //! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before
 //! `main`.
 
+use crate::sorted;
 use offload_format::pack_index::IndexModule;
 use offload_format::section::SectionNames;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use std::collections::BTreeSet;
 use std::ffi::CString;
 
 /// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them
@@ -35,11 +35,7 @@ pub(super) fn tokens(
 
 /// The kernels of a module's images, each once. HIP's runtime knows none whose name has a NUL.
 fn kernels(module: &IndexModule) -> Vec<CString> {
-    let all: BTreeSet<&str> = module
-        .images
-        .iter()
-        .flat_map(|image| image.kernels.iter().flatten())
-        .map(|it| &*it.name)
-        .collect();
-    all.into_iter().filter_map(|name| CString::new(name).ok()).collect()
+    let all = module.images.iter().flat_map(|image| image.kernels.iter().flatten());
+    let names = sorted::texts(all.map(|kernel| &*kernel.name));
+    names.into_iter().filter_map(|name| CString::new(name).ok()).collect()
 }

@@ -136,13 +136,16 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
             }
             Cause::UnknownImages(why) => return write!(f, "no image for {device}: {why}"),
             Cause::SeveralModules(modules) => {
+                write!(f, "the pack has {} modules, each with images of its own", modules.len())?;
+                let mut before = ": ";
+                for module in modules {
+                    write!(f, "{before}{module}")?;
+                    before = ", ";
+                }
+                let first = modules.first().unwrap_or(&"");
                 return write!(
                     f,
-                    "the pack has {} modules, each with images of its own: {}; \
-                     select from one of them, as in PACK.module(\"{}\").select(...)",
-                    modules.len(),
-                    modules.join(", "),
-                    modules.first().unwrap_or(&"")
+                    "; select from one of them, as in PACK.module(\"{first}\").select(...)"
                 );
             }
             Cause::Refused(refused) if refused.is_empty() => {

@@ -5,6 +5,7 @@ use super::error::{Cause, Result, RunError};
 use super::kind::DeviceKind;
 use super::{cpu, cuda, hip};
 use crate::pack::{Form, KernelPack};
+use crate::text::joined;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -67,6 +68,7 @@ impl Device {
     /// With a driver of CUDA 12 or later they may be dropped after the context was destroyed; a
     /// driver before does not tell a context from another one that was made later at the same
     /// address: drop them before.
+    #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller answers for the context.
         unsafe { cuda::foreign(context) }.map(Self)
@@ -76,6 +78,7 @@ impl Device {
     /// all libraries of a program share: buffers and streams of others can be used with it.
     ///
     /// Returns an error if there is no runtime, or no such GPU.
+    #[inline]
     pub fn from_hip_device(ordinal: i32) -> Result<Self> {
         Self::named(&format!("hip:{ordinal}"))
     }
@@ -159,7 +162,7 @@ fn parse(name: &str) -> Result<(DeviceKind, i32)> {
         "cpu" => Some(DeviceKind::Cpu),
         _ => None,
     };
-    let ordinal: Option<i32> = ordinal.parse().ok().filter(|ordinal| *ordinal >= 0);
+    let ordinal = ordinal.parse::<u64>().ok().and_then(|ordinal| i32::try_from(ordinal).ok());
     kind.zip(ordinal).ok_or_else(|| {
         RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu")
     })
@@ -175,7 +178,7 @@ fn find(
     let found = found.map_err(absent)?;
     let names: Vec<String> = found.iter().map(Device::name).collect();
     let wanted = found.into_iter().find(|device| device.ordinal() == ordinal);
-    wanted.ok_or_else(|| absent(format!("there is {}", names.join(", "))))
+    wanted.ok_or_else(|| absent(format!("there is {}", joined(&names, ", "))))
 }
 
 /// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
@@ -249,7 +252,7 @@ impl Devices {
         refusals.dedup();
         refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());
-        Err(RunError::refused(attempted, format!("no image fits\n{}", refusals.join("\n"))))
+        Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }
 
     /// The device of this name among these: [`Device::named`].

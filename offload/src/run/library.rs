@@ -1,5 +1,6 @@
 //! Libraries of drivers, loaded when a program asks for devices.
 
+use crate::text::joined;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -49,21 +50,28 @@ impl DriverLibrary {
             }
         }
         Err(if broken.is_empty() {
-            format!("the system's loader finds no {}", names.join(", "))
+            format!("the system's loader finds no {}", joined(names, ", "))
         } else {
-            broken.join("; ")
+            joined(&broken, "; ")
         })
     }
 
     /// Returns the address of a function. It stays valid, as the library is never unloaded.
-    ///
-    /// It is generic in nothing: drivers have dozens of functions, and each type would be compiled
-    /// anew.
     pub(super) fn find(&self, name: &str) -> Option<NonNull<c_void>> {
-        // SAFETY: of what the name stands for only the address is taken.
-        let symbol = unsafe { self.library.get::<*mut c_void>(name) };
-        symbol.ok().and_then(|address| NonNull::new(*address))
+        address(&self.library, name.as_bytes())
     }
+}
+
+/// Returns the address of a function. It is valid as long as the library is loaded.
+///
+/// The function is generic in nothing: drivers have dozens of functions, and for each type rustc
+/// would compile all of this anew.
+pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
+    // SAFETY: of what the name stands for only the address is taken.
+    let symbol = unsafe { library.get::<*mut c_void>(name) };
+    // libloading gives what a symbol's address points to, unless the type is that of a pointer: as
+    // here.
+    symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
 /// Whether the loader means that there is no file `name`, and not that something is wrong with it.

@@ -7,6 +7,7 @@ use super::error::{Result, RunError};
 use super::launch::{Dim, Launch};
 use crate::call::Call;
 use crate::pack::{Form, Kernel, KernelPack, Module, PackImage, Plain};
+use crate::text::joined;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -46,7 +47,7 @@ impl<F: Form> KernelPack<F> {
                 let attempted = format!("load the pack \"{}\"", self.name());
                 let why = format!(
                     "it has several modules: {}; PACK.module(...).on(...) loads one",
-                    names.join(", ")
+                    joined(&names, ", ")
                 );
                 Err(RunError::refused(attempted, why))
             }

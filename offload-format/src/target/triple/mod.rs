@@ -119,7 +119,7 @@ fn dxil_version(os: &str) -> Option<&'static str> {
     let version = os.strip_prefix("shadermodel")?;
     match version.strip_prefix("6.") {
         Some("x") => VERSIONS.last().copied(),
-        Some(minor) => VERSIONS.get(minor.parse::<usize>().ok()?).copied(),
+        Some(minor) => VERSIONS.get(minor.parse::<u32>().ok()? as usize).copied(),
         None => Some(VERSIONS[0]),
     }
 }

@@ -1,6 +1,7 @@
 //! Images for the CPU, loaded: from memory where the system allows it, else from a file that is
 //! removed at once.
 
+use super::super::library::address;
 use super::Address;
 use super::check::{Checked, Settings};
 use alloc::boxed::Box;
@@ -9,8 +10,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
 use core::ffi::{CStr, c_uint, c_void};
-use core::mem::ManuallyDrop;
-use core::ptr;
+use core::mem::{self, ManuallyDrop};
+use core::ptr::{self, NonNull};
 use libloading::Library;
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -90,15 +91,14 @@ impl LoadedImage {
             let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
             format!("{reason}{}{of_check}", source.hint())
         })?;
+        let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
+            "it has no function offload_cpu_launch_blocks: build it with this version of offload-build",
+        )?;
         // SAFETY: `offload/cpu.h` declares it with this type.
-        let found = unsafe { library.get::<LaunchBlocks>("offload_cpu_launch_blocks") };
-        let blocks = *found.map_err(|_| {
-            "it has no function offload_cpu_launch_blocks: build it with this version of offload-build".to_string()
-        })?;
+        let blocks = unsafe { mem::transmute::<NonNull<c_void>, LaunchBlocks>(blocks) };
+        let with = address(&library, b"offload_cpu_launch_with\0");
         // SAFETY: `offload/schedule.h` declares it with this type.
-        let with = unsafe { library.get::<LaunchWith>("offload_cpu_launch_with") }
-            .ok()
-            .map(|found| *found);
+        let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
         let launchers = Launchers { blocks, with, is_checked: checked.is_some() };
         let source = ManuallyDrop::new(source.once_loaded());
         Ok(Self {
@@ -110,11 +110,7 @@ impl LoadedImage {
     }
 
     pub(super) fn function(&self, name: &CStr) -> Option<Address> {
-        // SAFETY: nothing is called here, and an address has no type.
-        let found = unsafe { self.library.get::<Address>(name.to_bytes_with_nul()) };
-        // libloading gives what a symbol's address points to, unless the type is that of a pointer:
-        // as here.
-        found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
+        address(&self.library, name.to_bytes_with_nul()).map(NonNull::as_ptr)
     }
 
     /// What stands for a kernel as long as the image is loaded.

@@ -191,9 +191,11 @@ unsafe impl<F> Sync for Shared<'_, F> {}
 /// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as
 /// there are cores.
 fn threads() -> usize {
-    let asked = env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse().ok());
+    let asked =
+        env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse::<u64>().ok());
     // To count them, files of the system are read.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
+    let asked = asked.and_then(|count| usize::try_from(count).ok());
     asked.filter(|count| *count > 0).unwrap_or_else(cores)
 }

@@ -35,6 +35,8 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 ///
 /// # Safety
 /// It is a context, and lives as long as what comes of this.
+// `#[inline]` in this file: compiled where it is called, as few programs do.
+#[inline]
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
     let driver = Driver::get()
@@ -65,6 +67,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
 }
 
 /// Whether a context is the one that all libraries of a program share.
+#[inline]
 fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<bool> {
     let attempted = || "ask for the GPU's context".to_string();
     let (mut flags, mut is_active) = (0, 0);
@@ -103,6 +106,7 @@ fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
 }
 
 /// The number of a GPU. So far drivers have made it the handle too, and promise nothing.
+#[inline]
 fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     for ordinal in 0..count(driver)? {
         if device(driver, ordinal)? == wanted {
