@@ -1,0 +1,16 @@
+//! Lists in messages.
+
+use alloc::string::String;
+
+/// Texts with a separator between them. `[T]::join` is much more code, which rustc compiles for
+/// each type anew.
+pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
+    let mut list = String::new();
+    for text in texts {
+        if !list.is_empty() {
+            list.push_str(separator);
+        }
+        list.push_str(text.as_ref());
+    }
+    list
+}
