@@ -47,8 +47,22 @@ fn json(file: &str) -> Value {
         .unwrap_or_else(|error| panic!("{file}: {error}\n{}{}", run.stdout, run.stderr))
 }
 
+/// The objects that `ls --json` prints of a file: of one whose code objects are in kernel packs
+/// beside it, one for each of these too.
+#[track_caller]
+fn records(file: &str) -> Vec<Value> {
+    let records = match json(file) {
+        Value::Array(records) => records,
+        record => vec![record],
+    };
+    assert_eq!(records.first().map(|record| string(&record["file"])), Some(file));
+    records
+}
+
 fn images(file: &str) -> Vec<Value> {
-    json(file)["images"].as_array().expect("images are an array").clone()
+    let of_record =
+        |record: &Value| record["images"].as_array().expect("images are an array").clone();
+    records(file).iter().flat_map(of_record).collect()
 }
 
 fn number(value: &Value) -> u64 {
