@@ -37,10 +37,11 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// What LLVM's programs print with the report of a crash, the first of an assertion or a signal,
-/// the second of all.
+/// What LLVM's programs print with the report of a crash: the first for an assertion or a signal,
+/// the second for an error of clang's own part. clang asks for a bug report as well where ptxas
+/// has refused a source, which is no crash.
 const CRASH_REPORTS: [&str; 2] =
-    ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
+    ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
 /// Two lines for a crash of clang, whose report goes into a file beside what it should have
 /// written: it is long, and tells its makers something, not users. `None` if it did not crash, or
