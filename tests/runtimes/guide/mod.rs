@@ -73,8 +73,9 @@ const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]
 
 const PAGES: &[Page] = &[
     Page::new("README.md", COMPILERS),
-    Page::new("docs/guide/src/targets.md", COMPILERS),
+    Page::new("docs/guide/src/first-result.md", COMPILERS),
     Page::new("docs/guide/src/build.md", COMPILERS),
+    Page::new("docs/guide/src/targets.md", COMPILERS),
     Page::new("docs/guide/src/embed.md", COMPILERS),
     Page::new("docs/guide/src/select.md", COMPILERS),
     Page::new("docs/guide/src/load.md", COMPILERS),
