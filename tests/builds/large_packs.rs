@@ -76,7 +76,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
             [
                 "linked by GNU ld (-Clinker-features=-lld).",
                 "It puts a pack between code and data",
-                "- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()",
+                "- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that",
             ],
         ),
     ];

@@ -13,7 +13,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// The folders and file names of one pack in `OUT_DIR`; the drawing is on the crate's front page.
+/// The folders and file names of one pack in `OUT_DIR`, which
+/// `docs/guide/src/reference/out-dir.md` draws.
 #[derive(Debug)]
 pub(crate) struct OutDir {
     pub(crate) root: PathBuf,

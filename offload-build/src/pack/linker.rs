@@ -75,7 +75,7 @@ pub(crate) fn check_size(
         };
         if !what.is_empty() {
             let script = if linker == "GNU ld" {
-                "\n- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()"
+                "\n- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that"
             } else {
                 ""
             };

@@ -65,7 +65,7 @@ impl StandIn {
     }
 }
 
-/// Whether Cargo notices an edit, as the front page of offload-build says.
+/// Whether Cargo notices an edit, as `docs/guide/src/reference/rebuilds.md` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,
