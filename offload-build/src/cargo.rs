@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What stands for `OUT_DIR` in [`Cargo::portable`].
+/// Replaces `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// What stands for the package's folder there, where that is no start of a path.
+/// Replaces the package's folder there, where the folder is not the start of a path.
 const PACKAGE: &str = "<PACKAGE>";
 
-/// What Cargo says to a build script, and what the build script says to Cargo.
+/// Cargo's side of a build script: the variables that Cargo sets, and the instructions that it
+/// reads.
 #[derive(Debug)]
 pub(crate) struct Cargo {
     pub(crate) out_dir: PathBuf,
@@ -42,7 +43,7 @@ pub(crate) struct Cargo {
     considered: RefCell<HashSet<PathBuf>>,
 }
 
-/// What Cargo is to be told, each line once.
+/// The instructions for Cargo that were printed, each once.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -195,8 +196,8 @@ impl Cargo {
         all
     }
 
-    /// What Cargo gives to rustc for the host program beside its own options; of RUSTFLAGS and of
-    /// Cargo's configuration.
+    /// Returns the flags that rustc gets for the host program beside Cargo's own: those of
+    /// RUSTFLAGS and of Cargo's configuration.
     pub(crate) fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
@@ -292,8 +293,8 @@ impl Cargo {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
-    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it
-    /// would run this one again after each build.
+    /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
+    /// scripts write such files: watching them would run this script again after each build.
     pub(crate) fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
@@ -348,7 +349,7 @@ impl Cargo {
         self.tell(format!("metadata={key}={value}"));
     }
 
-    /// What the build script of a dependency told under this key.
+    /// Returns the metadata that the build script of a dependency set under this key.
     pub(crate) fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
         env::var(dependency_variable(links, key)).ok()
     }

@@ -1,5 +1,5 @@
-//! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for
-//! whoever wants to know.
+//! The tools that a build would find on this machine: for `offload doctor` and for other programs
+//! that inspect a machine.
 //!
 //! It is found by the code that builds use, so that what is said here is what a build does: the
 //! same variables, the same places, the same questions to the compilers. build.rs can name other
@@ -16,14 +16,14 @@ use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::path::PathBuf;
 
-/// What was found.
+/// The result of a search on this machine.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
     /// The compilers and what belongs to them, each once, also those that are not there.
     pub tools: Vec<Tool>,
-    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and
-    /// what the answers were.
+    /// The targets of the machine's GPUs, which `native` stands for; otherwise each program that
+    /// was run, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
     /// For each target that was asked about, in that order, whether it can be built.
     pub verdicts: Vec<Verdict>,
@@ -48,16 +48,16 @@ pub struct Verdict {
 pub struct Tool {
     /// Its name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
     pub name: &'static str,
-    /// What builds use it for.
+    /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
     /// Where it is; `None` if there is none that can be used.
     pub path: Option<PathBuf>,
-    /// What it says of its version, in one line.
+    /// The version that it reports, in one line.
     pub version: Option<String>,
     /// Where it is looked for, in this order; of one that is not there, what was tried.
     pub looked: String,
-    /// What keeps it, or part of it, from being used. Lines that begin with two spaces are
-    /// commands.
+    /// The reason why a build cannot use it, or can use only a part. Lines that begin with two
+    /// spaces are commands.
     pub problem: Option<String>,
     /// How to install it on this system, where builds need it and it is missing. Lines that begin
     /// with two spaces are commands.

@@ -20,7 +20,7 @@ const BLOCKS: usize = 64;
 pub(crate) struct ContentHash(u128);
 
 impl ContentHash {
-    /// Of a list of strings, as [`Parts`] has it.
+    /// Returns the hash of a list of strings, as [`Parts`] computes it.
     pub(crate) fn of_parts(parts: &[&str]) -> Self {
         let mut hash = Parts::default();
         for part in parts {
@@ -29,12 +29,12 @@ impl ContentHash {
         hash.finish()
     }
 
-    /// Of a file's bytes.
+    /// Returns the hash of a file's bytes.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         Self::of_bytes(File::open(path)?)
     }
 
-    /// Of all that can be read.
+    /// Returns the hash of all bytes of a reader.
     pub(crate) fn of_bytes(mut file: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; BLOCKS * BLOCK];
         let mut hasher = SipHasher13::new();

@@ -62,9 +62,9 @@ macro_rules! list_pack {
     };
 }
 
-/// What clang's objects have, so that HIP's runtime takes the bundles of a pack over before `main`:
-/// a wrapper for each bundle in this section, and a constructor that hands them over with the names
-/// of the kernels.
+/// Defines, as clang's objects do, the data by which HIP's runtime registers a pack's bundles
+/// before `main`: a wrapper for each bundle in this section, and a constructor that passes them
+/// with the names of the kernels.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {

@@ -1,4 +1,4 @@
-//! What a program's own tests ask of its packs.
+//! Checks for a program's own tests of its packs.
 
 use crate::{Form, KernelPack, Module};
 use alloc::format;
@@ -39,7 +39,7 @@ pub fn assert_supports<F: Form, D: AsRef<str>>(
     }
 }
 
-/// What is missing, if anything is.
+/// Returns the message for devices that the pack does not support, or `None` if it supports all.
 fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<String> {
     if let Some(why) = pack.unsupported() {
         return Some(why);

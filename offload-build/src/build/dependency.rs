@@ -11,7 +11,7 @@ use offload_format::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the keys of packs start with. The value is the path of the pack's index.
+/// The start of the metadata keys of packs. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
 /// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here.
@@ -84,7 +84,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is wrong where nothing is offered under this name.
+/// Returns the error for a name under which nothing is offered.
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
     // Cargo has made capitals of them; the index knows the name.
     let stem = |path: &String| {

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What is known of the kernels of a pack's modules, before steps have run.
+/// The kernels of a pack's modules, as far as they are known before steps run.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
     /// For each module: one for each kind of targets that clang compiles for.
@@ -24,11 +24,11 @@ pub(super) struct Descriptions<'a> {
     cargo: &'a Cargo,
 }
 
-/// What tells of the kernels of a module.
+/// The sources of knowledge about the kernels of one module.
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
-    /// What an earlier run has found out.
+    /// The signatures that an earlier run has found.
     known: Option<Signatures>,
 }
 

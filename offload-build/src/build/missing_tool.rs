@@ -17,7 +17,7 @@ pub(crate) struct MissingTool {
     pub(crate) short: String,
     /// In full.
     long: String,
-    /// What to do about it. Lines that begin with two spaces are commands.
+    /// The help, in lines. Lines that begin with two spaces are commands.
     help: Option<String>,
     kind: ErrorKind,
 }
@@ -123,7 +123,7 @@ impl MissingTool {
         Self { help, ..Self::refusal(tool, text) }
     }
 
-    /// What is missing, in full.
+    /// Returns the full description of the missing tool.
     pub(crate) fn fact(&self) -> String {
         self.long.clone()
     }

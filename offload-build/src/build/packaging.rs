@@ -1,4 +1,4 @@
-//! What is checked while `cargo package` makes a package of one that has prebuilt images.
+//! Checks during `cargo package` of a package that has prebuilt images.
 
 use super::missing_tool;
 use super::prebuilt::{self, Prebuilt, StandIn};

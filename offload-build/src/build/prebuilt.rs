@@ -61,7 +61,8 @@ pub(crate) struct Prebuilt {
     misfit: OnceCell<Option<String>>,
 }
 
-/// What a set has to fit: the options of a module, and where its inputs lie on this machine.
+/// The values that a set has to match: the options of a module, and where its inputs lie on this
+/// machine.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
@@ -114,7 +115,7 @@ fn absolute_path(options: &str) -> Option<&str> {
     })
 }
 
-/// What a prebuilt set has in place of an image that cannot be compiled.
+/// The answer of a prebuilt set for an image that cannot be compiled.
 #[derive(Debug)]
 pub(crate) enum StandIn {
     Image(Image),
@@ -122,7 +123,7 @@ pub(crate) enum StandIn {
     Misfit(String),
 }
 
-/// What the names of a module's files in the set start with; `prefix` is the module's own.
+/// Returns the start of the names of a module's files in the set; `prefix` is the module's own.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }

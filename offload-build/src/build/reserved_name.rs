@@ -54,7 +54,7 @@ impl ReservedName {
         Ok(Self { is_kept: false, name: name.to_owned() })
     }
 
-    /// It was made.
+    /// Keeps the name reserved, since the product was made.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
     }

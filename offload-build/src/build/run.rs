@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What `OFFLOAD_PREBUILT` asks for.
+/// The value of `OFFLOAD_PREBUILT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,
@@ -77,7 +77,7 @@ pub(crate) struct Run<'a> {
 pub(super) enum Source {
     /// An earlier run made it from the same inputs.
     Fresh(Compilation, Made),
-    /// These steps make it.
+    /// These steps compile the image.
     Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),
@@ -213,12 +213,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the names of a module's files in the prebuilt set start with.
+    /// Returns the start of the names of a module's files in the prebuilt set.
     pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         prebuilt::stem(self.name, &module.prefix)
     }
 
-    /// What the prebuilt set of a module has to fit.
+    /// Returns the values that the prebuilt set of a module has to match.
     pub(crate) fn prebuilt_setting(&self, module: &PlannedModule) -> Setting<'a> {
         let version = self.request.code_object_version;
         let version =
@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a compiler said to this question, or says now.
+    /// Returns the answer of a compiler to this probe, from the cache or by running it.
     pub(crate) fn ask(
         &self,
         question: String,

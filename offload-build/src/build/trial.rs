@@ -16,8 +16,8 @@ const NAME: &str = "trial";
 
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
-/// What builds of small kernels go through, with one of Cargo's profiles. Its files are in
-/// `OUT_DIR`, which is removed with it.
+/// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, which is
+/// removed with it.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,

@@ -1,5 +1,5 @@
-//! What each image was made from, so that a build script that runs again compiles only what has
-//! changed.
+//! Records of the inputs of each image, so that a build script that runs again compiles only images
+//! whose inputs changed.
 //!
 //! Beside an image is a [record](crate::output::record):
 //!
@@ -33,7 +33,7 @@ const FOUND: &str = "found";
 /// Before the hash of a file of the system.
 const SYSTEM: &str = "system:";
 
-/// What is known of an image that is there.
+/// The record of an existing image.
 #[derive(Debug)]
 pub(crate) struct Made {
     /// The hash of its bytes.
@@ -92,7 +92,7 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
         .map_err(|error| Error::io("write", &path, error))
 }
 
-/// What was seen before the steps ran, and when they began.
+/// The state before the steps ran, and the time when they began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub(crate) seen: &'a Seen,
@@ -200,7 +200,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
     Some(UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
 }
 
-/// The same, as far as this system says it.
+/// Returns when a file last changed, as far as this system records it.
 #[cfg(not(unix))]
 fn changed(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
@@ -210,7 +210,7 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Of all that makes the image but the files.
+/// Returns the hash of all inputs but the files.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.

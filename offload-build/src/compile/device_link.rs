@@ -100,7 +100,8 @@ impl DeviceLink<'_> {
         self.objects.iter().map(|(path, _)| path.into())
     }
 
-    /// It reads the objects and nothing else, so that their hashes stand in its key.
+    /// Returns the compilation of the link. It reads the objects and nothing else, so that their
+    /// hashes are in its key.
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);
         Compilation {

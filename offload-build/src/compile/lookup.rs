@@ -31,7 +31,7 @@ impl Lookup {
         }
     }
 
-    /// Of which names are where.
+    /// Returns the hash of the names that exist and where they are.
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {

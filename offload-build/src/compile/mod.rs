@@ -49,7 +49,7 @@ use std::path::{Path, PathBuf};
 /// The steps for one image. The `after` of each counts from the first of them.
 #[derive(Debug)]
 pub(crate) struct Compilation {
-    /// What the names of its files start with.
+    /// The common start of the names of its files.
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
@@ -62,14 +62,15 @@ pub(crate) struct Compilation {
     /// Where headers are looked for, but for the compiler's own folders: as build.rs and the
     /// environment have it.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// What dependency files list from these folders is not watched: identities stand for it.
+    /// Folders of tools. Files in them that dependency files list are not watched: identities
+    /// represent them.
     pub(crate) tool_folders: Vec<PathBuf>,
-    /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
+    /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     described: Described,
 }
 
-/// What tells of the parameters of a compilation's kernels.
+/// How the parameters of a compilation's kernels are found.
 #[derive(Debug)]
 enum Described {
     /// Steps; each writes LLVM IR of a source.
@@ -379,7 +380,7 @@ impl<'a> Compilations<'a> {
         ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
     }
 
-    /// What build.rs asks for.
+    /// Returns the options that build.rs has for this source.
     fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
@@ -413,7 +414,8 @@ impl<'a> Compilations<'a> {
 }
 
 impl Compilation {
-    /// What tells of the parameters of its kernels, in place of the image. `None` if nothing does.
+    /// Returns the compilation that describes the kernels' parameters, in place of the image.
+    /// Returns `None` if there is none.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         let steps = match &self.described {
             Described::BySteps(steps) => steps.clone(),
@@ -458,8 +460,8 @@ impl Compilation {
     }
 }
 
-/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo
-/// watches all of their files.
+/// Returns identities for the rebuild key: of tools, and of the files of an SDK. Cargo watches all
+/// of their files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let of_sdk = of_sdk.iter().filter(|file| file.is_file());
     let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
@@ -476,8 +478,8 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
 
-/// What clang is given to make one object of all: bitcode is put together before code is generated,
-/// so that calls are inlined and one note in AMD's code objects lists all kernels. (Runtimes read
+/// Returns clang's inputs for one object of all parts. Bitcode is linked before code is generated,
+/// so that calls are inlined, and AMD's code objects have one note with all kernels. (Runtimes read
 /// only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-/// What flags name.
+/// The files that flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFiles {
     /// Files that are there: they count as inputs, whatever the flag means.

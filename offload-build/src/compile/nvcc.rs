@@ -1,4 +1,4 @@
-//! What nvcc is told: to make images, and objects with host code.
+//! Commands of nvcc that make images, and objects with host code.
 
 use super::device_link::gencode;
 use super::named_files::NamedFiles;
@@ -92,8 +92,8 @@ impl Compilations<'_> {
         Ok(compilation)
     }
 
-    /// What nvcc is told whatever it makes of a source: the host's compiler, optimization, what
-    /// build.rs asks for, the source.
+    /// Returns nvcc's arguments for every product: the host's compiler, optimization, the options
+    /// of build.rs, the source.
     fn nvcc_args(
         &self,
         nvcc: &Nvcc,
@@ -150,7 +150,7 @@ impl Compilations<'_> {
     }
 }
 
-/// Of the options of build.rs for nvcc, those that clang has too: definitions, folders, headers,
+/// Returns those of build.rs's options for nvcc that clang has, too: definitions, folders, headers,
 /// the language's version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];

@@ -135,7 +135,7 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// What the host's part and the devices' parts of a source are compiled with.
+    /// Returns the arguments for the host's part and the devices' parts of a source.
     fn offload_args(&self, mode: &str, source: &PlannedSource) -> Vec<OsString> {
         let mut list = args(&["-x", mode, "-std=c++17"]);
         list.extend(self.sdk.args.iter().cloned());

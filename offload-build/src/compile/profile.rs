@@ -15,7 +15,7 @@ use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 
-/// What is there for debuggers.
+/// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebugInfo {
     None,
@@ -32,7 +32,7 @@ pub(super) struct Profile {
     pub(super) own: OwnFlags,
 }
 
-/// What the flags of build.rs already say.
+/// Options that the flags of build.rs already set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnFlags {
     /// The level of the last `-O`.

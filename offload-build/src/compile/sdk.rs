@@ -1,4 +1,4 @@
-//! What clang is told of a vendor's headers and libraries for devices.
+//! Options of clang for a vendor's headers and libraries for devices.
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -48,7 +48,7 @@ impl Sdk {
         sdk
     }
 
-    /// The same for host code and device code of several targets in one call.
+    /// Returns ROCm's options for host code and device code of several targets in one call.
     pub(crate) fn rocm_for_all(
         rocm: &Rocm,
         clang: &Clang,

@@ -23,7 +23,7 @@ pub(crate) struct Launcher {
 
 const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
 
-/// What is known to go wrong: launcher, kind of step, compiler, and what happens.
+/// Combinations that are known to fail: launcher, kind of step, compiler, and the consequence.
 const BROKEN: [(&str, Kind, &str, &str); 1] = [(
     "sccache",
     Kind::Nvcc,

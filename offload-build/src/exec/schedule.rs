@@ -23,11 +23,11 @@ pub(crate) struct How {
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
-    /// What compilers are started through.
+    /// The program that starts compilers, if there is one.
     pub(crate) launcher: Option<Launcher>,
 }
 
-/// What a step printed although it succeeded.
+/// The output of a step that succeeded.
 #[derive(Debug)]
 pub(crate) struct Printed {
     /// The file that it wrote.
@@ -38,7 +38,7 @@ pub(crate) struct Printed {
 /// The number of a step that has ended, and what it printed.
 type Ended = (usize, io::Result<Output>);
 
-/// What has ended, in order. A channel would do, and is much more to compile.
+/// The steps that have ended, in order. A channel would do, but takes much longer to compile.
 #[derive(Default)]
 struct Events {
     waiting: Mutex<Vec<Ended>>,

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output};
 
-/// What a tool that did its work printed.
+/// Returns the output of a tool that succeeded, or the error.
 ///
 /// Returns an error with the tool's own text, whole, and the command line, if it did not start,
 /// failed, was killed, or did not write what it is for.
@@ -37,8 +37,8 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// What LLVM's programs print with the report of a crash, the first of an assertion or a signal,
-/// the second of all.
+/// Lines that LLVM's programs print with the report of a crash: the first for an assertion or a
+/// signal, the second for all.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
 
@@ -87,7 +87,7 @@ fn flags_of_variables(step: &Step) -> String {
         .collect()
 }
 
-/// What is wrong with the file that the step is for.
+/// Returns the fault of the file that the step should have written.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {

@@ -14,7 +14,7 @@
 //! with another value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables
 //! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
-/// What a variable that counts has.
+/// The meaning of a variable that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// A list of folders in which headers are looked for.

@@ -93,7 +93,7 @@ impl OutDir {
         &self.pack
     }
 
-    /// What `-I` needs for `#include <offload/kernel.h>`.
+    /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join(INCLUDE)
     }
@@ -112,7 +112,7 @@ impl OutDir {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
-    /// What probes of tools answered, for all packs.
+    /// Returns the file with the answers of probed tools, for all packs.
     pub(crate) fn probe_cache(&self) -> PathBuf {
         self.root.join("probes.cache")
     }

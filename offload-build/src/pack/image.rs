@@ -18,7 +18,7 @@ pub(crate) struct Image {
     pub(crate) target: Target,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub(crate) hash: ContentHash,
     pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
@@ -120,7 +120,7 @@ impl Image {
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
-    /// The same for the bytes of an image that is to lie at `path`.
+    /// Seals the bytes of an image that will be written to `path`.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');

@@ -1,4 +1,4 @@
-//! What an image says of its kernels: read once, and kept beside the image until that changes.
+//! The kernels of an image: read once, and recorded beside the image until it changes.
 
 use crate::cargo::Cargo;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What a pack's bytes are: the containers of its modules, one after another.
+//! The bytes of a pack: the containers of its modules, one after another.
 
 use crate::error::Error;
 use crate::pack::image::Image;
@@ -18,7 +18,7 @@ pub(crate) struct ModuleImages {
     pub(crate) signatures: Signatures,
 }
 
-/// What a pack's bytes are.
+/// The layout of a pack's bytes.
 #[derive(Debug)]
 pub(crate) struct PackLayout {
     /// Payload numbers are positions in `files`.
@@ -28,7 +28,7 @@ pub(crate) struct PackLayout {
     pub(crate) starts: Vec<Option<u64>>,
     /// Those that are compressed.
     pub(crate) streams: Vec<Option<IndexStream>>,
-    /// Of each image: in the pack, or in what comes out of its module's stream.
+    /// The offset of each image: in the pack, or in its module's decompressed stream.
     pub(crate) offsets: Vec<u64>,
 }
 

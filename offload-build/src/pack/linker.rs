@@ -26,7 +26,7 @@ const PLENTY: u64 = GIB;
 /// The largest that any linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
-/// What is known of a linker.
+/// The properties of a linker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Linker {
     Lld,
@@ -156,7 +156,7 @@ fn known(path: &str) -> Option<Linker> {
     }
 }
 
-/// What rustc takes by itself.
+/// Returns the linker that rustc uses by default.
 fn default(cargo: &Cargo) -> (Linker, String) {
     let ask = |what: &[&str]| {
         let answer = probe(cargo.rustc(), what, &[]).ok()?;

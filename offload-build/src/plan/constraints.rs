@@ -1,4 +1,4 @@
-//! What the bytes of a source say it is for.
+//! Constraints that the bytes of a source set for its targets.
 
 use super::supplied;
 use crate::error::Error;
@@ -164,7 +164,7 @@ fn of_assembly(bytes: &[u8]) -> Constraints {
     Constraints::Assembly { target, has_kernels }
 }
 
-/// What stands in quotes behind these words at the start of a line.
+/// Returns the text in quotes after these words at the start of a line.
 fn quoted(text: &[u8], words: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(words));

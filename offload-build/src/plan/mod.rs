@@ -1,5 +1,5 @@
-//! What is to be made: the modules of a pack, each with its targets, and for each target the
-//! sources that go into it.
+//! The plan of a build: the modules of a pack, each with its targets, and for each target its
+//! sources.
 
 pub(crate) mod constraints;
 mod scope;
@@ -38,11 +38,11 @@ pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// What build.rs says it is for.
+    /// The selectors of build.rs.
     declared: Vec<Selector>,
     /// Those that build.rs asks for.
     compilers: Vec<Compiler>,
-    /// What its bytes say it is for.
+    /// The constraints of its bytes.
     pub(crate) constraints: Constraints,
 }
 
@@ -65,7 +65,7 @@ impl PlannedSource {
         }
     }
 
-    /// What limits its targets, in words.
+    /// Returns a description of the constraints on its targets.
     fn limits(&self) -> String {
         let mut limits = Vec::new();
         if !self.declared.is_empty() {
@@ -82,7 +82,7 @@ impl PlannedModule {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// What the names of its files for this target, or for the host, start with.
+    /// Returns the start of the names of its files for this target, or for the host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -234,8 +234,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// What a user knows it by: in a static library, each source is a module that has no name of its
-/// own.
+/// Returns the name by which a user knows the module: in a static library, each source is a module
+/// without a name.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),

@@ -4,8 +4,8 @@ use crate::request::Compiler;
 use crate::targets::Family;
 use std::path::Path;
 
-/// What a source is written in. By its extension, unless
-/// [`Source::language`](crate::Source::language) says it.
+/// The language of a source. The extension gives it, unless
+/// [`Source::language`](crate::Source::language) sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
@@ -50,7 +50,8 @@ pub(crate) enum Recipe {
     Assemble,
     /// The host's C++ compiler, to an object; the kernel header in front.
     Host,
-    /// It is PTX: the image, or what ptxas makes one of. Nothing can be linked with it.
+    /// The source is PTX: ptxas makes an image from it, or it is the image. PTX cannot be linked
+    /// with other sources.
     Ptx,
     /// The file has the image. Nothing can be linked with it.
     Supplied,

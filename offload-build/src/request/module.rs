@@ -40,7 +40,7 @@ pub(crate) struct RequiredKernel {
 }
 
 impl Module {
-    /// What the names of its files start with: nothing for the module of a build's own files.
+    /// Returns the start of the names of its files. The module of a build's own files has none.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! What build.rs asks for.
+//! The requests of build.rs.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What compilers are told beside source and target.
+/// Options for compilers beside source and target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) includes: Vec<PathBuf>,
@@ -14,7 +14,7 @@ pub(crate) struct Options {
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Each for all targets, or for those that are selected.
     flags: Vec<(Option<Selector>, String)>,
-    /// Of those that compile for a target, the last counts.
+    /// The requested compilers. The last one that compiles for a target counts.
     pub(crate) compilers: Vec<Compiler>,
     /// Whether there is all that debuggers use; without it, the compiler's default.
     pub(crate) debug: Option<bool>,

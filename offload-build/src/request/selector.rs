@@ -28,7 +28,7 @@ impl Selector {
         Self { meaning: meaning(&text), text }
     }
 
-    /// What is wrong with it.
+    /// Returns an error if the selector is malformed.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.meaning
             .as_ref()

@@ -14,7 +14,7 @@ pub(crate) struct Wanted {
     pub(crate) archs: Vec<String>,
     /// Those of these that nvcc knows come after `archs`.
     pub(crate) if_known: Vec<String>,
-    /// These count if neither `archs` nor a variable lists any.
+    /// Targets that count if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
 }
 

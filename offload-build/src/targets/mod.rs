@@ -131,7 +131,7 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// What `native` stands for.
+/// Returns the GPUs of this machine, which `native` stands for.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, item::Vendor::Any)
 }

@@ -156,7 +156,7 @@ impl Search<'_> {
         })
     }
 
-    /// What a program's lines say, each thing once.
+    /// Returns the results that a program prints, each once.
     fn ask(
         &mut self,
         program: Result<PathBuf, String>,

@@ -1,9 +1,9 @@
-//! What a build is called in messages, and the one vendor that it may be for.
+//! The name of a build in messages, and the one vendor that it may be for.
 
 use super::target::Family;
 use std::fmt;
 
-/// What a build makes, by its name.
+/// The product of a build, with its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Product<'a> {
     Pack(&'a str),
@@ -23,7 +23,7 @@ impl fmt::Display for Product<'_> {
     }
 }
 
-/// What is built, and for which vendor, if there is only one.
+/// The product, and the only vendor that it is for, if there is one.
 #[derive(Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,

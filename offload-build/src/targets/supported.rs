@@ -21,8 +21,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few
-/// GPUs.
+/// Returns the architectures that both compilers build, in the order of the numbers; without `a`
+/// and `f`, which run on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
@@ -54,7 +54,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     }
 }
 
-/// Of architectures that are sorted.
+/// Returns the first architecture of each major number of a sorted list.
 fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
     let mut first: Vec<NvidiaArch> = Vec::new();
     for arch in archs {

@@ -5,7 +5,7 @@ use offload_format::target::{
 };
 use std::fmt;
 
-/// What one image is for: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+/// The target of one image: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target(Machine);
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(crate) struct Clang {
     pub(crate) path: PathBuf,
-    /// What `--version` says in its first line.
+    /// The first line of `--version`.
     pub(crate) version: String,
     /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
     pub(crate) lld: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct Clang {
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
-    /// What [`Clang::find`] does, in words.
+    /// The places where [`Clang::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 

@@ -122,8 +122,8 @@ impl Cxx {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
 
-    /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is
-    /// not UTF-8.
+    /// Returns the text that [`Cxx::parse`] reads: name and identity, arguments, variables. Returns
+    /// `None` if something is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let start = [name.to_str()?.to_owned(), identity(&self.path)].join(WORD_END);
         let (mut args, mut env) = (Vec::new(), Vec::new());

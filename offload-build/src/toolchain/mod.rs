@@ -154,8 +154,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more
-    /// of them.
+    /// Returns those of NVIDIA's architectures (`sm_90`) that clang's driver knows. Clang's own
+    /// list has more of them.
     pub(crate) fn those_that_clang_knows(
         &self,
         clang: &Clang,
@@ -220,7 +220,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// What is in the cell, or what `find` puts there.
+/// Returns the value of the cell, which `find` computes if the cell is empty.
 fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     match cell.get() {
         Some(found) => Ok(found),

@@ -19,7 +19,7 @@ pub(crate) struct Nvcc {
     pub(crate) path: PathBuf,
     /// The toolkit that it says it is of.
     pub(crate) root: PathBuf,
-    /// What `--version` says: `release 13.5, V13.5.37`.
+    /// The release in `--version`: `release 13.5, V13.5.37`.
     pub(crate) version: String,
     pub(crate) identity: Identity,
 }
@@ -29,7 +29,7 @@ pub(super) const ROOTS: [&str; 4] =
     ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 impl Nvcc {
-    /// What [`Nvcc::find`] does, in words.
+    /// The places where [`Nvcc::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
@@ -228,7 +228,7 @@ pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     folders
 }
 
-/// The same, for the message when a program is in none of them.
+/// Notes those folders in the trail, for the message when a program is in none of them.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
     let places: Vec<String> =

@@ -1,4 +1,4 @@
-//! What tools have said of themselves, so that a build script that runs again with nothing changed
+//! The probe cache: answers of tools, so that a build script that runs again with nothing changed
 //! starts none of them.
 //!
 //! A [record](crate::output::record) with a line for each answer: the hash of the question, with
@@ -37,8 +37,8 @@ impl ProbeCache {
         Self { path: None, known: RefCell::default() }
     }
 
-    /// What a tool prints to its standard output, asked with these arguments. Failures are not
-    /// remembered.
+    /// Returns the standard output of a tool with these arguments, from the cache if possible.
+    /// Failures are not cached.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
         // What a wrapper starts may be another program than the last time.
@@ -46,7 +46,7 @@ impl ProbeCache {
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
 
-    /// The same without a look at what it said before.
+    /// Returns the standard output of a tool with these arguments, ignoring the cache.
     pub(super) fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
         if !answer.status.success() {

@@ -1,11 +1,11 @@
-//! What a program's file tells of it.
+//! Facts that a program's file shows.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// What stands for a file in rebuild keys: path, size and time of change.
+/// Returns the identity of a file for rebuild keys: path, size and time of change.
 pub(crate) fn identity(tool: &Path) -> String {
     let metadata = fs::metadata(tool).ok();
     let size = metadata.as_ref().map_or(0, fs::Metadata::len);

@@ -19,7 +19,7 @@ pub(crate) struct Ptxas {
 }
 
 impl Ptxas {
-    /// What [`Ptxas::find`] does, in words.
+    /// The places where [`Ptxas::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages";
 

@@ -27,7 +27,7 @@ const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// What [`Rocm::find`] does, in words.
+    /// The places where [`Rocm::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What an image checks while its kernels run.
+/// The checks of an image while its kernels run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// AddressSanitizer, and what UndefinedBehaviorSanitizer knows of indices and alignment.

@@ -1,4 +1,4 @@
-//! What a search for a tool came to, and the places where it was looked for.
+//! The result of a search for a tool, and the places where it looked.
 
 use super::install;
 use std::fmt;
@@ -49,7 +49,7 @@ impl fmt::Display for Trail {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub(crate) enum Found<T> {
     Tool(T),

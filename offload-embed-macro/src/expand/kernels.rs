@@ -15,7 +15,7 @@ use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use syn::{Error, Result};
 
-/// What functions are declared for.
+/// The pack for which functions are declared.
 pub(crate) struct Pack<'a> {
     pub(crate) name: &'a str,
     pub(crate) modules: &'a [IndexModule],

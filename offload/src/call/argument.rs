@@ -1,4 +1,4 @@
-//! What may be passed for a parameter.
+//! Types that may be passed for a parameter.
 
 /// A value that may be passed for a parameter whose type in the kernel is `T`.
 ///
@@ -18,7 +18,7 @@
 )]
 pub trait Argument<T>: Passed {}
 
-/// What the kernel gets of an argument. For expansions.
+/// The value that the kernel gets for an argument. For expansions.
 #[doc(hidden)]
 pub trait Passed {
     /// Its bytes are those of the argument.

@@ -12,7 +12,7 @@ pub struct Declaration {
     pub number: usize,
     /// Its name.
     pub name: &'static str,
-    /// What its type is.
+    /// The layout of its type.
     pub layout: ParameterLayout,
 }
 
@@ -51,7 +51,7 @@ pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     }
 }
 
-/// What is wrong with it, in words.
+/// Returns a description of the first difference, if there is one.
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
     let words = Words::new()

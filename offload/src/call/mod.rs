@@ -60,7 +60,7 @@ struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
-/// What [`Call::buffer`] needs.
+/// The condition of [`Call::buffer`].
 #[diagnostic::on_unimplemented(
     message = "images have arguments of this kernel in different places: no buffer is right for all of them",
     note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"

@@ -71,7 +71,7 @@ pub struct ParameterLayout {
     pub(super) kind: Kind,
 }
 
-/// What a type is, as far as images tell types apart.
+/// The kind of a type, as far as images distinguish types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Float,

@@ -34,7 +34,7 @@ enum Bytes {
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
-/// What images are aligned to, at least; that is more than any driver asks for.
+/// The least alignment of images: more than any driver needs.
 const ALIGN: usize = 64;
 
 impl Decompressed {
@@ -86,7 +86,7 @@ pub const fn compressed(
     }
 }
 
-/// What is wrong with the tables of a compressed pack of `size` bytes.
+/// Returns the first fault in the tables of a compressed pack of `size` bytes.
 pub(super) const fn problem_of_streams(
     size: usize,
     images: &[ImageRecord],
@@ -155,8 +155,8 @@ impl<F: Form> PackImage<F> {
         Ok(Decompressed(Bytes::Own { buffer, start, size }))
     }
 
-    /// The same in place of what `out` has, for callers who keep buffers. PTX has its NUL as the
-    /// last byte.
+    /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. PTX
+    /// ends with a NUL.
     ///
     /// Returns an error as [`PackImage::decompress`] does.
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {

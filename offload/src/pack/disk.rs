@@ -59,7 +59,7 @@ impl fmt::Display for DiskError {
 
 impl core::error::Error for DiskError {}
 
-/// What reads a file, and says why it cannot.
+/// Reads a file, or returns the reason why that fails.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// The pack of this name that lies in `folder` now. What is read stays in memory until the program

@@ -12,18 +12,18 @@ use offload_format::select::{Candidate, Code};
 pub struct PackImage<F: Form = Plain> {
     pub(super) pack: &'static [u8],
     pub(super) record: &'static ImageRecord,
-    /// What it is to be had from, if the pack is compressed.
+    /// The stream that contains this image, if the pack is compressed.
     pub(super) stream: Option<&'static StreamRecord>,
     pub(super) form: PhantomData<F>,
 }
 
 impl<F: Form> PackImage<F> {
-    /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    /// Returns the target in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     pub fn target(&self) -> &'static str {
         self.record.target
     }
 
-    /// What it is.
+    /// Returns the kind of this image: code object, cubin, PTX, and so on.
     pub fn kind(&self) -> PackImageKind {
         self.record.kind
     }
@@ -51,7 +51,7 @@ impl<F: Form> PackImage<F> {
         self.record.offset
     }
 
-    /// The same image, of whatever form its pack is: for [`PackImage::decompress`] alone.
+    /// Returns this image without the form of its pack: for [`PackImage::decompress`] alone.
     #[cfg(feature = "run")]
     pub(crate) fn as_plain(self) -> PackImage<Plain> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }

@@ -1,10 +1,10 @@
-//! What an image says of launches of a kernel.
+//! Limits that an image sets for launches of a kernel.
 
 use super::{Form, Kernel};
 use offload_format::Result;
 use offload_format::image::Kernels;
 
-/// What a launch of a kernel has to keep to, as far as an image says.
+/// Limits of a kernel's launches, as far as an image records them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -70,10 +70,10 @@ pub struct KernelPack<F: Form = Plain> {
     form: PhantomData<F>,
 }
 
-/// What there is of a pack.
+/// Where the contents of a pack are.
 #[derive(Clone, Copy)]
 enum Content<F: Form> {
-    /// It is in the program.
+    /// The pack is in the program.
     Linked {
         bytes: &'static [u8],
         images: &'static [ImageRecord],
@@ -81,12 +81,12 @@ enum Content<F: Form> {
         /// comes out.
         streams: &'static [StreamRecord],
     },
-    /// It was not built, for this reason. Its modules have no images.
+    /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
     /// Its images are not known, for this reason.
     Opaque { bytes: &'static [u8], why: &'static str },
-    /// It is read when the program asks for it. Modules and images are those of the time when the
-    /// program was compiled.
+    /// The pack is read from disk when the program first uses it. The tables of modules and images
+    /// are those of the program's compilation.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 

@@ -22,7 +22,7 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
     Module { pack, record: &pack.modules[number] }
 }
 
-/// Of a pack that is read from disk.
+/// Message for a module of a pack that is read from disk.
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
@@ -53,8 +53,8 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// What tells it from all other modules of a program: where its pack lies, and which images are
-    /// its own.
+    /// Returns a key that is unique in the program: where the module's pack lies, and which images
+    /// the module has.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> (usize, usize) {
         (self.pack.now().bytes().as_ptr().addr(), self.record.first)

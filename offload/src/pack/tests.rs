@@ -156,8 +156,8 @@ fn kernels_are_facts_of_images() {
     );
 }
 
-/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a
-/// module without images may, too.
+/// The kernels of the module `cpu` are unknown: it may have any kernel that the other modules lack.
+/// So may a module without images.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");

@@ -3,7 +3,7 @@
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
 
-/// What fits on a few lines of a terminal.
+/// The number of characters that fit on a few lines of a terminal.
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 

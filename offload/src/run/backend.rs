@@ -1,4 +1,4 @@
-//! What a device is asked to do, whoever drives it.
+//! Operations of a device, for every driver.
 
 use super::error::Result;
 use super::launch::Launch;

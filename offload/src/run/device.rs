@@ -99,12 +99,12 @@ impl Device {
         self.0.ordinal
     }
 
-    /// What is written on the box.
+    /// Returns the product name that is written on the box.
     pub fn product(&self) -> &str {
         &self.0.product
     }
 
-    /// What selects an image for it.
+    /// Returns the properties that select an image for it.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
@@ -138,7 +138,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// What the variable `OFFLOAD_DEVICE` says, if it is set.
+/// Returns the value of the variable `OFFLOAD_DEVICE`, if it is set.
 fn asked_for() -> Option<String> {
     let name = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty())?;
     Some(name.to_string_lossy().into_owned())
@@ -205,7 +205,7 @@ pub fn devices() -> Devices {
     Devices { list, absent }
 }
 
-/// What [`devices`] found.
+/// The result of [`devices`].
 #[derive(Debug, Clone)]
 pub struct Devices {
     list: Vec<Device>,

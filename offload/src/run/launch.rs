@@ -50,7 +50,7 @@ pub(super) struct DeviceLimits {
     pub(super) grid: [u64; 3],
     /// Bytes that the threads of a block share, without more being asked for.
     pub(super) shared_memory: u64,
-    /// The same, if the kernel is allowed to.
+    /// The dynamic shared memory that a kernel may use if it requests more.
     pub(super) shared_memory_on_request: u64,
     /// Bytes that the driver has beside them, and that images count among those of a kernel.
     pub(super) reserved_shared_memory: u64,

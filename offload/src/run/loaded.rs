@@ -65,8 +65,9 @@ impl Loaded {
         &self.device
     }
 
-    /// What the driver calls it, for other libraries: a `CUmodule`, a `hipModule_t`, or the handle
-    /// of a shared library. It is valid as long as the [`Device`] is there.
+    /// Returns the driver's handle of the module, for other libraries: a `CUmodule`, a
+    /// `hipModule_t`, or the handle of a shared library. It is valid as long as the [`Device`] is
+    /// there.
     ///
     /// Returns an error if the driver does not have it.
     pub fn raw_module(&self) -> Result<*mut c_void> {
@@ -74,8 +75,8 @@ impl Loaded {
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// What the driver calls a kernel, for launches by other libraries: a `CUfunction` or a
-    /// `hipFunction_t`. Of the CPU it is of use to this crate alone.
+    /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction` or
+    /// a `hipFunction_t`. A handle of the CPU is of use to this crate alone.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -133,7 +134,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }
 
-    /// The same with dynamic shared memory or on a stream.
+    /// Launches as [`Call::launch`] does, with dynamic shared memory or on a stream.
     ///
     /// # Safety
     /// As for [`Call::launch`]. The stream is one of this device.

@@ -1,4 +1,5 @@
-//! What is linked with a static library: the library itself, the vendor's runtime, the C++ library.
+//! Libraries that are linked with a static library: the library itself, the vendor's runtime, the
+//! C++ library.
 
 use super::StaticLibrary;
 use crate::build::run::Run;

@@ -22,7 +22,7 @@ use crate::targets::{Family, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What [`Build::compile_static`](crate::Build::compile_static) made.
+/// The result of [`Build::compile_static`](crate::Build::compile_static): a static library.
 #[derive(Debug, Clone)]
 pub struct StaticLibrary {
     name: String,

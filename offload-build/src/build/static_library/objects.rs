@@ -144,7 +144,7 @@ impl<'a> Vendor<'a> {
         Ok(Self { mode: "cuda", clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
     }
 
-    /// What clang is told of the vendor's headers when it compiles for these targets.
+    /// Returns clang's options for the vendor's headers when it compiles for these targets.
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match (self.rocm, self.toolkit) {
             (Some(rocm), _) => {

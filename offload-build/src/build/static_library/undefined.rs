@@ -1,8 +1,8 @@
-//! What to do about a device function that a compiler or linker does not find.
+//! Help for a device function that a compiler or linker does not find.
 
 use crate::error::{Error, ErrorKind};
 
-/// What compilers and linkers print about a device function that they do not find.
+/// Messages of compilers and linkers about a device function that they do not find.
 const UNDEFINED: [&str; 3] = [
     "Unresolved extern function",
     "lld: error: undefined ",

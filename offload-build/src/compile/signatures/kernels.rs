@@ -13,7 +13,7 @@ use super::metadata::{Id, Metadata, reference, split, string};
 pub(super) struct Kernel<'ir> {
     /// Its mangled name.
     pub(super) symbol: String,
-    /// What is said of each argument: type, attributes, name.
+    /// The description of each argument: type, attributes, name.
     pub(super) arguments: Vec<&'ir str>,
     /// Its `DISubprogram`.
     pub(super) subprogram: Id,

@@ -26,7 +26,7 @@ pub(super) struct Metadata<'ir> {
 pub(super) struct Node<'ir> {
     /// `DIBasicType`; empty for a list.
     pub(super) kind: &'ir str,
-    /// What stands in the parentheses or braces.
+    /// The text in the parentheses or braces.
     body: &'ir str,
 }
 
@@ -86,7 +86,7 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// What the commas are between, outside of strings and parentheses.
+    /// Returns the items between commas, outside of strings and parentheses.
     pub(super) fn items(&self) -> impl Iterator<Item = &'ir str> + use<'ir> {
         split(self.body)
     }

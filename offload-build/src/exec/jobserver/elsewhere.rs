@@ -1,5 +1,5 @@
-//! The same by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be opened
-//! anew.
+//! The jobserver by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be
+//! opened anew.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;

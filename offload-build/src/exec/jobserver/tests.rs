@@ -83,7 +83,7 @@ fn what_is_no_jobserver() {
     }
 }
 
-/// What other systems use can be called the same.
+/// Other systems' jobserver has the same functions.
 #[test]
 fn elsewhere_is_the_same() {
     let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;

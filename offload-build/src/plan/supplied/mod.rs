@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-/// What an image in a file is for.
+/// The target of an image in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// This target.
@@ -42,8 +42,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// What a file is for that is a code object or cubin, and no container of images. Only its header
-/// is read: these can be large.
+/// Returns the target of a file that is a code object or cubin, and no container of images. Only
+/// its header is read: these files can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
     let mut header = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     })
 }
 
-/// What the images in a file are for, in file order, each once.
+/// Returns the targets of the images in a file, in file order, each once.
 ///
 /// Returns an error if the file cannot be read or taken apart, or if it has no image.
 pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
@@ -112,7 +112,7 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 /// An ELF file for a CPU, in words.
 const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device code out of one)";
 
-/// What is found in a file.
+/// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
     /// No image, in words.
@@ -126,7 +126,7 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// What is no container.
+/// Returns the part for bytes that are no container.
 fn single(bytes: &[u8]) -> Part<'_> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {

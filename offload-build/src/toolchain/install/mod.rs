@@ -9,7 +9,7 @@ mod system;
 use std::path::Path;
 pub(crate) use system::{Installer, System};
 
-/// What is to be installed.
+/// The package to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Clang,
@@ -105,7 +105,7 @@ impl Wanted {
         }
     }
 
-    /// What it is, and what would do instead.
+    /// Returns its name, and the alternatives.
     fn words(&self, system: &System) -> (&'static str, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();

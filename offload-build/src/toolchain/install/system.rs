@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// What installs packages.
+/// The program that installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Installer {
     /// Debian, Ubuntu and what is made of them.

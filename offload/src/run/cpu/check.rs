@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU64;
 use std::env;
 use std::sync::OnceLock;
 
-/// What an image says of its sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
+/// The description of an image's sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Checked<'a> {
     kind: &'a str,
@@ -159,7 +159,7 @@ impl Settings {
     }
 }
 
-/// What an error says of a launch in which an image found something.
+/// Returns the error text for a launch in which an image found something.
 pub(super) fn found(findings: u32) -> String {
     match findings {
         1 => "the checked build reports a finding, which stands above".to_string(),

@@ -59,7 +59,7 @@ pub(super) struct Launchers {
 pub(super) struct LoadedImage {
     library: ManuallyDrop<Library>,
     launchers: Launchers,
-    /// What [`LoadedImage::kernel`] has handed out.
+    /// Handles that [`LoadedImage::kernel`] returned.
     kernels: Mutex<Vec<Handed>>,
     source: ManuallyDrop<Source>,
 }
@@ -117,7 +117,7 @@ impl LoadedImage {
         found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
     }
 
-    /// What stands for a kernel as long as the image is loaded.
+    /// Returns the handle of a kernel, which is valid as long as the image is loaded.
     pub(super) fn kernel(&self, address: Address) -> *mut c_void {
         let kernel = Box::into_raw(Box::new(Kernel { address, launchers: self.launchers }));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
@@ -161,7 +161,7 @@ impl Drop for LoadedImage {
     }
 }
 
-/// What the loader reads.
+/// The file or memory from which the loader reads.
 enum Source {
     /// A file without a name. Its path has the number of the descriptor, by which the loader knows
     /// a library again.
@@ -214,7 +214,7 @@ impl Source {
         }
     }
 
-    /// What has to stay while the library is loaded.
+    /// Returns the parts that have to stay while the library is loaded.
     fn once_loaded(self) -> Self {
         match self {
             // What is loaded stays, and without a file nothing is left behind if the kernel
@@ -277,7 +277,7 @@ impl TemporaryFile {
     }
 }
 
-/// What the names of this process's files start with.
+/// Returns the common start of the names of this process's files.
 fn own_prefix() -> String {
     format!("offload-{}-", process::id())
 }

@@ -1,5 +1,5 @@
-//! What launches on the CPU write down for who tests kernels: a file that `OFFLOAD_CPU_LOG` names
-//! gets a line for what is launched and what is found. Its words stand between TABs:
+//! The log of launches on the CPU, for tools that test kernels. A file that `OFFLOAD_CPU_LOG` names
+//! gets a line for each launch and each finding. Words are separated by TABs:
 //!
 //! | line | when |
 //! |---|---|

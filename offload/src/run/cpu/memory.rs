@@ -5,7 +5,7 @@ pub(super) use elsewhere::{allocate, free};
 #[cfg(unix)]
 pub(super) use unix::{allocate, free};
 
-/// What memory is aligned to, as that of GPUs is.
+/// The alignment of memory, the same as on GPUs.
 const ALIGN: usize = 256;
 
 /// The C library's. Nothing of ours is next to it, so that AddressSanitizer sees accesses on either

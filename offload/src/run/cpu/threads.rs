@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::{env, thread};
 
-/// What the threads of a grid are called with.
+/// The context with which the threads of a grid are called.
 struct Context {
     function: *const c_void,
     arguments: *const u8,
@@ -164,7 +164,7 @@ fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     format!("block {}, thread {}", index(&progress.block, grid), index(&progress.thread, block))
 }
 
-/// What all threads of a launch call.
+/// The function that all threads of a launch call.
 struct Shared<'a, F>(&'a F);
 
 impl<'a, F> Shared<'a, F> {

@@ -17,7 +17,7 @@ const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcud
 
 /// An enumeration in `cuda.h`.
 pub(super) type CUresult = c_int;
-/// What `cuDeviceGet` makes of an index.
+/// The device handle that `cuDeviceGet` returns for an index.
 pub(super) type CUdevice = c_int;
 pub(super) type CUdeviceptr = c_ulonglong;
 // Pointers to structures that only the driver knows.
@@ -35,9 +35,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// Of x; those of y and z follow.
+/// The attribute for x; those for y and z follow.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// Of x; those of y and z follow.
+/// The attribute for x; those for y and z follow.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -96,7 +96,7 @@ functions! {
     }
 }
 
-/// What a driver of CUDA 12 has for libraries: modules that belong to no context.
+/// Functions of CUDA 12's drivers for libraries: modules that belong to no context.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -120,7 +120,7 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// What the first call has found.
+/// The result of the first call.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// What it has for libraries: all, or nothing that is used.
+    /// Returns the functions for libraries, if the driver has all of them.
     pub(super) fn libraries(&self) -> Option<Libraries> {
         Some(Libraries {
             load: self.cuLibraryLoadData?,

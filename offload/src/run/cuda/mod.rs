@@ -273,7 +273,7 @@ impl Drop for Cuda {
     }
 }
 
-/// What helps where a driver does not take an image that was selected for it.
+/// Advice for a driver that refuses an image that was selected for it.
 const REFUSED: &str = "Update the driver, or add this GPU's own target in build.rs.";
 
 impl Backend for Cuda {

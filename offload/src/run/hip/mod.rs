@@ -100,7 +100,7 @@ impl Gpu {
     }
 }
 
-/// What helps where the runtime does not take an image that was selected for it.
+/// Advice for a runtime that refuses an image that was selected for it.
 const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
 
 impl Backend for Gpu {

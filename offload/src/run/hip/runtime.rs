@@ -145,7 +145,7 @@ impl Properties {
     }
 }
 
-/// What the first call has found.
+/// The result of the first call.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
