@@ -1,4 +1,4 @@
-//! Errors that end a build: attempt, fact, cure.
+//! Errors that end a build: attempt, fact, help.
 
 use std::fmt;
 use std::io;

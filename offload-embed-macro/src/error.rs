@@ -1,4 +1,4 @@
-//! Errors that a user reads at the literal: attempt, fact, cure.
+//! Errors that a user reads at the literal: attempt, fact, help.
 
 use crate::suggest;
 use offload_format::pack_index::IndexError;

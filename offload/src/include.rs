@@ -33,7 +33,7 @@
 /// | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
 ///
 /// For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")`
-/// takes ready-made images, with offload-build's feature `containers`, and `compression` if the
+/// takes supplied images, with offload-build's feature `containers`, and `compression` if the
 /// file is compressed.
 ///
 /// # A pack of the build script
@@ -205,7 +205,7 @@ macro_rules! include_offload {
 /// sources. The build compares them with the arguments that each image for a GPU records: if an
 /// image has others, as where an `#ifdef` widens a parameter, it warns, and a call of the kernel
 /// does not compile. No source tells of kernels that nvcc compiles (unless build.rs asks for it,
-/// `clang_signatures(true)`), nor of those in ready-made images: they are constants, or the program
+/// `clang_signatures(true)`), nor of those in supplied images: they are constants, or the program
 /// declares them.
 ///
 /// # Declared kernels

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod manifests;
+mod prose;
 mod reference;
 mod sources;
 
@@ -297,7 +298,7 @@ fn paths_of_the_readme() -> Vec<String> {
     paths
 }
 
-/// What lies in a folder of `tests/`, as the README names it: `formats/golden.rs`,
+/// Returns the entries of a folder of `tests/`, as the README names them: `formats/golden.rs`,
 /// `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(workspace().join("tests").join(folder))

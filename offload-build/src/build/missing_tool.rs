@@ -72,7 +72,7 @@ impl MissingTool {
 
     fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {
         let long = format!("no {name} was found ({trail})");
-        let help = trail.cure().unwrap_or_else(|| wanted.help());
+        let help = trail.help().unwrap_or_else(|| wanted.help());
         Self {
             short: format!("no {name} was found"),
             long,

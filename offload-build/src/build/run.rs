@@ -77,7 +77,7 @@ pub(crate) struct Run<'a> {
 pub(super) enum Source {
     /// An earlier run made it from the same inputs.
     Fresh(Compilation, Made),
-    /// These steps compile the image.
+    /// Steps that compile the image.
     Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),

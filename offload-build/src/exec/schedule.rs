@@ -215,7 +215,7 @@ impl State<'_> {
     fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
         self.running -= 1;
         self.ended[index] = true;
-        let text = status::judge(&self.step(index), output)?;
+        let text = status::check_exit_status(&self.step(index), output)?;
         let output = self.steps[index].output.clone();
         let is_new = !text.trim().is_empty() && self.steps[index].kind != Kind::Describe;
         self.printed.extend(is_new.then_some(Printed { output, text }));

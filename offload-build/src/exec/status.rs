@@ -11,7 +11,7 @@ use std::process::{ExitStatus, Output};
 ///
 /// Returns an error with the tool's own text, whole, and the command line, if it did not start,
 /// failed, was killed, or did not write what it is for.
-pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
+pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
         let message = format!("could not start {program}: {error}; the command was\n  {step}");

@@ -19,7 +19,7 @@ pub(crate) fn of(
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
-    // Ready-made images of two modules may be files of one name.
+    // Supplied images of two modules may be files of one name.
     let path =
         output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());

@@ -28,7 +28,7 @@ pub enum Language {
     /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of
     /// that and later GPUs.
     Ptx,
-    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
+    /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
     /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). With the feature `containers` also
     /// NVIDIA's fatbins (`.fatbin`), bundles in a row, archives of any of these (`.a`); compressed
     /// ones with the feature `compression`. What a file is and which targets it is for, its bytes

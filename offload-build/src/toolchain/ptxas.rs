@@ -39,9 +39,9 @@ impl Ptxas {
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
             if !exec::is_executable(&path) {
-                let cure = install::make_executable(&path);
+                let help = install::make_executable(&path);
                 let message =
-                    format!("{by} names {}, which is not executable; {cure}", path.display());
+                    format!("{by} names {}, which is not executable; {help}", path.display());
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
             return Ok(Found::Tool(Self::new(path, probes)));

@@ -150,13 +150,13 @@ impl Sanitizer {
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
             let major = version.and_then(|(_, version)| version.split('.').next()).unwrap_or("22");
-            let cure = if is_clang {
+            let help = if is_clang {
 format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt")
 } else {
 format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
 };
             let message = format!(
-                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({cure}), or name another compiler in \
+                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({help}), or name another compiler in \
                  CXX.",
                 cxx.path.display(),
                 names.join(", ")

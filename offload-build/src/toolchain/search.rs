@@ -31,7 +31,7 @@ impl Trail {
     }
 
     /// Says how to make a tool that was found executable; `None` if there is no such file.
-    pub(crate) fn cure(&self) -> Option<String> {
+    pub(crate) fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
 }

@@ -12,7 +12,7 @@ offload_tests::tests! {
     GCC => [every_call_compiles],
 }
 
-/// What is between backticks and is neither a call nor a variable.
+/// Texts between backticks that are neither a call nor a variable.
 const OTHERS: &[&str] = &[
     // Another program's, or Cargo's.
     "cargo build -j",

@@ -59,7 +59,7 @@ impl StandIn {
         );
     }
 
-    /// What builds start: the script, or the first of the two.
+    /// Returns the program that builds start: the script, or the first of the two.
     pub fn start_with(&self) -> PathBuf {
         if self.is_wrapped { self.folder.join("clang") } else { self.folder.join("one/clang") }
     }

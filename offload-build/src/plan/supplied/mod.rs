@@ -1,4 +1,4 @@
-//! Ready-made images: what a file has, as the images' own headers say.
+//! Supplied images: what a file has, as the images' own headers say.
 
 mod walk;
 

@@ -270,7 +270,7 @@ fn by_pip(
     install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
 }
 
-/// The cure for a program that cannot be started for want of permission.
+/// The help for a program that cannot be started for want of permission.
 pub(crate) fn make_executable(program: &Path) -> String {
     format!("make it executable:\n  chmod +x '{}'", program.display())
 }
