@@ -33,9 +33,8 @@ impl<F: Form> PackImage<F> {
         self.record.origin
     }
 
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
-    /// if they are not known: those of an image for the CPU, and of one whose own list the build
-    /// could not read.
+    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
+    /// they are unknown: for an image for the CPU, and for one whose list the build could not read.
     pub fn kernels(&self) -> Option<&'static [&'static str]> {
         self.record.kernels
     }
@@ -45,8 +44,8 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| kernels.contains(&name))
     }
 
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
-    /// module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
+    /// module's decompressed stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
@@ -57,7 +56,7 @@ impl<F: Form> PackImage<F> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 
-    /// The image's bytes in the pack, if they lie there.
+    /// The image's bytes in the pack, unless it is compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
@@ -74,7 +73,8 @@ impl PackImage<Plain> {
     /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed
     /// by a NUL, code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
-        // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
+        // A pointer into the pack, not into the image: the NUL after PTX is outside the image's
+        // slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
 }

@@ -4,9 +4,10 @@ use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A kernel of a module, by its name: [`KernelPack::kernel`](super::KernelPack::kernel). That some
-/// image of the module has it was checked while the program was compiled; whether the one that a
-/// device gets does, [`PackImage::has_kernel`](super::PackImage::has_kernel) says.
+/// A kernel of a module, by its name: [`KernelPack::kernel`](super::KernelPack::kernel). The
+/// compiler has checked that some image of the module has the kernel.
+/// [`PackImage::has_kernel`](super::PackImage::has_kernel) returns whether the image of a device
+/// has it.
 #[derive(Clone, Copy)]
 pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) module: Module<'pack, F>,

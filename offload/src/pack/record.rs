@@ -26,15 +26,15 @@ pub struct ImageRecord {
     pub target: &'static str,
     /// The kind of the image.
     pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
-    /// module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
+    /// module's decompressed stream.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
-    /// if nobody has read them, as those of an image for the CPU.
+    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
+    /// they were not read, as for an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,
@@ -60,7 +60,7 @@ impl ImageRecord {
         if self.size > size - self.offset {
             return Some("an image ends past the end of its pack");
         }
-        // What `PackImage::as_ptr` promises to drivers.
+        // The guarantees of `PackImage::as_ptr` for drivers.
         match self.kind {
             PackImageKind::Ptx { .. } if self.size == size - self.offset => {
                 Some("no NUL can follow PTX at the end of its pack")

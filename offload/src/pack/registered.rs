@@ -25,12 +25,12 @@ impl Wrapper {
 pub struct Kernels {
     /// Their names.
     pub names: &'static [&'static str],
-    /// A byte for each, whose address stands for it.
+    /// A byte for each kernel; its address identifies the kernel.
     pub addresses: &'static [u8],
 }
 
 impl Kernels {
-    /// Returns the address that stands for the kernel of this name.
+    /// Returns the address that identifies the kernel of this name.
     pub(super) fn address(&self, name: &str) -> Option<*const c_void> {
         let at = self.names.iter().position(|known| *known == name)?;
         Some((self.addresses.get(at)? as *const u8).cast())

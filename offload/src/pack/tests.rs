@@ -1,4 +1,4 @@
-//! Tables and bytes that fit, and those that do not.
+//! Checks tables that fit the bytes, and tables that do not.
 
 use super::names::position;
 use super::*;
@@ -148,7 +148,7 @@ fn kernels_are_facts_of_images() {
         AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
     assert_eq!(has, [Some(false), Some(true), None]);
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
-    // Nothing is known of what it has.
+    // The kernels of the module `cpu` are unknown.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
     assert_eq!(
         not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(),

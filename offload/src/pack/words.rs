@@ -7,7 +7,7 @@ use super::{ImageRecord, ModuleRecord};
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
-/// A text of limited length. What does not fit is left out, and said to be.
+/// A text of limited length. Text that does not fit is left out, and the end says so.
 pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
@@ -74,9 +74,9 @@ impl Words {
         self
     }
 
-    /// The kernels of a module's images, each once, but those that images of modules before have.
-    /// The compiler stops what takes it long: what follows when the text is full is not looked at,
-    /// and most names are found in the module itself.
+    /// The kernels of a module's images, each once, without those that earlier images have. The
+    /// compiler stops long evaluations. Text after the limit is therefore not read, and most names
+    /// are found in the module itself.
     pub(crate) const fn list_kernels(
         mut self,
         images: &[ImageRecord],

@@ -33,8 +33,8 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A hash table takes a tenth of what there is to compile in
-/// here.
+/// Values in the order of their keys. A hash table would be a tenth of the code to compile in this
+/// module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
@@ -71,7 +71,7 @@ pub(super) struct LoadedKernel {
     shared_memory: usize,
 }
 
-/// The contexts that are in use, so that a device that is asked for again is the same one.
+/// The contexts in use, so that two requests for one device return the same one.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 /// Locks a mutex whose value is whole even if a thread that held it panicked.
@@ -184,7 +184,7 @@ impl Context {
             CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
         let limits = module.limits.get_or_init(|| {
-            // What an image does not tell is for the device to check.
+            // If the image has no record, the device checks.
             let image = module.image.decompress();
             let mut limits: Sorted<String, Limits> = image
                 .ok()

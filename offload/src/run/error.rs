@@ -11,8 +11,7 @@ use offload_format::select::SelectError;
 /// A result of this module.
 pub type Result<T> = core::result::Result<T, RunError>;
 
-/// Why something could not be done with a device: what was attempted, on which device, what
-/// happened, and what to do.
+/// An error of a device: the attempt, the device, the fact, and the help.
 pub struct RunError(Box<Content>);
 
 struct Content {

@@ -1,8 +1,7 @@
 //! NVIDIA's driver: its functions, and its errors.
 //!
-//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header
-//! defines the plain name as a macro for it; what the driver exports under the plain name is an
-//! older function.
+//! Names, types and numbers as in `cuda.h` (CUDA 12). If a name ends in `_v2`, the header defines
+//! the plain name as a macro for it; the driver's export of the plain name is an older function.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -85,7 +84,8 @@ functions! {
         optional
         // CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
-        // Code; options and values of the compiler of PTX, and how many; the same of the library.
+        // The arguments: code; options and values of the compiler of PTX, and their number; options
+        // and values of the library, and their number.
         fn cuLibraryLoadData(
             *mut CUlibrary, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint,
         ) -> CUresult;
@@ -106,7 +106,8 @@ pub(super) struct Libraries {
     pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
 }
 
-/// Code; options and values of the compiler of PTX, and how many; the same of the library.
+/// The arguments: code; options and values of the compiler of PTX, and their number; options and
+/// values of the library, and their number.
 type LoadLibrary = unsafe extern "C" fn(
     *mut CUlibrary,
     *const c_void,
@@ -161,7 +162,7 @@ impl Driver {
         format!("the CUDA driver, {}, finds no GPU", self.library.name)
     }
 
-    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` says what was to be done.
+    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` names the operation.
     pub(super) fn check(
         &self,
         function: &'static str,
@@ -174,7 +175,7 @@ impl Driver {
         Err(self.error(function, code, attempted()))
     }
 
-    /// The error of a code. It is generic in nothing: each call of a function has another closure.
+    /// The error of a code. It has no type parameters: each call of a function has another closure.
     #[cold]
     fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
