@@ -111,7 +111,7 @@ impl Build {
         self
     }
 
-    /// Removes the sources of this path again, in which `*` stands for any characters but `/`.
+    /// Removes the sources of this path again; `*` stands for any characters but `/`.
     ///
     /// A module without any source left is not made. A path that matches no source is an error.
     ///
@@ -187,8 +187,8 @@ impl Build {
 
     /// Adds targets that are built if nothing else lists any.
     ///
-    /// Lists that come first are those of [`Build::arch`], of `OFFLOAD_ARCH`, and of the variables
-    /// in which users of other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
+    /// Other lists come first: [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which users of
+    /// other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
     ///
     /// ```no_run
     /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
@@ -237,9 +237,9 @@ impl Build {
 
     /// Lets the pack and its modules be without images where nothing can be built.
     ///
-    /// That is so where the pack supports none of the targets, and for programs that packs cannot
-    /// be embedded in: those for hosts with 32 bits, WebAssembly and iOS. Programs that embed an
-    /// empty pack compile, and its `select` reports why there are no images.
+    /// There is nothing to build if the pack supports none of the targets, or if packs cannot be
+    /// embedded in programs for this host: one with 32 bits, WebAssembly, iOS. Programs that embed
+    /// an empty pack compile, and its `select` reports why there are no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -258,7 +258,7 @@ impl Build {
         self
     }
 
-    /// Compresses each module of the pack with zstd. It needs the feature `compression`.
+    /// Compresses each module of the pack with zstd. This needs the feature `compression`.
     ///
     /// The program needs the feature `zstd` of the crate `offload`. Its pack has another type,
     /// `KernelPack<Compressed>`: `decompress()` of a selected image returns the bytes.
@@ -336,14 +336,14 @@ impl Build {
     /// | NVIDIA's | nvcc with [`Compiler::Nvcc`](crate::Compiler::Nvcc), otherwise clang with the CUDA toolkit's headers | CUDA's, linked statically: the program starts without a driver, and calls return the runtime's error |
     /// | AMD's | clang with ROCm's headers | `libamdhip64.so`, which the program needs to start |
     ///
-    /// Cargo passes the library on to the package's lib target and to what depends on it. A
-    /// `main.rs` beside a `lib.rs` gets the functions through the lib target.
+    /// Cargo passes the library on to the package's lib target and to its dependents. A `main.rs`
+    /// beside a `lib.rs` gets the functions through the lib target.
     ///
-    /// Each source is compiled for those targets that it [supports](Source::supports). A source
-    /// that supports none of them is an error, or is left out if [`Build::allow_empty`] was called.
-    /// Each source is a device program of its own, unless [`Build::device_link`] was called.
-    /// Prebuilt sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and
-    /// `only` is an error.
+    /// Each source is compiled for the targets that it [supports](Source::supports). A source that
+    /// supports none of them is an error, or is left out if [`Build::allow_empty`] was called. Each
+    /// source is a device program of its own, unless [`Build::device_link`] was called. Prebuilt
+    /// sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is
+    /// an error.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
             self.compile_static_for(name, cargo)
@@ -352,9 +352,9 @@ impl Build {
 
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error for the reasons of [`Build::try_compile`]; if the targets are not of one
-    /// vendor; if flags ask for relocatable device code; and if [`Build::device_link`] was called
-    /// and the compiler cannot link.
+    /// Returns an error for the reasons of [`Build::try_compile`], and if the targets are not of
+    /// one vendor, if flags ask for relocatable device code, or if [`Build::device_link`] was
+    /// called and the compiler cannot link.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -447,8 +447,8 @@ impl Build {
         Ok(pack)
     }
 
-    /// Makes a pack without images, for this reason. `modules` are names, each with what the names
-    /// of its files start with.
+    /// Makes a pack without images, for this reason. `modules` are names, each with the start of
+    /// its files' names.
     fn make_absent(
         &self,
         name: &str,

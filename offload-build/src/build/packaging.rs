@@ -10,9 +10,9 @@ use crate::targets::{Family, Target};
 use std::path::Path;
 
 impl Run<'_> {
-    /// While the package is made: what is published with a prebuilt set must fit it.
+    /// Checks that a prebuilt set fits its package while Cargo packages it.
     ///
-    /// Returns an error that says what does not, and how to mend it.
+    /// Returns an error that names each misfit, and how to mend it.
     pub(crate) fn check_packaged_set(
         &self,
         modules: &[PlannedModule],

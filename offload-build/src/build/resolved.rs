@@ -115,8 +115,8 @@ impl Build {
 impl ResolvedTargets {
     /// Returns the targets in the order of the list, each once.
     ///
-    /// If the build is skipped, these are the targets that are known without asking a tool or the
-    /// machine: `native`, `all-major` and `all` stand for none.
+    /// If the build is skipped, these are the targets that are known without running a tool:
+    /// `native`, `all-major` and `all` stand for none.
     pub fn targets(&self) -> &[ResolvedTarget] {
         &self.targets
     }
@@ -151,7 +151,7 @@ impl ResolvedTarget {
         self.target.as_str()
     }
 
-    /// Returns who lists the target.
+    /// Returns the place that lists the target.
     pub fn origin(&self) -> &TargetOrigin {
         &self.origin
     }

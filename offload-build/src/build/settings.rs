@@ -342,7 +342,7 @@ impl Build {
     /// - Calls between sources are not inlined.
     /// - Device functions of two libraries in one program need different names, as functions of the
     ///   host do.
-    /// - For each target, those sources are linked that support it. A function that is missing for
+    /// - For each target, only sources that support it are linked. A function that is missing for
     ///   one target is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
     ///   has to support that PTX target.

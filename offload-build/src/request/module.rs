@@ -1,4 +1,4 @@
-//! One module, with what is said of it alone.
+//! One module, with its own options.
 
 use crate::request::{Compiler, Options, Selector, Source};
 use std::path::Path;

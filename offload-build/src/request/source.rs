@@ -1,4 +1,4 @@
-//! One source, with what is said of it alone.
+//! One source, with its own options.
 
 use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ const UNDEFINED: [&str; 3] = [
     "nvlink error   : Undefined reference",
 ];
 
-/// Adds what to do to the error of a compiler or linker that does not find a device function.
+/// Adds the help to the error of a compiler or linker that does not find a device function.
 pub(super) fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();
     if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words))
