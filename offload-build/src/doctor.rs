@@ -1,9 +1,8 @@
 //! The tools that a build would find on this machine: for `offload doctor` and for other programs
 //! that inspect a machine.
 //!
-//! It is found by the code that builds use, so that what is said here is what a build does: the
-//! same variables, the same places, the same questions to the compilers. build.rs can name other
-//! compilers, of which nothing is known here.
+//! The code that builds use finds them: the same variables, places and probes. build.rs can name
+//! other compilers, which are unknown here.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -20,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// The compilers and what belongs to them, each once, also those that are not there.
+    /// The compilers and the programs that belong to them, each once, including the missing ones.
     pub tools: Vec<Tool>,
     /// The targets of the machine's GPUs, which `native` stands for; otherwise each program that
     /// was run, with its answer.
@@ -33,7 +32,7 @@ pub struct Report {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The target, or a word that stands for targets, as it was asked about.
+    /// The target, or a word for several, as in the request.
     pub target: String,
     /// Why it cannot be built; `None` if it can.
     pub refusal: Option<String>,
@@ -54,7 +53,7 @@ pub struct Tool {
     pub path: Option<PathBuf>,
     /// The version that it reports, in one line.
     pub version: Option<String>,
-    /// Where it is looked for, in this order; of one that is not there, what was tried.
+    /// The places where it is looked for, in this order; for a missing one, those that were tried.
     pub looked: String,
     /// The reason why a build cannot use it, or can use only a part. Lines that begin with two
     /// spaces are commands.
@@ -80,7 +79,7 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 }
 
 /// Looks for everything, for host programs of this target triple, and tries whether each of these
-/// targets can be built. They may be words that stand for several: `native`, `all-major`, `all`.
+/// targets can be built. Words for several targets are allowed: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple, true);
     let tools = Tools::forgetful(&cargo);
@@ -110,7 +109,7 @@ fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
-                // What was looked for is said elsewhere.
+                // Another field has the places.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -187,7 +186,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
     match tools.ptxas() {
         Ok(Found::Tool(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
-            // It assembles what clang compiles.
+            // It assembles clang's output.
             if let Ok(Found::Tool(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }

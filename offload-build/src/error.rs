@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Config,
     /// A source file, or a folder for headers, is not there.
     SourceNotFound,
-    /// A compiler is not there, and no prebuilt image stands in for it.
+    /// A compiler is missing, and no prebuilt image replaces its output.
     ToolNotFound,
     /// A compiler refused, or failed.
     ToolFailed,
@@ -50,7 +50,7 @@ impl Error {
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
-    /// Adds what to do, in a line of its own behind the message.
+    /// Adds the help, in a line of its own after the message.
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         self.message.push('\n');
         self.message.push_str(help);

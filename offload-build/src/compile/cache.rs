@@ -41,7 +41,7 @@ pub(crate) struct Made {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// The image that is there, if it is what the compilation would make.
+/// Returns the existing image, if the compilation would make the same one.
 pub(crate) fn fresh(
     compilation: &Compilation,
     seen: &Seen,
@@ -99,9 +99,9 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// After the steps have made the image: reads the dependency files, writes the record, returns what
-/// is known of it now. There is no record if an input changed after the steps began: what the
-/// compiler read may be older.
+/// Reads the dependency files after the steps have made the image, writes the record, and returns
+/// it. There is no record if an input changed after the steps began: the compiler may have read the
+/// older file.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -147,8 +147,8 @@ pub(crate) fn record(
         lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Our own headers are written before the steps, maybe in the same tick of the clock, and by
-    // nobody else.
+    // Only this build writes our own headers, before the steps, maybe in the same tick of the
+    // clock.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
     if !inputs
         .iter()
@@ -160,9 +160,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if
-/// they were seen then; by the time stamps of the file and of the folders that it lies in, since
-/// one that takes another's place may be older.
+/// Whether a file has changed since before the steps ran, as far as can be seen. Its bytes count if
+/// they were read then; otherwise the time stamps of the file and of its folders, since a file that
+/// replaces it may be older.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -173,8 +173,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Builds write into OUT_DIR and the folders around it; above those that build.rs names,
-    // everybody writes.
+    // Builds write into OUT_DIR and the folders around it, and any program writes above the folders
+    // that build.rs names.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {

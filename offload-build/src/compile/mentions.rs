@@ -10,14 +10,14 @@
 pub(super) struct Mentions {
     /// Names that are asked for.
     pub(super) asked: Vec<String>,
-    /// Whether one is asked for whose name a macro has.
+    /// Whether it tests for a header whose name is a macro.
     pub(super) asks_for_any: bool,
     /// Names that the assembler reads.
     pub(super) assembled: Vec<String>,
 }
 
 impl Mentions {
-    /// Those in these bytes.
+    /// Returns the references in these bytes.
     pub(super) fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         for word in ["__has_include", "__has_embed"] {

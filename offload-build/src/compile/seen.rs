@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// No source is larger; what is, is data.
+/// No source is larger; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
 /// Paths that have been looked at, by their spelling: comparing paths part by part would take
@@ -33,7 +33,7 @@ impl Seen {
         })
     }
 
-    /// The hash that was seen, if anybody looked.
+    /// Returns the hash, if the file was read.
     pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         self.hashes.borrow().get(path.as_os_str()).copied().flatten()
     }

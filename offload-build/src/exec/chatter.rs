@@ -14,7 +14,7 @@ pub(crate) struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A line of another kind that stands by itself.
+    /// A complete line of another kind.
     Chatter,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
@@ -34,14 +34,14 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
             Line::Warning => true,
             Line::Chatter => false,
             Line::More => is_warning,
-            // As the message that follows.
+            // The line belongs to the message that follows.
             Line::Before => {
                 kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter))
                     == Some(&Line::Warning)
             }
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
-        // What comes before a message is of that message.
+        // A line before a message belongs to that message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
         // clang counts warnings for each target in a line of its own.

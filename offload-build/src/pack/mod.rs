@@ -78,8 +78,8 @@ impl Pack {
         self.path.as_deref()
     }
 
-    /// The modules, those of the build's own files first. A pack that was not built has them
-    /// without images.
+    /// Returns the modules: first the one of the build's own files. A pack that was not built has
+    /// them without images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -102,7 +102,7 @@ impl Pack {
 }
 
 impl PackedModule {
-    /// Its name: what build.rs gave it, or that of the pack.
+    /// Returns its name: the one of build.rs, or that of the pack.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -135,7 +135,7 @@ impl PackedImage {
         self.origin
     }
 
-    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There
+    /// Returns the names of its kernels, read from the image; C++ kernels have mangled names. There
     /// are none to be read in the image for the CPU.
     ///
     /// Returns an error if the file cannot be read, or is damaged.

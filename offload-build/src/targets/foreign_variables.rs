@@ -1,4 +1,5 @@
-//! The variables in which users of other programs name their GPUs, each in its own program's words.
+//! The variables in which users of other programs name their GPUs, each with the words of its
+//! program.
 //!
 //! | variable | of | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -33,7 +34,7 @@ enum Words {
     CMakeHip,
 }
 
-/// In the order in which they count.
+/// The variables, in the order in which they count.
 const NVIDIA: &[(&str, Words)] = &[
     ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
     ("CUDA_COMPUTE_CAP", Words::ComputeCap),
@@ -43,7 +44,7 @@ const NVIDIA: &[(&str, Words)] = &[
     ("CUDARC_NVCC_ARCH", Words::Nvcc),
 ];
 
-/// In the order in which they count.
+/// The variables, in the order in which they count.
 const AMD: &[(&str, Words)] = &[
     ("AMDGPU_TARGETS", Words::TargetIds),
     ("GPU_TARGETS", Words::TargetIds),
@@ -198,7 +199,7 @@ fn is_false(piece: &str) -> bool {
 /// `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // One digit and its suffix: 9.10 would be something else.
+        // One digit and its suffix: 9.10 would be another number.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }

@@ -1,4 +1,4 @@
-//! Supplied images: what a file has, as the images' own headers say.
+//! Supplied images: the contents of a file, by the images' own headers.
 
 mod walk;
 
@@ -17,7 +17,7 @@ pub(crate) enum Name {
     /// This target.
     Target(String),
     /// A cubin of this compute capability (times ten). Its header is the same with and without a
-    /// letter behind the number.
+    /// letter after the number.
     Cubin(u32),
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file has two that differ.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // One that is known to be for exactly this target is before one that may be.
+    // An image that is surely for this target comes before one that may be.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
