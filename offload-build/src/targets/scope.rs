@@ -12,7 +12,7 @@ pub(crate) enum Product<'a> {
     Unnamed,
 }
 
-/// As messages call it.
+/// Prints the name in messages.
 impl fmt::Display for Product<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -28,7 +28,7 @@ impl fmt::Display for Product<'_> {
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,
     pub(crate) only: Option<OnlyVendor>,
-    /// Whether nvcc compiles what is for NVIDIA's GPUs.
+    /// Whether nvcc compiles for NVIDIA's GPUs.
     pub(crate) by_nvcc: bool,
 }
 
@@ -50,8 +50,8 @@ impl Scope<'_> {
         self.only.as_ref().map(|only| only.family)
     }
 
-    /// Returns for whom it is and why, as in "the pack "x" is for amd alone: all of its sources
-    /// are", if it is for one vendor.
+    /// Returns the one vendor and the reason, as in "the pack "x" is for amd alone: all of its
+    /// sources are".
     pub(super) fn sentence(&self) -> Option<String> {
         let OnlyVendor { family, reason, .. } = self.only.as_ref()?;
         Some(format!("the {} is for {family} alone: {reason}", self.product))

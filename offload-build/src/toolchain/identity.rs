@@ -14,8 +14,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version`
-    /// prints.
+    /// The output of `--version`, which counts only if the tool is a [wrapper](is_wrapper).
     pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let said = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()

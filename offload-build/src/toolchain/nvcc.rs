@@ -77,8 +77,8 @@ impl Nvcc {
             }
         }
         if let Some((first, others)) = named.split_first() {
-            // Headers and libraries of one with the compiler of another end in errors that nobody
-            // can read.
+            // Headers and libraries of one toolkit with the compiler of another end in obscure
+            // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Found::Tool(first.1.clone())),
                 Some(other) => Err(disagree(first, other)),
@@ -141,7 +141,7 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // --dryrun prints the commands behind these signs.
+        // --dryrun prints commands after these signs.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let list =
             if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
@@ -166,8 +166,7 @@ impl Nvcc {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
 
-    /// The folders with the toolkit's static libraries for hosts of this architecture, of those
-    /// that there are.
+    /// Returns the folders that have the toolkit's static libraries for hosts of this architecture.
     pub(crate) fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
         library_folders(&self.root, target_arch)
     }
@@ -270,7 +269,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     for prefix in prefixes {
         let mut packages = Vec::new();
         for python in numbered(&prefix.join("lib"), "python") {
-            // The second is that of Debian's own Python.
+            // The second one is for Debian's own Python.
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }

@@ -20,7 +20,7 @@ pub(crate) struct ProbeCache {
 }
 
 impl ProbeCache {
-    /// Those of earlier runs, in this file.
+    /// Returns the answers of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
         let lines = record::read(&path).unwrap_or_default();
         let cache = Self { path: Some(path), known: RefCell::default() };
@@ -32,7 +32,7 @@ impl ProbeCache {
         cache
     }
 
-    /// None, which are not kept.
+    /// Returns an empty cache, which keeps nothing.
     pub(crate) fn forgetful() -> Self {
         Self { path: None, known: RefCell::default() }
     }
@@ -41,7 +41,7 @@ impl ProbeCache {
     /// Failures are not cached.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // What a wrapper starts may be another program than the last time.
+        // A wrapper may start another program than the last time.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }

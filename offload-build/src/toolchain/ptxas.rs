@@ -80,7 +80,7 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Asks whether it knows an architecture; returns its refusal. It judges the name before it
+    /// Asks whether it knows an architecture; returns its refusal. ptxas checks the name before it
     /// reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
         match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
