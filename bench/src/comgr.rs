@@ -27,7 +27,7 @@ pub struct Comgr {
     set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
     release_data: unsafe extern "C" fn(Data) -> u32,
     lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
-    /// What the functions lie in.
+    /// The library that has the functions.
     _library: Library,
 }
 

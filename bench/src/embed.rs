@@ -32,7 +32,7 @@ const CODE_OBJECT: &str =
 
 const SYMBOL: &str = "plain_image";
 
-/// Of the slow one; the others run twice as often.
+/// The rounds of the slow one; the others run twice as often.
 const ROUNDS: usize = 3;
 
 /// Prints the times; with `json` the ratios as an object, too, in the last line.

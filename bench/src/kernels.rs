@@ -1,4 +1,4 @@
-//! What typed functions of kernels cost in a build: `clang` reads each source once more, and rustc
+//! The cost of typed kernel functions in a build: `clang` reads each source once more, and rustc
 //! compiles the functions.
 
 use crate::build::{OFFLOAD_BUILD, kernel, package};

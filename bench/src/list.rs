@@ -42,7 +42,7 @@ pub fn bench() {
     });
 }
 
-/// What the started process does.
+/// Runs the measured work in the started process.
 pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }

@@ -136,7 +136,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of runs, of which there is at least one.
+    /// Returns the summary of runs; there must be at least one.
     pub fn of(mut runs: Vec<Run>) -> Self {
         runs.sort_unstable_by_key(|run| run.time);
         let peak = runs.iter().map(|run| run.peak).max().unwrap_or_default();

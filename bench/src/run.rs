@@ -1,4 +1,4 @@
-//! What the run time costs: compiling it, launches of it beside plain ones of the driver, grids on
+//! The cost of the run time: compiling it, its launches beside plain ones of the driver, grids on
 //! one core and on two, and grids that are checked for races.
 
 use crate::build::OFFLOAD_BUILD;

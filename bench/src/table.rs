@@ -39,7 +39,7 @@ pub fn bench() {
     }
 }
 
-/// What the started process does.
+/// Runs the measured work in the started process.
 pub fn child(file: &Path) {
     assert_eq!(entries(&map(file)), PROCESSORS.len() + 1);
 }

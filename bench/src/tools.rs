@@ -26,7 +26,7 @@ const TOOL: &str = "clang-offload-bundler";
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
-    /// What it writes, which is compared.
+    /// The output files, which are compared.
     outputs: Vec<String>,
     time: f64,
     memory: Option<f64>,

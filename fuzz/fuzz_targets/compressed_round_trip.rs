@@ -1,4 +1,4 @@
-//! What was compressed comes out again, whole and in pieces.
+//! Compresses bytes and decompresses them again, whole and in pieces.
 #![no_main]
 
 use offload_format::compressed::{

@@ -1,4 +1,4 @@
-//! What the fuzz targets share.
+//! Functions that the fuzz targets share.
 
 /// An entry ID, one of a few, in its canonical form.
 fn entry_id(number: u8) -> String {

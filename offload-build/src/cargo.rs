@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What stands for `OUT_DIR` in [`Cargo::portable`].
+/// Replaces `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// What stands for the package's folder there, where that is no start of a path.
+/// Replaces the package's folder there, where the folder is not the start of a path.
 const PACKAGE: &str = "<PACKAGE>";
 
-/// What Cargo says to a build script, and what the build script says to Cargo.
+/// Cargo's side of a build script: the variables that Cargo sets, and the instructions that it
+/// reads.
 #[derive(Debug)]
 pub(crate) struct Cargo {
     pub(crate) out_dir: PathBuf,
@@ -33,7 +34,7 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
-    /// Whether dependents are told what this build script tells them.
+    /// Whether dependents get the metadata that this build script prints.
     pub(crate) has_links: bool,
     /// Whether there is no Cargo to print anything for.
     is_silent: bool,
@@ -42,11 +43,11 @@ pub(crate) struct Cargo {
     considered: RefCell<HashSet<PathBuf>>,
 }
 
-/// What Cargo is to be told, each line once.
+/// The instructions for Cargo that were printed, each once.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
-    /// Those that are not printed yet, in order.
+    /// The lines that are not printed yet, in order.
     waiting: Vec<String>,
 }
 
@@ -98,8 +99,9 @@ impl Cargo {
         made
     }
 
-    /// Runs a task, and ends the build script with the reason if it fails. Nothing is told then:
-    /// Cargo runs a script that failed again anyway, and would show the lines before the reason.
+    /// Runs a task, and ends the build script with the reason if it fails. A failed build prints
+    /// none of them: Cargo runs the script again anyway, and would show the lines before the
+    /// reason.
     pub(crate) fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
             let made = task(&cargo)?;
@@ -110,7 +112,8 @@ impl Cargo {
     }
 
     /// Not in a build script: for host programs of this triple, with the settings of Cargo's
-    /// release or dev profile. Nothing is told to Cargo. The folder for files is not made.
+    /// release or dev profile. Returns the environment outside of a build script; no lines are
+    /// printed for Cargo. The folder for files is not made.
     pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -145,20 +148,19 @@ impl Cargo {
     pub(crate) fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
-            // Also the next time, with the same value.
+            // The script runs again the next time, even with the same value.
             self.run_again();
         }
         rebuilds
     }
 
-    /// An environment variable that makes no difference to what is built, so that nothing is to be
-    /// done when it changes.
+    /// An environment variable that has no effect on the output, so a change needs no new run.
     pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or
-    /// behind the older name, last.
+    /// Returns the jobserver that Cargo passes on: the text after the last `--jobserver-auth=`, or
+    /// after the older name.
     pub(crate) fn jobserver(&self) -> Option<String> {
         let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
             .iter()
@@ -168,8 +170,8 @@ impl Cargo {
         auth.split(' ').next().map(str::to_owned)
     }
 
-    /// The variables that may have a say in which host compiler there is and what it is told, as
-    /// text and in order. That is for the `cc` crate to know, so these are more than it looks at.
+    /// The variables that may affect the host compiler and its options, as text and in order. Only
+    /// the `cc` crate knows which ones do, so these are more than it reads.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         const PARTS: [&str; 12] = [
             "CC",
@@ -185,7 +187,7 @@ impl Cargo {
             "OPT_LEVEL",
             "DEBUG",
         ];
-        // It differs from run to run.
+        // The variable differs from run to run.
         let may_count = |name: &str| {
             !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
         };
@@ -195,8 +197,8 @@ impl Cargo {
         all
     }
 
-    /// What Cargo gives to rustc for the host program beside its own options; of RUSTFLAGS and of
-    /// Cargo's configuration.
+    /// Returns the flags that rustc gets for the host program beside Cargo's own: those of
+    /// RUSTFLAGS and of Cargo's configuration.
     pub(crate) fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
@@ -235,8 +237,8 @@ impl Cargo {
     /// of its folders.
     pub(crate) fn watch_search_path(&self) {
         for folder in self.search_path() {
-            // Cargo looks at all that lies in a folder: one around the build itself would change
-            // with each.
+            // Cargo looks at all files in a folder, so a folder around the build itself would
+            // change with each run.
             let is_of_builds = folder.starts_with(self.target_folder());
             if folder.is_absolute()
                 && folder.is_dir()
@@ -248,7 +250,7 @@ impl Cargo {
         }
     }
 
-    /// The folder in which Cargo builds. It tells of itself by a file; else `OUT_DIR` is
+    /// The folder in which Cargo builds. A file in it marks it; otherwise `OUT_DIR` is
     /// `<folder>/<profile>/build/<package>/out` in it.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
@@ -259,8 +261,8 @@ impl Cargo {
     }
 
     /// The build script runs again when something is put into a folder for headers, or changes
-    /// there. Cargo looks at all that lies in it: not where that is much, nor where builds write. A
-    /// folder that is not there would be one that changes each time.
+    /// there. Cargo looks at all files in it, so it is not watched if it has many files, or if
+    /// builds write there. A folder that is not there would be one that changes each time.
     pub(crate) fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
         if !self.considered.borrow_mut().insert(folder.to_owned()) {
@@ -286,14 +288,14 @@ impl Cargo {
         self.watch(folder);
     }
 
-    /// The build script runs again when this file changes. Cargo takes a missing file for one that
+    /// The build script runs again when this file changes. Cargo treats a missing file as one that
     /// changes each time.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
-    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it
-    /// would run this one again after each build.
+    /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
+    /// scripts write such files: watching them would run this script again after each build.
     pub(crate) fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
@@ -304,7 +306,7 @@ impl Cargo {
     /// Moved, a package stays fresh.
     pub(crate) fn portable(&self, text: &str) -> String {
         let package = format!("{}/", self.manifest_dir.display());
-        // OUT_DIR may lie in the package.
+        // OUT_DIR may be in the package.
         let text = text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "");
         text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
     }
@@ -315,8 +317,7 @@ impl Cargo {
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
-    /// The build script runs again at the next build: this one failed, and what would mend it is
-    /// not known.
+    /// The build script runs again at the next build: this one failed, and the remedy is unknown.
     fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
@@ -332,8 +333,8 @@ impl Cargo {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
-    /// Whether this is the build by which `cargo package` and `cargo publish` check what they have
-    /// written: in `<target>/package/<name>-<version>`. Registries' packages lie in folders of
+    /// Whether `cargo package` or `cargo publish` runs this build, to check the package that it has
+    /// written: in `<target>/package/<name>-<version>`. Packages of registries are in folders with
     /// other names.
     pub(crate) fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
@@ -348,12 +349,12 @@ impl Cargo {
         self.tell(format!("metadata={key}={value}"));
     }
 
-    /// What the build script of a dependency told under this key.
+    /// Returns the metadata that the build script of a dependency set under this key.
     pub(crate) fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
         env::var(dependency_variable(links, key)).ok()
     }
 
-    /// All that it told under keys that start so.
+    /// Returns all metadata of the dependency with this start of its key.
     pub(crate) fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
         let all = env::vars_os()
@@ -381,7 +382,7 @@ impl Cargo {
         }
     }
 
-    /// One line that `cargo build -vv` shows, and that stands in the build script's output file.
+    /// A line that `cargo build -vv` shows, and that is in the build script's output file.
     pub(crate) fn note(&self, line: &str) {
         if !self.is_silent {
             println!("{line}");
@@ -406,7 +407,7 @@ pub(crate) fn folders(list: &str) -> Vec<PathBuf> {
     env::split_paths(list).collect()
 }
 
-/// The variable in which Cargo has what a dependency told.
+/// Returns the variable in which Cargo passes a dependency's metadata.
 fn dependency_variable(links: &str, key: &str) -> String {
     let capitals = |text: &str| text.to_uppercase().replace('-', "_");
     format!("DEP_{}_{}", capitals(links), capitals(key))

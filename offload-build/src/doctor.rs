@@ -1,9 +1,8 @@
-//! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for
-//! whoever wants to know.
+//! The tools that a build would find on this machine: for `offload doctor` and for other programs
+//! that inspect a machine.
 //!
-//! It is found by the code that builds use, so that what is said here is what a build does: the
-//! same variables, the same places, the same questions to the compilers. build.rs can name other
-//! compilers, of which nothing is known here.
+//! The code that builds use finds them: the same variables, places and probes. build.rs can name
+//! other compilers, which are unknown here.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -16,14 +15,14 @@ use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::path::PathBuf;
 
-/// What was found.
+/// The result of a search on this machine.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// The compilers and what belongs to them, each once, also those that are not there.
+    /// The compilers and the programs that belong to them, each once, including the missing ones.
     pub tools: Vec<Tool>,
-    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and
-    /// what the answers were.
+    /// The targets of the machine's GPUs, which `native` stands for; otherwise each program that
+    /// was run, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
     /// For each target that was asked about, in that order, whether it can be built.
     pub verdicts: Vec<Verdict>,
@@ -33,7 +32,7 @@ pub struct Report {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The target, or a word that stands for targets, as it was asked about.
+    /// The target, or a word for several, as in the request.
     pub target: String,
     /// Why it cannot be built; `None` if it can.
     pub refusal: Option<String>,
@@ -48,16 +47,16 @@ pub struct Verdict {
 pub struct Tool {
     /// Its name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
     pub name: &'static str,
-    /// What builds use it for.
+    /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
     /// Where it is; `None` if there is none that can be used.
     pub path: Option<PathBuf>,
-    /// What it says of its version, in one line.
+    /// The version that it reports, in one line.
     pub version: Option<String>,
-    /// Where it is looked for, in this order; of one that is not there, what was tried.
+    /// The places where it is looked for, in this order; for a missing one, those that were tried.
     pub looked: String,
-    /// What keeps it, or part of it, from being used. Lines that begin with two spaces are
-    /// commands.
+    /// The reason why a build cannot use it, or can use only a part. Lines that begin with two
+    /// spaces are commands.
     pub problem: Option<String>,
     /// How to install it on this system, where builds need it and it is missing. Lines that begin
     /// with two spaces are commands.
@@ -80,7 +79,7 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 }
 
 /// Looks for everything, for host programs of this target triple, and tries whether each of these
-/// targets can be built. They may be words that stand for several: `native`, `all-major`, `all`.
+/// targets can be built. Words for several targets are allowed: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple, true);
     let tools = Tools::forgetful(&cargo);
@@ -110,7 +109,7 @@ fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
-                // What was looked for is said elsewhere.
+                // Another field has the places.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -187,7 +186,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
     match tools.ptxas() {
         Ok(Found::Tool(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
-            // It assembles what clang compiles.
+            // It assembles clang's output.
             if let Ok(Found::Tool(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }

@@ -1,4 +1,4 @@
-//! What ends a build: what was attempted, what happened, what to do.
+//! Errors that end a build: attempt, fact, help.
 
 use std::fmt;
 use std::io;
@@ -15,11 +15,11 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What build.rs or an environment variable asks for cannot be meant.
+    /// Invalid configuration in build.rs or an environment variable.
     Config,
     /// A source file, or a folder for headers, is not there.
     SourceNotFound,
-    /// A compiler is not there, and no prebuilt image stands in for it.
+    /// A compiler is missing, and no prebuilt image replaces its output.
     ToolNotFound,
     /// A compiler refused, or failed.
     ToolFailed,
@@ -40,7 +40,7 @@ impl Error {
         Self { kind, message: message.into(), source: None }
     }
 
-    /// What is asked for cannot be meant.
+    /// Returns the error for an invalid configuration.
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Config, message)
     }
@@ -50,14 +50,14 @@ impl Error {
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
-    /// Adds what to do, in a line of its own behind the message.
+    /// Adds the help, in a line of its own after the message.
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         self.message.push('\n');
         self.message.push_str(help);
         self
     }
 
-    /// What kind of failure this is.
+    /// Returns the kind of this failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -81,7 +81,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// The same words: a build script whose `main` returns this error prints it so.
+/// Prints the same text as `Display`, since a build script whose `main` returns this error prints
+/// it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,6 +1,6 @@
-//! Content hashes: SipHash-1-3 with 128 bits and a zero key, of which files give it their
-//! [digests](digest) of blocks. They name things and notice change; they are no protection against
-//! somebody who wants two things to have one name.
+//! Content hashes: SipHash-1-3 with 128 bits and a zero key. Files pass it the [digests](digest) of
+//! their blocks. They identify contents and detect changes; they do not protect against someone who
+//! wants two contents with one hash.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -20,7 +20,7 @@ const BLOCKS: usize = 64;
 pub(crate) struct ContentHash(u128);
 
 impl ContentHash {
-    /// Of a list of strings, as [`Parts`] has it.
+    /// Returns the hash of a list of strings, as [`Parts`] computes it.
     pub(crate) fn of_parts(parts: &[&str]) -> Self {
         let mut hash = Parts::default();
         for part in parts {
@@ -29,12 +29,12 @@ impl ContentHash {
         hash.finish()
     }
 
-    /// Of a file's bytes.
+    /// Returns the hash of a file's bytes.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         Self::of_bytes(File::open(path)?)
     }
 
-    /// Of all that can be read.
+    /// Returns the hash of all bytes of a reader.
     pub(crate) fn of_bytes(mut file: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; BLOCKS * BLOCK];
         let mut hasher = SipHasher13::new();
@@ -62,7 +62,7 @@ impl ContentHash {
         }
     }
 
-    /// Reads what `Display` wrote.
+    /// Parses the output of `Display`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         (text.len() == 32).then_some(())?;
         u128::from_str_radix(text, 16).ok().map(Self)
@@ -92,10 +92,9 @@ impl fmt::Display for ContentHash {
 }
 
 /// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key.
-/// This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: whatever two
-/// blocks are, they have one digest for at most one of 2^64 choices of the keys. Cargo compiles
-/// build scripts without optimization, where this reads ten times as many bytes a second as
-/// SipHash.
+/// This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: any two
+/// blocks have the same digest for at most one of 2^64 choices of the keys. Cargo compiles build
+/// scripts without optimization, where this reads ten times as many bytes a second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
@@ -111,8 +110,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Two keys of 64 bits in each: what SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) returns when
-/// it starts at 0.
+/// Each has two keys of 64 bits: the numbers that SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
+/// returns when it starts at 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;
@@ -166,7 +165,7 @@ mod tests {
         assert_eq!(seen.len(), all);
     }
 
-    /// The value is that of a second program, written from the papers.
+    /// A second program, written from the papers, computed this value.
     #[test]
     fn the_hash_does_not_change() {
         let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();

@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, LitStr, Result, Token, braced, parenthesized};
 
-/// What stands in an `extern` block.
+/// The declarations in an `extern` block.
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<Declaration>,
@@ -188,7 +188,7 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// The same tokens, as if they stood there. They mean what they meant.
+/// Returns the tokens with this span, as if they stood there. Their meaning stays the same.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let moved = tokens.clone().into_iter().map(|mut token| {
         token.set_span(token.span().located_at(span));

@@ -1,4 +1,4 @@
-//! What a user reads at the literal: what was looked for, what there is, what to do.
+//! Errors that a user reads at the literal: attempt, fact, help.
 
 use crate::suggest;
 use offload_format::pack_index::IndexError;

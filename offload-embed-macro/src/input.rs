@@ -1,4 +1,4 @@
-//! What stands between the parentheses.
+//! The macro's input between the parentheses.
 
 use crate::declaration::Declarations;
 use crate::suggest;
@@ -8,11 +8,11 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{LitInt, LitStr, Result, Token};
 
-/// What is to be embedded, and how.
+/// The pack or file to embed, and the options.
 pub(crate) struct Input {
     pub(crate) what: What,
     pub(crate) options: Options,
-    /// What stands in an `extern` block, and where.
+    /// The declarations in an `extern` block, and their place.
     pub(crate) declared: Option<(Span, Declarations)>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
     krate: Option<TokenStream>,
-    /// What `offload::include_offload!` passes as its own crate.
+    /// The path of the crate that `offload::include_offload!` passes as its own.
     caller: Option<TokenStream>,
 }
 

@@ -100,7 +100,7 @@ const TAKEN_SEGMENTS: [&str; 11] = [
     "__TEXT",
 ];
 
-/// What tools expect in the section of this name, if they know it.
+/// Returns the contents that tools expect in the section of this name, if they know it.
 pub(crate) fn device(name: &str) -> Option<FileKind> {
     [FileKind::Bundles, FileKind::OffloadBinaries, FileKind::Fatbins].into_iter().find(|kind| {
         kind.section().is_some_and(|names| {

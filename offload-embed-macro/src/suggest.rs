@@ -1,6 +1,6 @@
-//! What may have been meant. The twenty lines of `distance` are our own because a crate for them
-//! (strsim) would be one more to compile in each user's build; offload-tools, which nobody depends
-//! on, uses that crate.
+//! Suggestions for a misspelt name. The twenty lines of `distance` are our own because a crate for
+//! them (strsim) would be one more to compile in each user's build; offload-tools uses that crate,
+//! since no crate depends on it.
 
 /// The name that is closest to what stands there, if it is close: no more than a third of it is to
 /// be changed.

@@ -1,4 +1,4 @@
-//! What is wrong with bytes that were read.
+//! Errors in bytes that were read.
 
 use core::fmt;
 
@@ -52,14 +52,14 @@ pub enum ErrorKind {
         /// The feature of this crate that the method takes: `zlib` or `zstd`.
         feature: &'static str,
     },
-    /// What takes a feature of this crate that is off: the part says what it is.
+    /// The file needs a feature of this crate that is off: `part` names it.
     Disabled {
         /// The feature: `containers` or `object`.
         feature: &'static str,
     },
     /// The compressed bytes do not decompress.
     Compression {
-        /// What the decompressor says.
+        /// The decompressor's reason.
         reason: &'static str,
     },
     /// More bytes would have to be allocated than the caller allows.
@@ -80,8 +80,8 @@ impl Error {
         Self { kind, what, index: None, offset }
     }
 
-    /// The same error where offsets count from `base` bytes before: of a container, so that they
-    /// count from its file's start.
+    /// Returns this error with offsets that count from `base` bytes before: those of a container
+    /// then count from its file's start.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
@@ -105,7 +105,7 @@ impl Error {
         self.index
     }
 
-    /// What kind of failure this is.
+    /// Returns the kind of this failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -163,7 +163,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// The same words: a `main` that returns this error prints it so.
+/// Prints the same text as `Display`, since a `main` that returns this error prints it with
+/// `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-/// What stands in a text after a backslash, and for which character.
+/// The characters after a backslash, and the character that each stands for.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
 #[cfg(feature = "read")]

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 /// One run of bytes of a file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// These bytes.
+    /// Bytes in memory.
     Bytes(Vec<u8>),
     /// So many zero bytes.
     Zeros(u64),

@@ -22,7 +22,7 @@ pub(crate) enum Value<'data> {
 pub(crate) struct Cursor<'data> {
     reader: Reader<'data>,
     at: u64,
-    /// What the values are of, for errors.
+    /// The name of the values, for errors.
     what: &'static str,
 }
 

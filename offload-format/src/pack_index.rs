@@ -105,7 +105,7 @@ pub struct IndexModule {
     pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
-    /// What launches of its kernels pass, as far as a source tells: the text of `Signatures`, in
+    /// The signatures of its kernels, as far as a source has them: the text of `Signatures`, in
     /// lines. Programs do not read it.
     pub signatures: String,
 }
@@ -143,7 +143,7 @@ pub struct IndexImage {
     pub size: u64,
     /// Where it came from.
     pub origin: Origin,
-    /// What it is.
+    /// The kind of the image.
     pub kind: PackImageKind<String>,
     /// Its kernels in alphabetical order; `None` if they are not known.
     pub kernels: Option<Vec<IndexKernel>>,
@@ -158,12 +158,12 @@ impl IndexImage {
     }
 }
 
-/// What an index file says.
+/// The content of an index file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.
     Built(PackIndex),
-    /// It was not.
+    /// The pack was not built.
     Absent {
         /// Name of the pack.
         name: String,

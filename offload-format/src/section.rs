@@ -42,7 +42,7 @@ impl DeviceSection {
     /// All of them.
     pub const ALL: [Self; 2] = [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading];
 
-    /// What it is called in each format.
+    /// Returns its name in each format.
     pub const fn names(self) -> SectionNames {
         match self {
             DeviceSection::HipFatbin => SectionNames::HIP_FATBIN,
@@ -75,7 +75,7 @@ impl DeviceSection {
 /// starts with, as a number.
 pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
-/// What a section is called in each format.
+/// The name of a section in each format.
 ///
 /// Objects for Windows have the ELF name, whatever its length, so that linkers put what different
 /// compilers call the same together. Images for Windows have room for eight bytes: `link.exe` cuts
@@ -104,9 +104,10 @@ impl SectionNames {
     /// The structures that CUDA programs register, which point to the fat binaries.
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
-    /// What libraries have in the place of code objects that are in files of their own.
+    /// The section of libraries whose code objects are in files of their own.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
-    /// The same in images for Windows, where ROCm's tools write another name.
+    /// The section of [`Self::KPACK_REFERENCE`] in images for Windows, where ROCm's tools write
+    /// another name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
     const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
@@ -127,13 +128,13 @@ impl SectionNames {
         }
     }
 
-    /// What `link.exe` calls it in images.
+    /// Returns the name that `link.exe` gives it in images.
     #[inline]
     fn link_name(&self) -> &'static str {
         self.name.get(..8).unwrap_or(self.name)
     }
 
-    /// What `lld-link` calls it in images.
+    /// Returns the name that `lld-link` gives it in images.
     #[inline]
     fn lld_link_name(&self) -> &'static str {
         let second_period = self.name.match_indices('.').map(|(at, _)| at).find(|&at| at > 0);

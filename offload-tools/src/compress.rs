@@ -16,7 +16,7 @@ pub struct Compressed {
     pub payload: Vec<u8>,
     /// Size in bytes before compression.
     pub size: u64,
-    /// What the header has of its MD5 digest.
+    /// The part of its MD5 digest that the header has.
     pub hash: u64,
     /// How long it took.
     pub took: Duration,

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 
 /// A heading: the name of a file.
 pub const HEADING: Style = Style::new().bold();
-/// What an image is for.
+/// The style of an image's target.
 pub const TARGET: Style = AnsiColor::Cyan.on_default();
-/// What is less important.
+/// The style of less important text.
 pub const FAINT: Style = Style::new().dimmed();
-/// What is good.
+/// The style of good results.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What is wrong.
+/// The style of errors.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What may be wrong.
+/// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it
@@ -54,7 +54,7 @@ pub fn is_invisible(c: char) -> bool {
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
 }
 
-/// The same as [`escaped`] for text.
+/// Escapes text as [`escaped`] does.
 pub fn escaped_str(name: &str) -> String {
     escaped(name.as_bytes())
 }

@@ -1,5 +1,7 @@
-//! What the expansion of `include_offload!` uses. Nothing in here is kept from one version to the
-//! next: macro and crate have the same version, which the macro checks.
+//! Types and functions for the expansion of `include_offload!`.
+//!
+//! Programs must not use them: they may change in any version. The macro and this crate have the
+//! same version, which the macro checks.
 
 pub use crate::call::{AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed};
 pub use crate::call::{Declaration, Recorded, check};

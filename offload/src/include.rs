@@ -22,9 +22,9 @@
 /// # }
 /// ```
 ///
-/// It is for the initializer of a `static`: a `const` cannot refer to what a linker provides. A
-/// `const` can hold a module or a kernel of such a static. It works in libraries, programs, tests,
-/// benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
+/// Use it as the initializer of a `static`: a `const` cannot refer to bytes that a linker provides.
+/// A `const` can hold a module or a kernel of such a static. It works in libraries, programs,
+/// tests, benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
 /// editions 2021 and 2024.
 ///
 /// | | made by | how the bytes get into the program | for |
@@ -33,16 +33,16 @@
 /// | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
 ///
 /// For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")`
-/// takes ready-made images, with offload-build's feature `containers`, and `compression` if the
+/// takes supplied images, with offload-build's feature `containers`, and `compression` if the
 /// file is compressed.
 ///
 /// # A pack of the build script
 ///
-/// The name is what build.rs gave to `compile`. The bytes do not pass through the compiler: the
-/// build script has put them into a static library, and the expansion names its symbol. They land
-/// in the section `.hip_fatbin`, if all targets are AMD's, or in `.llvm.offloading`, where ROCm's
-/// and LLVM's tools look. The symbol has the content's hash: crates can have packs of the same
-/// name, and the same content is linked once. A pack that no code uses is not linked.
+/// The name is the argument of `compile` in build.rs. The bytes do not pass through the compiler:
+/// the build script has put them into a static library, and the expansion names its symbol. They
+/// are in the section `.hip_fatbin`, if all targets are AMD's, or in `.llvm.offloading`, where
+/// ROCm's and LLVM's tools look. The symbol has the content's hash. Crates can therefore have packs
+/// of one name, and equal packs are linked once. A pack that no code uses is not linked.
 ///
 /// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it
 /// from `OUT_DIR`, for programs and dynamic libraries without further ado. A `staticlib` for a
@@ -72,10 +72,10 @@
 /// | an AMD code object, a cubin | no section of its own | 4096 |
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
-/// Fatbins, compressed bundles and several bundles in one file take the feature `containers` of
-/// this crate. Of compressed files and fatbins no images are known: `bytes()` has them whole.
-/// Images that no driver loads, as objects that are not linked, are in `bytes()` and not among the
-/// images.
+/// Fatbins, compressed bundles and several bundles in one file need the feature `containers` of
+/// this crate. The images of compressed files and fatbins are unknown: `bytes()` returns the whole
+/// file. Images that no driver loads, as objects that are not linked, are in `bytes()` and not
+/// among the images.
 ///
 /// # Options
 ///
@@ -90,8 +90,7 @@
 /// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
-/// Section and alignment of a pack of a build script are those that tools and runtimes expect, and
-/// no options.
+/// Section and alignment of a build script's pack are fixed: tools and runtimes expect them.
 ///
 /// ```
 /// mod kit {
@@ -114,9 +113,9 @@
 /// ## `register`
 ///
 /// Without it a program loads an image itself: `select`, then `hipModuleLoadData`. With it the
-/// program has what the objects of hipcc and clang have: a structure in `.hipFatBinSegment` that
-/// points to each bundle, and a constructor that hands it, and the names of the kernels, to the
-/// runtime. The runtime chooses, loads and launches:
+/// program has the data that objects of hipcc and clang have: a structure in `.hipFatBinSegment`
+/// that points to each bundle, and a constructor that passes it, and the names of the kernels, to
+/// the runtime. The runtime chooses, loads and launches:
 ///
 /// ```text
 /// static SAXPY: KernelPack = include_offload!("saxpy", register);
@@ -125,8 +124,8 @@
 /// hipLaunchKernel(function, grid, block, arguments, 0, stream);
 /// ```
 ///
-/// It is for Linux, for packs whose targets are all AMD's, and for files of bundles. The program is
-/// linked with `libamdhip64.so`, in a folder that build.rs names
+/// It works on Linux, for packs whose targets are all AMD's, and for files of bundles. The program
+/// is linked with `libamdhip64.so`, in a folder that build.rs names
 /// (`cargo::rustc-link-search=native=/opt/rocm/lib`), and does not start without it. The pack is
 /// always in the program. With a GPU that none of its images is for, ROCm 5.2 ends the process at
 /// the first launch; `select` gives an error. So: `register` for host code that launches as hipcc's
@@ -134,10 +133,10 @@
 ///
 /// A third way is a linker that links device code: `-C linker=clang -C link-arg=--offload-link`
 /// lets clang-linker-wrapper take relocatable images out of an offload binary, link them, and
-/// register the result. That is for device code of several languages or libraries that has to be
-/// linked together. The file is made of objects (`clang -c`) by `llvm-offload-binary`, and embedded
-/// with `path` and `retain` in the program's own crate: the wrapper does not look into libraries
-/// that nothing asks for.
+/// register the result. Use it for device code of several languages or libraries that has to be
+/// linked together. `llvm-offload-binary` makes the file from objects (`clang -c`). Embed it with
+/// `path` and `retain` in the program's own crate: the wrapper does not look into libraries whose
+/// symbols nothing uses.
 ///
 /// # Environment variables
 ///
@@ -150,10 +149,9 @@
 ///
 /// # Errors
 ///
-/// It is a compile error at the literal if there is no such pack or file, if its files are damaged,
-/// or if an option does not go with it; the message says what was looked for and what there is. A
-/// pack that was not built, since `OFFLOAD_SKIP` was set or for docs.rs, compiles: its `select`
-/// says so.
+/// A missing pack or file, a damaged file, or an option that does not go with it is a compile error
+/// at the literal. The message lists the packs that exist. A pack that was not built, since
+/// `OFFLOAD_SKIP` was set or for docs.rs, compiles: its `select` says so.
 ///
 /// For a pack of a build script the macro reads a small index and a few bytes of the library,
 /// whatever its size.
@@ -190,8 +188,8 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// It stands in a module of your own, and takes the name and the options that `include_offload!`
-/// takes for packs. What it declares there:
+/// Put it into a module of your own. Its name and options are those of `include_offload!` for
+/// packs. It declares there:
 ///
 /// | item | is |
 /// |---|---|
@@ -202,15 +200,16 @@ macro_rules! include_offload {
 /// | a `mod` for each module that has a name of its own | the same, of that module |
 ///
 /// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C
-/// sources. The build compares them with the arguments that each image for a GPU records: if an
-/// image has others, as where an `#ifdef` widens a parameter, it warns, and a call of the kernel
-/// does not compile. No source tells of kernels that nvcc compiles (unless build.rs asks for it,
-/// `clang_signatures(true)`), nor of those in ready-made images: they are constants, or the program
-/// declares them.
+/// sources. The build compares them with the arguments that each image for a GPU records. If an
+/// image has others, for example because an `#ifdef` widens a parameter, the build prints a
+/// warning, and a call of the kernel does not compile. Kernels that nvcc compiles have no readable
+/// source (unless build.rs calls `clang_signatures(true)`), nor do kernels in supplied images: they
+/// are constants, or the program declares them.
 ///
 /// # Declared kernels
 ///
-/// Kernels that no source tells of get functions by a declaration, with the types as Rust has them:
+/// Kernels without a readable source get functions by a declaration, with the types as Rust has
+/// them:
 ///
 /// ```
 /// mod kernels {
@@ -237,9 +236,9 @@ macro_rules! include_offload {
 /// ```
 ///
 /// `#[link_name = "_Z5scaleIfEvPT_i"]` names a kernel as images have it, `mod affine { … }` a
-/// module of a pack. What may be declared is a [`Parameter`](trait@crate::Parameter): numbers,
-/// pointers, and structs that derive it. Each is compared with what every image records, and what
-/// an image proves wrong does not compile:
+/// module of a pack. A declared parameter is a [`Parameter`](trait@crate::Parameter): numbers,
+/// pointers, and structs that derive it. Each is compared with the records of every image, and a
+/// type that an image disproves does not compile:
 ///
 /// | an image | records |
 /// |---|---|
@@ -248,8 +247,8 @@ macro_rules! include_offload {
 /// | PTX | floating-point numbers: an integer in their place is refused |
 /// | for the CPU | nothing |
 ///
-/// Whether a pointer may be written through, and what it points to, no image records. What is
-/// declared takes the place of what a source tells.
+/// No image records whether a pointer may be written through, nor its pointee. A declaration
+/// replaces the types of the source.
 ///
 /// # Names
 ///
@@ -277,9 +276,10 @@ macro_rules! include_offload {
 ///
 /// # What is not checked
 ///
-/// That two pointers of one type are not swapped, that what they point to is long enough and lives
-/// until the kernel has run, and that the kernel is there in the image that a device gets
-/// ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). So a launch stays `unsafe`.
+/// The program has to make sure that two pointers of one type are not swapped, that the memory
+/// behind them is long enough and lives until the kernel has run, and that the image of a device
+/// has the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). So a launch stays
+/// `unsafe`.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };

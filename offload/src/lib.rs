@@ -86,7 +86,7 @@
 //! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |
 //! | [`target`] | names of targets |
 //!
-//! This crate needs no `std`, but for its features:
+//! This crate needs no `std`, except for some features:
 //!
 //! | feature | adds |
 //! |---|---|

@@ -1,13 +1,13 @@
-//! The unsafe parts of what `include_offload!` expands to: symbols of libraries, sections, and
+//! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections, and
 //! registration with HIP's runtime.
 //!
-//! They are macros of this crate, and not tokens of the procedural macro, so that each names this
-//! crate's own types and those of `core` through `$crate`, whatever the program around it calls
-//! `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it compiles
-//! under the user's `#![forbid(unsafe_code)]`.
+//! They are macros of this crate, and not tokens of the procedural macro. Each therefore names this
+//! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
+//! own `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it
+//! compiles under the user's `#![forbid(unsafe_code)]`.
 //!
-//! Only the procedural macro calls them. It passes what it has checked: symbols and libraries of a
-//! pack's index, and names of sections in which bytes are only bytes.
+//! Only the procedural macro calls them. The procedural macro passes values that it has checked:
+//! symbols and libraries of a pack's index, and names of sections in which bytes are only bytes.
 
 /// Declares the bytes of a pack, which are under a symbol of its static library, as a reference.
 #[doc(hidden)]
@@ -15,8 +15,8 @@
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
         // SAFETY: the symbol's name has the hash of the pack's content, and the build script wrote
-        // its library with as many bytes as its index says: what is linked has this type, or
-        // nothing is.
+        // its library with as many bytes as its index records. The linked bytes therefore have this
+        // type; otherwise the program does not link.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
@@ -48,7 +48,8 @@ macro_rules! placed_file {
     };
 }
 
-/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
+/// The entry of a pack in the program's list. The entry refers to the pack, so the list has only
+/// packs that are in the program anyway.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
@@ -62,9 +63,9 @@ macro_rules! list_pack {
     };
 }
 
-/// What clang's objects have, so that HIP's runtime takes the bundles of a pack over before `main`:
-/// a wrapper for each bundle in this section, and a constructor that hands them over with the names
-/// of the kernels.
+/// Defines, as clang's objects do, the data by which HIP's runtime registers a pack's bundles
+/// before `main`: a wrapper for each bundle in this section, and a constructor that passes them
+/// with the names of the kernels.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {
@@ -108,11 +109,11 @@ macro_rules! register_bundles {
             );
             fn atexit(function: extern "C" fn()) -> $crate::__expansion::core::ffi::c_int;
         }
-        // SAFETY of both functions: these are the calls that clang 22 puts into every HIP program,
-        // with what it passes. The wrappers, names and addresses are statics, so that they stay as
-        // long as the program. Constructors run before `main`, or inside `dlopen`, where the
-        // runtime serializes registration, as it must for hipcc's own shared objects; and `atexit`
-        // is called as clang's constructors do.
+        // SAFETY of both functions: clang 22 puts these calls, with these arguments, into every HIP
+        // program. The wrappers, names and addresses are statics, so that they stay as long as the
+        // program. Constructors run before `main`, or inside `dlopen`, where the runtime serializes
+        // registration, as it must for hipcc's own shared objects; and `atexit` is called as
+        // clang's constructors do.
         extern "C" fn register() {
             unsafe {
                 $(
@@ -164,7 +165,7 @@ macro_rules! register_bundles {
 macro_rules! cpu_call {
     ($($offset:expr, $ty:ty;)*) => {{
         // SAFETY (of a call): the function is the kernel of the image for the CPU, whose parameters
-        // have these types, and each argument lies at its offset: a `Call` was given them.
+        // have these types, and each argument is at its offset in the `Call`.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,

@@ -1,4 +1,4 @@
-//! What a program's own tests ask of its packs.
+//! Checks for a program's own tests of its packs.
 
 use crate::text::joined;
 use crate::{Form, KernelPack, Module};
@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use offload_format::select::DeviceInfo;
 
 /// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by
-/// the rules of [`mod@crate::select`]. For a program's own tests, so that a target that is missing
-/// in build.rs is found there and not by the first user who has that GPU. Devices are named as
-/// [`DeviceInfo::parse`] takes them: `"RTX 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
+/// the rules of [`mod@crate::select`]. For a program's own tests, which then find a missing target
+/// before the first user with that GPU does. Devices are named as [`DeviceInfo::parse`] takes them:
+/// `"RTX 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
 /// # use offload::KernelPack;
@@ -40,7 +40,7 @@ pub fn assert_supports<F: Form, D: AsRef<str>>(
     }
 }
 
-/// What is missing, if anything is.
+/// Returns the message for devices that the pack does not support, or `None` if it supports all.
 fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<String> {
     if let Some(why) = pack.unsupported() {
         return Some(why);

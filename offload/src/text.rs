@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
-/// Texts with a separator between them. `[T]::join` is much more code, which rustc compiles for
-/// each type anew.
+/// Texts with a separator between them. rustc compiles `[T]::join`, which is much more code, anew
+/// for each type.
 pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
     let mut list = String::new();
     for text in texts {

@@ -59,7 +59,7 @@ fn main() {
 }
 "#;
 
-/// What the kernels add, so that their images are worth compressing.
+/// The term that the kernels add, so that their images are worth compressing.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
 /// A program with a compressed pack of two modules. No feature is on.

@@ -1,4 +1,4 @@
-//! What a build does to a machine: processes and files of a traced build script, beside
+//! A build's processes and files, from a traced build script, compared with
 //! docs/what-a-build-does.md. Judge: strace.
 
 use offload_tests::registry::needs;

@@ -76,7 +76,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
             [
                 "linked by GNU ld (-Clinker-features=-lld).",
                 "It puts a pack between code and data",
-                "- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()",
+                "- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that",
             ],
         ),
     ];
@@ -94,7 +94,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     remove(&scenario);
 }
 
-/// It is a little larger than a pack without a warning.
+/// Builds a pack a little larger than one without a warning.
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(

@@ -286,7 +286,7 @@ fn line_ends_of_windows() {
         .has("kernels/add.cu text eol=lf");
 }
 
-/// What build scripts write themselves is no reason to run them again.
+/// Files that build scripts write themselves do not run them again.
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
     std::fs::copy("kernels/add.cu", &source).unwrap();

@@ -29,7 +29,7 @@ fn library(scenario: &Scenario) -> PathBuf {
     newest.expect("the build has compiled the macro")
 }
 
-/// What the server answers to `include_offload!("pack")` in this package.
+/// Returns the server's expansion of `include_offload!("pack")` in this package.
 fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
     // One tree: a group without delimiters with one literal, `pack`, of kind 5 (a string) and
     // without a suffix.

@@ -1,4 +1,5 @@
-//! What LLVM's tools find in a linked program: the sections of packs, and the images in them.
+//! The contents of a linked program that LLVM's tools find: the sections of packs, and the images
+//! in them.
 
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};

@@ -88,8 +88,8 @@ fn what_llvm_took() {
     }
 }
 
-/// What device code is in archives: bitcode, an object, a linked code object, and bytes that nobody
-/// knows.
+/// The kinds of device code in archives: bitcode, an object, a linked code object, and unknown
+/// bytes.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     scratch::write(
         folder.join("device.c"),
@@ -320,7 +320,7 @@ fn hip_for_openmp() {
     assert_eq!(inside(&ours[0]).0.len(), 1);
 }
 
-/// What archives are for: a linker finds the member that defines a symbol.
+/// A linker finds the member that defines a symbol, which is the purpose of archives.
 fn linkers_take_ours() {
     let folder = scratch::folder("device-archive-link");
     let payloads = payloads(&folder);

@@ -1,4 +1,5 @@
-//! What readers say of each file of the corpus, beside a dump that is checked in: `<file>.txt`.
+//! Readers' results for each file of the corpus, compared with a dump that is checked in:
+//! `<file>.txt`.
 //!
 //! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps anew. Read the difference
 //! before you commit it.
@@ -400,7 +401,7 @@ impl Dump {
         });
     }
 
-    /// What an archive would list for a member with these bytes.
+    /// Adds the symbols that an archive would list for a member with these bytes.
     fn symbols(&mut self, bytes: &[u8]) {
         self.result("symbols", member_symbols(bytes), |dump, symbols| {
             let names = symbols

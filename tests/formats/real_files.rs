@@ -69,11 +69,11 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
     link
 }
 
-/// What `offload` says of an image, and the file that it is extracted to.
+/// The record that `offload` prints of an image, and the file to which it is extracted.
 type OfOffload = (Value, PathBuf);
 
-/// What `offload ls --json` and `offload extract` make of a file, which say the same about sizes,
-/// hashes and places.
+/// Returns the images that `offload ls --json` and `offload extract` find in a file; both report
+/// the same sizes, hashes and places.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let offload = || Command::new(own::tool("offload"));
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
@@ -240,7 +240,7 @@ fn compressed_bundles() {
     }
 }
 
-/// Of DLLs, none of these tools reads the section.
+/// None of these tools reads the section in DLLs.
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
     let path = path(published::BITSANDBYTES_ROCM72_DLL);
@@ -325,8 +325,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
 // ------------------------------------------------------------------------------------------
 // fatbins
 
-/// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros
-/// behind it.
+/// Asserts that both have the same images with the same bytes, in any order. An uncompressed image
+/// may have up to 7 zeros after it.
 #[track_caller]
 fn assert_same_images(
     mut ours: Vec<(String, Vec<u8>)>,
@@ -348,8 +348,8 @@ fn assert_same_images(
     }
 }
 
-/// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin`
-/// and in `__nv_relfatbin`.
+/// Returns the images that `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins
+/// in `.nv_fatbin` and in `__nv_relfatbin`.
 fn images_by_offload(
     folder: &Path,
     path: &Path,

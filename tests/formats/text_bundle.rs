@@ -38,7 +38,7 @@ fn end(leader: CommentLeader, id: &str) -> String {
     format!("\n{} __CLANG_OFFLOAD_BUNDLE____END__ {id}\n", leader.as_str())
 }
 
-/// What we write for payloads under [`IDS`].
+/// Returns our text bundle of payloads under [`IDS`].
 fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = TextBundleBuilder::new(leader);
     for (id, payload) in IDS.iter().zip(payloads) {
@@ -371,7 +371,7 @@ fn every_truncation() {
     }
 }
 
-/// What would take hours if a search went over the same bytes again.
+/// Files that would take hours if a search went over the same bytes again.
 fn long_files_of_markers() {
     let leader = CommentLeader::Semicolon;
     let starts = start(leader, "id").repeat(1 << 16);

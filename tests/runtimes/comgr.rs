@@ -288,7 +288,7 @@ fn offload_select() {
     assert_eq!(chosen.len(), 13, "every image is some device's");
 }
 
-/// What is in the section of a program that Cargo linked.
+/// Reads the section of a program that Cargo linked.
 fn the_pack_of_a_linked_program() {
     let scenario = Scenario::without_sources("comgr-pack");
     scenario
@@ -397,7 +397,7 @@ struct Comgr {
     set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
     release_data: unsafe extern "C" fn(Data) -> u32,
     lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
-    /// What the functions lie in.
+    /// The library that has the functions.
     _library: Library,
 }
 

@@ -43,7 +43,8 @@ impl Example {
         Self { scenario, program }
     }
 
-    /// What the stand-in writes down when a target's image is loaded and its kernel is looked up.
+    /// Returns the lines that the stand-in writes when a target's image is loaded and its kernel is
+    /// looked up.
     fn loading(&self, target: &str) -> [String; 3] {
         let image =
             self.scenario.output("release", &format!("saxpy/{}.hsaco", target.replace(':', "_")));

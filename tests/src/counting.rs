@@ -1,4 +1,4 @@
-//! What a thread allocates.
+//! Counts the allocations of a thread.
 //!
 //! A test file installs the allocator with
 //! `#[global_allocator] static ALLOCATOR: Counting = Counting;`. What C libraries allocate does not
@@ -11,7 +11,7 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub struct Counting;
 
-/// What was asked of the allocator.
+/// The requests to the allocator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// How many times.

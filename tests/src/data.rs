@@ -107,7 +107,7 @@ pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
 pub struct Random(u64);
 
 impl Random {
-    /// The same seed gives the same numbers.
+    /// Returns a generator; the same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

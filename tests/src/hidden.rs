@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a build of a Rust program starts, and this module.
+/// The programs that a build of a Rust program starts, and those that this module starts.
 const TOOLS: [&str; 11] =
     ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
-/// What lets other folders stand where compilers are, whatever `PATH` says.
+/// Mounts other folders over those of compilers, whatever `PATH` is.
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 

@@ -1,4 +1,4 @@
-//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
+//! Other tools' results for a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`,
 //! `ldd`.
 
 use crate::data::read;
@@ -81,8 +81,8 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         .collect()
 }
 
-/// What `cuobjdump -all` extracts of a file, in its order: `sm_90.cubin` or `sm_90.ptx`, and the
-/// bytes. `folder` is where it leaves its files, which has no others.
+/// Returns the files that `cuobjdump -all` extracts, in its order: `sm_90.cubin` or `sm_90.ptx`,
+/// and the bytes. It leaves its files in `folder`, which has no others.
 ///
 /// # Panics
 /// If it fails.

@@ -1,5 +1,5 @@
-//! What the tests of this package share: tools that may be missing, packages in scratch folders,
-//! files to compare with.
+//! Code that the tests of this package share: tools that may be missing, packages in scratch
+//! folders, files to compare with.
 //!
 //! A test says which tools it needs. Where one is missing, the test is shown as ignored, with the
 //! reason; with `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed

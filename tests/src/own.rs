@@ -47,7 +47,7 @@ pub fn folder() -> PathBuf {
     scratch::target_dir().join("debug")
 }
 
-/// What came of a run of `offload`.
+/// The result of a run of `offload`.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit status.
@@ -82,8 +82,8 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// What a command line of `offload` prints to a terminal of so many columns, in the folder of the
-/// corpus; `environment` is what a shell takes before a command. It needs
+/// Returns the output of a command line of `offload` on a terminal of so many columns, in the
+/// folder of the corpus; `environment` comes before the command, as in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 ///
 /// # Panics

@@ -72,7 +72,7 @@ pub fn path(file: &str) -> PathBuf {
     PathBuf::from(folder).join(file)
 }
 
-/// What decompression may allocate.
+/// The most that decompression may allocate.
 const LIMIT: u64 = 1 << 28;
 
 /// A bundle in a file.
@@ -80,9 +80,9 @@ const LIMIT: u64 = 1 << 28;
 pub struct OneBundle<'data> {
     /// Where in the file it is.
     pub range: Range<usize>,
-    /// Of a compressed one, the version.
+    /// The version of a compressed bundle.
     pub version: Option<u16>,
-    /// It, not compressed.
+    /// The decompressed bytes.
     pub bytes: Cow<'data, [u8]>,
 }
 

@@ -48,7 +48,7 @@ enum Time {
     Short,
     /// `cargo xtask test --quick` leaves it out.
     Slow,
-    /// It runs only when asked for, for this reason.
+    /// The test runs only on request, for this reason.
     OnRequest(&'static str),
 }
 
@@ -58,9 +58,9 @@ pub const NOTHING: Needs = needs(&[]);
 pub const GCC: Needs = needs(&[Tool::Gcc]);
 /// LLVM 22's clang, lld and readers.
 pub const LLVM: Needs = needs(&[Tool::Llvm22]);
-/// What a build for AMD GPUs, PTX and the CPU needs.
+/// Tools for a build for AMD GPUs, PTX and the CPU.
 pub const CLANG: Needs = needs(&[Tool::Llvm22, Tool::Gcc]);
-/// What a build for all targets needs: [`CLANG`], ptxas and cuobjdump.
+/// Tools for a build for all targets: [`CLANG`], ptxas and cuobjdump.
 pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 /// nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);

@@ -35,7 +35,7 @@ pub enum Whose {
     Ours,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended, in words: `exit status: 1`, or with a signal's number.
@@ -76,7 +76,7 @@ impl Case {
         self
     }
 
-    /// What standard input has.
+    /// Sets the content of standard input.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();

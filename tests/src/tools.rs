@@ -456,12 +456,12 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// What a command printed to its standard output.
+/// Returns a command's standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a command printed to its standard error.
+/// Returns a command's standard error.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

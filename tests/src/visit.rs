@@ -312,7 +312,7 @@ pub fn names(bytes: &[u8]) {
     let _ = Composition::find_conflict(text.lines().take(64));
 }
 
-/// What was seen of some bytes.
+/// The results of reading some bytes.
 struct Seen<'a> {
     bytes: &'a [u8],
     items_left: usize,
@@ -364,7 +364,8 @@ impl<'a> Seen<'a> {
         result.inspect_err(display).ok()
     }
 
-    /// What was allocated for the caller is no more than was allowed, or than was there.
+    /// Checks that the memory allocated for the caller is no more than was allowed, or than the
+    /// input had.
     #[track_caller]
     fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
         let result = self.told(result);
@@ -505,7 +506,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What a reader may have allocated.
+/// The memory that a reader may have allocated.
 trait Kept {
     fn size(&self) -> usize;
 }

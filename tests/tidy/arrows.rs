@@ -195,8 +195,8 @@ const AT_ROOT: &[(&str, &str, &str)] = &[
     ("offload", "register_bundles", "placement"),
 ];
 
-/// What each module of a crate uses of it, by their paths. Unit tests, programs and the map of the
-/// crate are left out.
+/// Returns the modules that each module of a crate uses, by their paths. Unit tests, programs and
+/// the map of the crate are left out.
 fn uses(name: &str) -> Vec<(String, ModulePath, BTreeSet<ModulePath>)> {
     let src = format!("{name}/src");
     let mut uses = Vec::new();

@@ -2,6 +2,8 @@
 
 mod arrows;
 mod manifests;
+mod prose;
+mod reference;
 mod sources;
 
 use offload_tests::scratch::workspace;
@@ -184,10 +186,8 @@ fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     words.filter(|word| word.chars().all(capital)).map(str::to_owned).collect()
 }
 
-#[test]
-fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
-    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md"))
-        .expect("the page is there");
+/// The environment variables that offload-build's sources name.
+fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources("offload-build/src") {
         for line in code(&text).lines() {
@@ -195,6 +195,14 @@ fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
         }
     }
     in_sources.retain(|word| !NO_VARIABLES.contains(&word.as_str()) && !word.starts_with("SIG"));
+    in_sources
+}
+
+#[test]
+fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
+    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md"))
+        .expect("the page is there");
+    let in_sources = variables_of_offload_build();
     let (_, variables) =
         page.split_once("## Environment variables").expect("the page has its sections");
     let mut on_page = BTreeSet::new();
@@ -290,7 +298,7 @@ fn paths_of_the_readme() -> Vec<String> {
     paths
 }
 
-/// What lies in a folder of `tests/`, as the README names it: `formats/golden.rs`,
+/// Returns the entries of a folder of `tests/`, as the README names them: `formats/golden.rs`,
 /// `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(workspace().join("tests").join(folder))

@@ -1,4 +1,4 @@
-//! What a registry shows of the crates, and what their packages have.
+//! Fields of the crates that a registry shows, and the files of their packages.
 
 use offload_tests::scratch::workspace;
 use std::fs;

@@ -213,7 +213,8 @@ fn what_compilers_say_of_themselves() {
     assert_eq!(names("C++ compiler"), ["cpu"]);
 }
 
-/// It looks for ROCm's libraries before it lists anything, unless it is told that it needs none.
+/// An old clang looks for ROCm's libraries before it lists anything, unless an option says that it
+/// needs none.
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
     let record = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));

@@ -1,6 +1,6 @@
-//! What goes wrong around the command lines: full disks, folders instead of files, pipes, files
-//! that change while they are read, interrupts. Each ends in a message; an output that was there
-//! stays as it was, and nothing else is left.
+//! Faults around the command lines: full disks, folders instead of files, pipes, files that change
+//! while they are read, interrupts. Each ends in a message; an existing output stays as it was, and
+//! nothing else is left.
 
 use offload_tests::registry::NOTHING;
 use offload_tests::{data, own, scratch};

@@ -214,7 +214,7 @@ fn llvm_reads_packs_in_objects() {
     }
 }
 
-/// What `extract` writes to a new folder, by name.
+/// Returns the files that `extract` writes to a new folder, by name.
 fn extract(folder: &Path, file: &str) -> Vec<(String, Vec<u8>)> {
     let out = folder.join("extracted");
     let _ = fs::remove_dir_all(&out);

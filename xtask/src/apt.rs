@@ -93,7 +93,7 @@ fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
 }
 
-/// What stands before `apt-get`: nothing for root, else sudo.
+/// Returns the command before `apt-get`: nothing for root, otherwise sudo.
 fn privilege() -> Result<Vec<&'static str>> {
     let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
     if id.trim() == "0" {

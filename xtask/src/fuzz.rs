@@ -19,7 +19,7 @@ const SECONDS: &str = "20";
 /// Bytes of an input, at most.
 const MAX_LEN: &str = "-max_len=16384";
 
-/// What no input may take: megabytes of memory, seconds.
+/// Limits for every input: megabytes of memory, seconds.
 const LIMITS: [&str; 2] = ["-rss_limit_mb=2048", "-timeout=10"];
 
 /// `cargo xtask fuzz [--seconds N] [TARGET...]`
@@ -46,7 +46,7 @@ pub fn command(args: &[String]) -> Result {
     run(names, seconds)
 }
 
-/// What CI does: every target for a short time, if a nightly compiler is installed.
+/// Runs CI's part: every target for a short time, if a nightly compiler is installed.
 pub fn in_ci() -> Result {
     if has_nightly() {
         return run(&targets()?, SECONDS);

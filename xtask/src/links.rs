@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// What was looked at.
+/// The files that were visited.
 #[derive(Debug, Default)]
 struct Walk {
     pages: usize,

@@ -12,6 +12,7 @@ mod publish;
 mod published;
 mod run;
 mod rust_kernels;
+mod sentences;
 mod setup;
 mod test;
 mod tools;
@@ -40,6 +41,8 @@ The project's own commands:
                                   compiler for it: 120 MB to download, 700 MB on disk)
   cargo xtask newcomer            a user's first day on a bare Debian 12, which debootstrap makes in
                                   target/newcomer: as root, with a network, in 5 minutes
+  cargo xtask sentences SEED      sixty sentences of comments and documents, for a reader who marks those
+                                  that have to be read twice
   cargo xtask help                this text
 
 Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
@@ -69,6 +72,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "prebuilt" => prebuilt::command(args),
         "newcomer" => newcomer::command(args),
         "rust-kernels" => rust_kernels::command(args),
+        "sentences" => sentences::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");
             Ok(())

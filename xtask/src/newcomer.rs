@@ -6,7 +6,7 @@ use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What runs inside.
+/// The script that runs inside.
 const DAY: &str = include_str!("newcomer.sh");
 
 /// Makes the bare system and the mounts that it needs, which go with the process that has them, and

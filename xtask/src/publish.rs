@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 pub const CRATES: [&str; 5] =
     ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
 
-/// What each has beside its sources.
+/// Files that each crate has beside its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// The step of CI.

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What takes files out of a wheel: the wheel, the folder, the files. `python -m zipfile` takes out
-/// all or nothing, and some wheels have a gigabyte in them that no test reads.
+/// Unpacks files of a wheel; its arguments are the wheel, the folder, the files. `python -m
+/// zipfile` unpacks all or nothing, and some wheels contain a gigabyte that no test reads.
 const EXTRACT: &str =
     "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 

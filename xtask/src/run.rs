@@ -15,11 +15,11 @@ pub enum Failure {
     Said(u8),
 }
 
-/// What every step returns.
+/// The result of every step.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// What happened, in words.
+    /// Returns the failure in words.
     pub fn text(self) -> String {
         match self {
             Failure::Usage(what) | Failure::Failed(what) => what,

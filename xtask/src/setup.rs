@@ -17,7 +17,7 @@ enum Mode {
 /// The machine after set-up.
 #[derive(Debug)]
 pub struct Setup {
-    /// What the tests will have to do without, each as a paragraph for the user.
+    /// Tools that the tests will lack, each as a paragraph for the user.
     missing: Vec<String>,
     environment: Vec<(&'static str, OsString)>,
 }
@@ -100,7 +100,7 @@ fn run(mode: Mode) -> Setup {
     Setup { missing, environment }
 }
 
-/// What comes from the system's packages.
+/// Installs packages of the system.
 fn system(mode: Mode) -> Result {
     if !apt::is_here() {
         return without_apt();
@@ -152,7 +152,7 @@ fn packages(missing: &[&str]) -> String {
     format!("{}{by_hand} {}\n", paragraphs.collect::<String>(), missing.join(" "))
 }
 
-/// What comes from packages that are unpacked into a folder, which `variable` may lead to.
+/// Unpacks packages into a folder, which `variable` may name.
 fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
     if need.is_unpacked(folder) {
         return Ok(());

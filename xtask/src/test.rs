@@ -18,7 +18,7 @@ pub fn run(setup: &Setup, args: &[String]) -> Result {
     run_with(setup, args, &[])
 }
 
-/// The same with these variables.
+/// Runs the tests with these variables.
 pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> Result {
     let mut cargo = setup.cargo();
     cargo.arg("test").envs(variables.iter().copied());
@@ -51,7 +51,8 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
     result
 }
 
-/// What a quick run has to say of a record: lines of a test's name, a tab, and how it went.
+/// Returns the report of a quick run about the tests of a record: lines of a test's name, a tab,
+/// and how it went.
 fn left_out(record: &str) -> String {
     let slow =
         record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! What the tests need: packages, wheels, where they land. No other file knows these names.
+//! Tools that the tests need: packages, wheels, their folders. No other file knows these names.
 
 use crate::run;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ pub struct Need {
     pub what: &'static str,
     /// The packages of Debian and Ubuntu.
     pub packages: &'static [&'static str],
-    /// What the tests do with it.
+    /// The reason why the tests need it.
     pub why: &'static str,
     /// How to get it, or point at it, without those packages.
     pub elsewhere: &'static str,
@@ -288,7 +288,7 @@ pub const PUBLISHED: [Published; 9] = [
 /// The Python that wheels for one version only are taken for, whichever runs here.
 pub const PUBLISHED_PYTHON: &str = "3.11";
 
-/// What the tests start out of a CUDA toolkit.
+/// Programs of a CUDA toolkit that the tests start.
 pub const CUDA_PROGRAMS: [&str; 5] =
     ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
 

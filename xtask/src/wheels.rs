@@ -136,7 +136,7 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What could not be done, where, and why.
+/// Returns the failure of an operation on a path, with the reason.
 pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }

@@ -191,7 +191,7 @@ fn checks() {
     }
 }
 
-/// The same number of threads without the run time: what the machine has to give.
+/// Runs the same number of threads without the run time, which shows the machine's limit.
 fn plain() {
     const STEPS: u64 = 200_000_000;
     let threads: u64 =
@@ -221,7 +221,7 @@ fn times(run: impl FnOnce()) -> String {
     format!("{time} {}", here.max(all - here))
 }
 
-/// What a clock shows, in nanoseconds.
+/// Returns the time of a clock, in nanoseconds.
 fn now(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes one time.

@@ -117,7 +117,7 @@ impl Buffer {
     }
 }
 
-/// It may be passed for a pointer of a kernel.
+/// Lets a buffer be passed for a pointer of a kernel.
 impl DeviceBuffer for Buffer {
     type Item = f32;
 

@@ -72,5 +72,5 @@ fn on_device(
     there.download(x)
 }
 
-/// What goes wrong with a device.
+/// An error of a device.
 pub type Error = RunError;

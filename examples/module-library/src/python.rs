@@ -1,5 +1,5 @@
-//! The same functions for `ctypes`, as vectors.py declares them. With PyO3, a `#[pyfunction]` takes
-//! the place of each.
+//! Functions for `ctypes`, as vectors.py declares them. With PyO3, a `#[pyfunction]` takes the
+//! place of each.
 
 use std::ffi::c_int;
 use std::slice;

@@ -26,7 +26,7 @@ Exit status: 0 if the result is right, or if an image fits the device to explain
 the command line is wrong.
 ";
 
-/// What the user asks for.
+/// The user's request.
 #[derive(Debug)]
 pub enum Command {
     /// Print [`HELP`].

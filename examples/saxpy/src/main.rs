@@ -28,8 +28,8 @@ use crate::saxpy::{BLOCK, Problem};
 /// A result whose error is a text for the user: what was attempted, what happened, what to do.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a function for
-/// each kernel, whose arguments the compiler checks.
+/// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
+/// function for each kernel, whose arguments the compiler checks.
 mod kernels {
     offload::include_kernels!("saxpy");
 }

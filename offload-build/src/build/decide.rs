@@ -190,13 +190,13 @@ impl Run<'_> {
         }
     }
 
-    /// The clang that compiles everything. It is looked for only where no other will do: what is
-    /// looked for and not there has Cargo watch the folders of `PATH`.
+    /// The clang that compiles everything. It is looked for only if no other compiler will do:
+    /// Cargo would watch the folders of `PATH` for a missing one.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
     }
 
-    /// Whether clang compiles what is to be compiled: its driver is asked before it runs.
+    /// Whether clang compiles these sources: its driver is asked before it runs.
     fn check_with_clang(
         &self,
         needed: &Needed<'_>,
@@ -205,8 +205,8 @@ impl Run<'_> {
     ) -> Result<(), MissingTool> {
         let Source::Compile(compilation) = source else { return Ok(()) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // What the driver is asked about is the command of one module, which others share if these
-        // are the same.
+        // The question has the command of one module; modules with the same command share the
+        // answer.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
@@ -221,7 +221,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether ptxas knows the architecture of what is to be compiled.
+    /// Whether ptxas knows the architectures to compile for.
     fn check_with_ptxas(
         &self,
         ptxas: &Ptxas,
@@ -251,8 +251,7 @@ impl Run<'_> {
         if recipe == Some(Recipe::Supplied)
             && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
         {
-            // It is used where it lies: a copy of a large one takes as long as all that is done
-            // with it.
+            // The file is used in place: a copy of a large one takes as long as everything else.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {

@@ -1,6 +1,6 @@
 //! Packs that one package makes and another embeds. The way is Cargo's: the build script of a
-//! package with a `links` key tells its dependents `key=value`, which their build scripts find as
-//! `DEP_<LINKS>_<KEY>`.
+//! package with a `links` key prints `key=value`, and the build scripts of its dependents find it
+//! as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
@@ -11,12 +11,12 @@ use offload_format::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the keys of packs start with. The value is the path of the pack's index.
+/// The start of the metadata keys of packs. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
 /// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here.
-/// `links` is what the dependency has under that key in its `Cargo.toml`, `pack` what its build.rs
-/// gave to [`Build::compile`](crate::Build::compile).
+/// `links` is the dependency's value for that key in its `Cargo.toml`, `pack` its argument of
+/// [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -30,9 +30,9 @@ const KEY: &str = "offload_pack_";
 /// links = "kernels"
 /// ```
 ///
-/// Nothing is compiled or copied where the file system can link files. Packages that embed the same
-/// pack share its bytes when they come together in one program. Ends the build script with the
-/// reason if there is no such pack.
+/// Nothing is compiled or copied where the file system can link files. If several packages of one
+/// program embed a pack, they share its bytes. Ends the build script with the reason if there is no
+/// such pack.
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
@@ -84,7 +84,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is wrong where nothing is offered under this name.
+/// Returns the error for a name under which nothing is offered.
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
     // Cargo has made capitals of them; the index knows the name.
     let stem = |path: &String| {

@@ -1,4 +1,4 @@
-//! The parameters of kernels: what sources say of them.
+//! The parameters of kernels, from their sources.
 
 use super::prebuilt::{self, Prebuilt};
 use crate::cargo::Cargo;
@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What is known of the kernels of a pack's modules, before steps have run.
+/// The kernels of a pack's modules, as far as they are known before steps run.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
     /// For each module: one for each kind of targets that clang compiles for.
@@ -24,11 +24,11 @@ pub(super) struct Descriptions<'a> {
     cargo: &'a Cargo,
 }
 
-/// What tells of the kernels of a module.
+/// The sources of knowledge about the kernels of one module.
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
-    /// What an earlier run has found out.
+    /// The signatures that an earlier run has found.
     known: Option<Signatures>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Descriptions<'a> {
         Ok(modules)
     }
 
-    /// Reads what steps have written, and keeps what it says.
+    /// Reads the files that steps have written, and records the result.
     fn read(
         &self,
         compilation: &Compilation,
@@ -107,7 +107,7 @@ impl<'a> Descriptions<'a> {
             // Names of sources are bytes.
             let ir = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             all.push(signatures::read(&String::from_utf8_lossy(&ir), source));
-            // It is large, and all that counts of it is read.
+            // The file is large, and everything that counts in it was read.
             let _ = fs::remove_file(path);
         }
         let found = signatures::merge(all);
@@ -118,7 +118,7 @@ impl<'a> Descriptions<'a> {
     }
 }
 
-/// Keeps what is known of a module, for builds in which nothing is compiled.
+/// Records the known signatures of a module, for builds in which nothing is compiled.
 pub(super) fn keep(module: &str, signatures: &Signatures, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&kept(module, output), signatures.to_string().as_bytes())
 }
@@ -129,7 +129,7 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 
 /// The modules of a pack that is not built, with the parameters that are known of their kernels:
 /// from an earlier build, else from the prebuilt set. Programs that are checked without compilers
-/// have the same functions. `modules` are names, each with what the names of its files start with.
+/// then have the same functions. `modules` are names, each with the start of its files' names.
 pub(super) fn of_absent(
     pack: &str,
     modules: impl Iterator<Item = (String, String)>,

@@ -1,4 +1,4 @@
-//! Why the compilers of this machine do not make an image, and what to do about it.
+//! The reason why the compilers of this machine do not make an image, and the help.
 
 use super::prebuilt::Prebuilt;
 use crate::cargo::Cargo;
@@ -17,7 +17,7 @@ pub(crate) struct MissingTool {
     pub(crate) short: String,
     /// In full.
     long: String,
-    /// What to do about it. Lines that begin with two spaces are commands.
+    /// The help, in lines. Lines that begin with two spaces are commands.
     help: Option<String>,
     kind: ErrorKind,
 }
@@ -72,7 +72,7 @@ impl MissingTool {
 
     fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {
         let long = format!("no {name} was found ({trail})");
-        let help = trail.cure().unwrap_or_else(|| wanted.help());
+        let help = trail.help().unwrap_or_else(|| wanted.help());
         Self {
             short: format!("no {name} was found"),
             long,
@@ -123,17 +123,17 @@ impl MissingTool {
         Self { help, ..Self::refusal(tool, text) }
     }
 
-    /// What is missing, in full.
+    /// Returns the full description of the missing tool.
     pub(crate) fn fact(&self) -> String {
         self.long.clone()
     }
 
-    /// How to install what is missing.
+    /// Returns how to install the missing tool.
     pub(crate) fn help(&self) -> Option<String> {
         self.help.clone()
     }
 
-    /// The reason, where something else says what was looked for and how to install it.
+    /// The reason, if another text has the places and the help.
     pub(crate) fn reason(&self) -> String {
         match self.kind {
             ErrorKind::ToolNotFound => self.short.clone(),
@@ -155,7 +155,7 @@ impl MissingTool {
 /// Why an image is not made.
 #[derive(Debug)]
 pub(crate) enum NotMade {
-    /// The compilers of this machine do not make it; a prebuilt image may stand in.
+    /// The compilers of this machine do not make the image; a prebuilt one may replace it.
     MissingTool(MissingTool),
     /// The build ends with this error.
     Fatal(Error),
@@ -173,7 +173,7 @@ impl From<Error> for NotMade {
     }
 }
 
-/// The reason in full, and what to do.
+/// The reason in full, and the help.
 impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.long)?;
@@ -186,7 +186,7 @@ fn is_old(arch: NvidiaArch) -> bool {
     arch.number() < 75
 }
 
-/// One message for all targets that nothing can be had for: each reason once.
+/// Returns one message for all targets without an image: each reason once.
 pub(crate) fn missing(
     failures: &[(&Target, MissingTool, String)],
     set: Option<&Prebuilt>,
@@ -195,7 +195,7 @@ pub(crate) fn missing(
     for (target, missing, no_stand_in) in failures {
         let target = target.as_str();
         match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_stand_in) {
-            // Several modules can lack the same image.
+            // Several modules can lack the image of one target.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
             None => groups.push((vec![target], missing, no_stand_in)),

@@ -1,4 +1,4 @@
-//! What is checked while `cargo package` makes a package of one that has prebuilt images.
+//! Checks during `cargo package` of a package that has prebuilt images.
 
 use super::missing_tool;
 use super::prebuilt::{self, Prebuilt, StandIn};
@@ -10,9 +10,9 @@ use crate::targets::{Family, Target};
 use std::path::Path;
 
 impl Run<'_> {
-    /// While the package is made: what is published with a prebuilt set must fit it.
+    /// Checks that a prebuilt set fits its package while Cargo packages it.
     ///
-    /// Returns an error that says what does not, and how to mend it.
+    /// Returns an error that names each misfit, and how to mend it.
     pub(crate) fn check_packaged_set(
         &self,
         modules: &[PlannedModule],

@@ -1,7 +1,7 @@
 //! The prebuilt set: images that travel with a package for builds where a compiler is missing.
 //!
-//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for that
-//! of the build's own files, `<pack>.<module>.manifest` for one that has a name:
+//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for the
+//! module of the build's own files, `<pack>.<module>.manifest` for a named one:
 //!
 //! ```text
 //! offload-prebuilt 1
@@ -15,17 +15,17 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is
-//! elsewhere for everybody. A folder outside of the package that build.rs names goes by its
-//! position, `<folder 1>`; headers of the system are no inputs of a set. Beside the manifests lies
-//! a `.gitattributes`, so that git leaves the files as they are.
+//! Our own headers have the names by which sources include them: they are in `OUT_DIR`, whose path
+//! differs on each machine. A folder outside of the package that build.rs names goes by its
+//! position, `<folder 1>`; headers of the system are no inputs of a set. A `.gitattributes` beside
+//! the manifests makes git leave the files unchanged.
 //!
-//! An image is used if the options of build.rs are the same, and every input has the same bytes.
-//! Compiler and optimization are there to be read. The compiler is what is missing. The level is
-//! what the compilers were told: Cargo's `opt-level` for clang with our header, 3 for vendors'
-//! compilers, or what build.rs asks for, which is an option. So a dev build uses the set of a
-//! release build. Our headers count while somebody works on the package; a published one may be
-//! built with another version of this crate.
+//! The build uses an image if build.rs's options are the same, and every input has the same bytes.
+//! Compiler and optimization are there to be read. The compiler does not count, since it is
+//! missing. The level is that of the compilers' options: Cargo's `opt-level` for clang with our
+//! header, 3 for vendors' compilers, or the one of build.rs, which is an option. So a dev build
+//! uses the set of a release build. Our headers count in the package's own builds; a published
+//! package may be built with another version of this crate.
 
 use crate::cargo::Cargo;
 use crate::compile::inputs::Input;
@@ -41,7 +41,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the set lies, unless build.rs names another folder.
+/// The folder of the set, unless build.rs names another.
 pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
@@ -61,7 +61,8 @@ pub(crate) struct Prebuilt {
     misfit: OnceCell<Option<String>>,
 }
 
-/// What a set has to fit: the options of a module, and where its inputs lie on this machine.
+/// The values that a set has to match: the options of a module, and where its inputs lie on this
+/// machine.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
@@ -76,7 +77,7 @@ impl Setting<'_> {
     fn portable(&self, text: &str) -> String {
         let mut folders: Vec<(usize, String)> =
             self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
-        // One may lie in another.
+        // One folder may be in another.
         folders.sort_by_key(|(_, folder)| std::cmp::Reverse(folder.len()));
         let text = folders.into_iter().fold(text.to_owned(), |text, (index, folder)| {
             text.replace(&folder, &format!("<folder {}>", index + 1))
@@ -103,7 +104,7 @@ impl Setting<'_> {
     }
 }
 
-/// An absolute path in the options of a manifest, if there is one; what macros are defined as is
+/// Returns an absolute path in the options of a manifest, if there is one; the values of macros are
 /// text.
 fn absolute_path(options: &str) -> Option<&str> {
     let words = options.split(' ').filter(|word| !word.starts_with("-D"));
@@ -114,15 +115,15 @@ fn absolute_path(options: &str) -> Option<&str> {
     })
 }
 
-/// What a prebuilt set has in place of an image that cannot be compiled.
+/// The answer of a prebuilt set for an image that cannot be compiled.
 #[derive(Debug)]
 pub(crate) enum StandIn {
     Image(Image),
-    /// None, for this reason.
+    /// There is no image, for this reason.
     Misfit(String),
 }
 
-/// What the names of a module's files in the set start with; `prefix` is the module's own.
+/// Returns the start of the names of a module's files in the set; `prefix` is the module's own.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
@@ -198,7 +199,7 @@ impl Prebuilt {
         &self.compilers
     }
 
-    /// Why no image of the set can be used: options or inputs are not those that it was made from.
+    /// The reason why no image of the set can be used: it was made from other options or inputs.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -237,8 +238,8 @@ impl Prebuilt {
         None
     }
 
-    /// The parameters of the kernels, if the set has them. Whether the set fits the build, its
-    /// images tell.
+    /// The parameters of the kernels, if the set has them. Whether the set fits the build shows in
+    /// its images.
     pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
         let (recorded, file) = self.signatures.as_ref()?;
         let path = self.folder.join(file);
@@ -363,8 +364,8 @@ pub(crate) fn update(
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
-    // Images of targets that are no longer listed. What the earlier manifest does not name is not
-    // ours.
+    // Images of targets that are no longer listed. Files that the earlier manifest does not name
+    // are not ours.
     if let Some(earlier) = earlier {
         let files = earlier
             .images

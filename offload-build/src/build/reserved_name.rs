@@ -1,11 +1,11 @@
-//! The names of packs and static libraries, of which build.rs may use each once.
+//! The names of packs and static libraries: build.rs may use each once.
 
 use crate::error::Error;
 use crate::output;
 use crate::targets::Product;
 use std::sync::{Mutex, PoisonError};
 
-/// The names that are taken, each with the words for what has it.
+/// The reserved names, each with its product in words.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
 /// The name of a pack or a static library, which is one of a file: others are refused it, until
@@ -54,7 +54,7 @@ impl ReservedName {
         Ok(Self { is_kept: false, name: name.to_owned() })
     }
 
-    /// It was made.
+    /// Keeps the name reserved, since the product was made.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
     }
@@ -71,8 +71,8 @@ impl Drop for ReservedName {
     }
 }
 
-/// Whether Cargo, which tells dependents in capitals and without dashes, or a file system takes two
-/// names for one.
+/// Whether two names are one for Cargo, which passes them on in capitals and without dashes, or for
+/// a file system.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
 }
@@ -90,7 +90,7 @@ mod tests {
             "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', one name to Cargo or to file systems: the second \
              would replace the first"
         );
-        // What is refused takes nothing away from the first.
+        // A refusal takes nothing from the first.
         assert!(
             refusal(Product::Pack("Scale-fast"))
                 .starts_with("build.rs makes the pack 'Scale-fast' twice: ")

@@ -24,10 +24,18 @@ pub struct ResolvedTarget {
 }
 
 impl Build {
-    /// Returns the version, such as `(13, 0)`, of the CUDA toolkit whose nvcc this build would use:
-    /// [`Build::nvcc`], or the one that is [found](crate#nvidias-and-amds-own). `None` if there is
-    /// none, or if `OFFLOAD_SKIP` or `DOCS_RS` makes the build compile nothing. Ends the build
-    /// script if the nvcc that is named cannot be used.
+    /// Returns the version of the CUDA toolkit whose nvcc this build would use: `(13, 0)`, say.
+    ///
+    /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
+    /// would find. Returns `None` if there is none, or if `OFFLOAD_SKIP` or `DOCS_RS` skips the
+    /// build. Ends the build script if the nvcc that build.rs or a variable names cannot be used.
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// if build.toolkit_version() >= Some((12, 8)) {
+    ///     build.arch("sm_120a");
+    /// }
+    /// ```
     pub fn toolkit_version(&self) -> Option<(u32, u32)> {
         Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
@@ -40,10 +48,10 @@ impl Build {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
 
-    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through,
-    /// without compiling anything. Ends the build script with the reason if that fails.
+    /// Returns the targets that [`Build::compile`] would build for, without compiling anything.
     ///
-    /// It is for `cfg` flags and for the choice of sources:
+    /// Use it for `cfg` flags and for the choice of sources. Ends the build script with the reason
+    /// if that fails.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -107,13 +115,13 @@ impl Build {
 impl ResolvedTargets {
     /// Returns the targets in the order of the list, each once.
     ///
-    /// If the build is skipped, these are the targets that are known without asking a tool or the
-    /// machine: `native`, `all-major` and `all` stand for none.
+    /// If the build is skipped, these are the targets that are known without running a tool:
+    /// `native`, `all-major` and `all` stand for none.
     pub fn targets(&self) -> &[ResolvedTarget] {
         &self.targets
     }
 
-    /// Returns whether a [selector](crate#selectors) selects any of the targets.
+    /// Returns whether a [selector](Build::supports) selects any of the targets.
     ///
     /// # Panics
     ///
@@ -143,7 +151,7 @@ impl ResolvedTarget {
         self.target.as_str()
     }
 
-    /// Returns who lists the target.
+    /// Returns the place that lists the target.
     pub fn origin(&self) -> &TargetOrigin {
         &self.origin
     }

@@ -1,5 +1,5 @@
-//! The order of a build: decide for each target where its image comes from, make what must be made,
-//! pack.
+//! The order of a build: decide for each target where its image comes from, compile the missing
+//! ones, pack.
 
 use super::kernel_parameters::{self, Descriptions};
 use super::missing_tool::{self, NotMade};
@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What `OFFLOAD_PREBUILT` asks for.
+/// The value of `OFFLOAD_PREBUILT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,
@@ -36,10 +36,10 @@ pub(super) enum PrebuiltUse {
     Never,
 }
 
-/// An image, and what it was made from.
+/// An image, with its inputs.
 type ImageWithInputs = (Image, Vec<Input>);
 impl PrebuiltUse {
-    /// Returns what the variable asks for.
+    /// Returns the value of the variable.
     ///
     /// Returns an error for a word that is none of the three.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
@@ -75,9 +75,9 @@ pub(crate) struct Run<'a> {
 /// Where the image of one target comes from.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// An earlier run made it from the same inputs.
+    /// An earlier run made the image from the same inputs.
     Fresh(Compilation, Made),
-    /// These steps make it.
+    /// Steps that compile the image.
     Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
-    /// Makes the images of a module, and nothing of them. No prebuilt image stands in.
+    /// Makes the images of a module, and nothing of them. No prebuilt image replaces it.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let mut sources = Vec::new();
         for target in &module.targets {
@@ -213,12 +213,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the names of a module's files in the prebuilt set start with.
+    /// Returns the start of the names of a module's files in the prebuilt set.
     pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         prebuilt::stem(self.name, &module.prefix)
     }
 
-    /// What the prebuilt set of a module has to fit.
+    /// Returns the values that the prebuilt set of a module has to match.
     pub(crate) fn prebuilt_setting(&self, module: &PlannedModule) -> Setting<'a> {
         let version = self.request.code_object_version;
         let version =
@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a compiler said to this question, or says now.
+    /// Returns the answer of a compiler to this probe, from the cache or by running it.
     pub(crate) fn ask(
         &self,
         question: String,
@@ -271,13 +271,13 @@ impl<'a> Run<'a> {
         answer
     }
 
-    /// One line for each reason why a prebuilt image is used.
+    /// Prints one line for each reason why a prebuilt image is used.
     fn announce(&self, sources: &[Source], folder: &Path) {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for source in sources {
             if let Source::Prebuilt(image, why) = source {
                 match reasons.iter_mut().find(|(reason, _)| reason == why) {
-                    // Of another module.
+                    // The image of another module.
                     Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
                     Some((_, targets)) => targets.push(image.target.as_str()),
                     None => reasons.push((why, vec![image.target.as_str()])),
@@ -294,8 +294,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs what has to run; returns every image with its inputs, in the order of the sources, and
-    /// the signatures of each module's kernels.
+    /// Runs the steps; returns every image with its inputs, in the order of the sources, and the
+    /// signatures of each module's kernels.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,
@@ -387,8 +387,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows the compilers' warnings, each once: most come from every target alike. What else they
-    /// print, `cargo build -vv` shows.
+    /// Shows the compilers' warnings, each once: most come from every target alike. `cargo build
+    /// -vv` shows the rest of their output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
         for Printed { output, text } in printed {
@@ -403,7 +403,7 @@ impl<'a> Run<'a> {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
-                // Cargo would take a line of its own kind for an instruction.
+                // Cargo would read a line of its own form as an instruction.
                 chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
@@ -459,7 +459,7 @@ impl<'a> Run<'a> {
 
 /// Whether a module's images have the kernels that build.rs requires.
 ///
-/// Returns an error that names every image which lacks one, and what it has instead.
+/// Returns an error that names every image without a required kernel, and the kernels that it has.
 fn check_kernels(module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
     let mut lines = Vec::new();
     let for_gpus =

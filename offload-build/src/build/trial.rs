@@ -1,6 +1,6 @@
 //! Whether targets can be built on this machine: a small kernel is built for each, by the code that
-//! builds packs. No list of what a compiler knows promises as much: its driver accepts targets that
-//! its backend refuses, or crashes for.
+//! builds packs. A list of the compiler's targets does not promise as much: its driver accepts
+//! targets that its backend refuses, or crashes for.
 
 use super::missing_tool::NotMade;
 use super::run::Run;
@@ -16,8 +16,8 @@ const NAME: &str = "trial";
 
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
-/// What builds of small kernels go through, with one of Cargo's profiles. Its files are in
-/// `OUT_DIR`, which is removed with it.
+/// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, which is
+/// removed with it.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -71,7 +71,7 @@ impl<'a> Trial<'a> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // What stays behind is small, and in the folder for such files.
+        // Files that remain are small, and in the folder for such files.
         let _ = fs::remove_dir_all(&self.cargo.out_dir);
     }
 }

@@ -1,5 +1,5 @@
-//! What each image was made from, so that a build script that runs again compiles only what has
-//! changed.
+//! Records of the inputs of each image, so that a build script that runs again compiles only images
+//! whose inputs changed.
 //!
 //! Beside an image is a [record](crate::output::record):
 //!
@@ -33,7 +33,7 @@ const FOUND: &str = "found";
 /// Before the hash of a file of the system.
 const SYSTEM: &str = "system:";
 
-/// What is known of an image that is there.
+/// The record of an existing image.
 #[derive(Debug)]
 pub(crate) struct Made {
     /// The hash of its bytes.
@@ -41,7 +41,7 @@ pub(crate) struct Made {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// The image that is there, if it is what the compilation would make.
+/// Returns the existing image, if the compilation would make the same one.
 pub(crate) fn fresh(
     compilation: &Compilation,
     seen: &Seen,
@@ -92,16 +92,16 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
         .map_err(|error| Error::io("write", &path, error))
 }
 
-/// What was seen before the steps ran, and when they began.
+/// The state before the steps ran, and the time when they began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub(crate) seen: &'a Seen,
     pub(crate) start: SystemTime,
 }
 
-/// After the steps have made the image: reads the dependency files, writes the record, returns what
-/// is known of it now. There is no record if an input changed after the steps began: what the
-/// compiler read may be older.
+/// Reads the dependency files after the steps have made the image, writes the record, and returns
+/// it. There is no record if an input changed after the steps began: the compiler may have read the
+/// older file.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -147,8 +147,8 @@ pub(crate) fn record(
         lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Our own headers are written before the steps, maybe in the same tick of the clock, and by
-    // nobody else.
+    // Only this build writes our own headers, before the steps, maybe in the same tick of the
+    // clock.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
     if !inputs
         .iter()
@@ -160,9 +160,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if
-/// they were seen then; by the time stamps of the file and of the folders that it lies in, since
-/// one that takes another's place may be older.
+/// Whether a file has changed since before the steps ran, as far as can be seen. Its bytes count if
+/// they were read then; otherwise the time stamps of the file and of its folders, since a file that
+/// replaces it may be older.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -173,8 +173,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Builds write into OUT_DIR and the folders around it; above those that build.rs names,
-    // everybody writes.
+    // Builds write into OUT_DIR and the folders around it, and any program writes above the folders
+    // that build.rs names.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -200,7 +200,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
     Some(UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
 }
 
-/// The same, as far as this system says it.
+/// Returns when a file last changed, as far as this system records it.
 #[cfg(not(unix))]
 fn changed(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
@@ -210,7 +210,7 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Of all that makes the image but the files.
+/// Returns the hash of all inputs but the files.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.

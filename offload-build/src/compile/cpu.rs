@@ -5,8 +5,8 @@ use crate::exec::{DepfileBy, Kind, Step};
 use crate::toolchain::{Check, Cxx, Sanitizer};
 use std::ffi::OsString;
 
-/// The functions by which UndefinedBehaviorSanitizer reports, of which `offload/check_reports.h`
-/// says whose thread it was.
+/// The functions by which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
+/// thread.
 const REPORTS: [&str; 13] = [
     "add_overflow",
     "sub_overflow",
@@ -84,7 +84,7 @@ impl Sanitizer {
         for part in self.check.parts() {
             list.push(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()).into());
         }
-        // What the image's own storage for __shared__ takes; g++ has a macro for it.
+        // The size of the image's own storage for __shared__; g++ has a macro for it.
         list.extend(self.is_clang.then(|| "-femulated-tls".into()));
         list
     }
@@ -103,7 +103,7 @@ impl Sanitizer {
         // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the
         // program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
-        // What says where a thread was that is missing at a barrier.
+        // The data that locates a thread that is missing at a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         list
     }

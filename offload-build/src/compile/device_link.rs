@@ -25,7 +25,7 @@ use std::path::PathBuf;
 /// Makes the device link of one library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLink<'a> {
-    /// Those of all sources together.
+    /// The targets of all sources together.
     pub(crate) targets: &'a [Target],
     /// Whether some sources support fewer.
     pub(crate) lists_differ: bool,
@@ -33,7 +33,7 @@ pub(crate) struct DeviceLink<'a> {
     pub(crate) objects: &'a [(PathBuf, ContentHash)],
     /// For the names of files: the targets.
     pub(crate) file_name: &'a str,
-    /// Those of the build.
+    /// The options of the build.
     pub(crate) options: &'a Options,
     /// Whether any object has full debug information.
     pub(crate) is_debugged: bool,
@@ -61,10 +61,11 @@ impl DeviceLink<'_> {
         if ccbin.takes_gnu_options() {
             link.extend(args(&["-Xcompiler", "-fPIC"]));
         }
-        // nvlink drops debug information unless told.
+        // nvlink drops debug information without these options.
         link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
         if self.lists_differ {
-            // It would warn of each source that has no code for a target, as build.rs wants it.
+            // Otherwise it would warn of each source without code for a target, which build.rs
+            // intends.
             link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
         }
         link.extend(self.options.flags_for_all().map(OsString::from));
@@ -73,7 +74,7 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// `toolkit` is that of CUDA, if the targets are NVIDIA's.
+    /// `toolkit` is a CUDA toolkit, if the targets are NVIDIA's.
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
@@ -86,8 +87,8 @@ impl DeviceLink<'_> {
         link.push(format!("-O{level}").into());
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.nvlink()));
-            // One for the program that makes the fatbin, and one for the program that starts
-            // nvlink.
+            // One option is for the program that makes the fatbin, and one for the program that
+            // starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link.extend([path.clone().into(), "-Xoffload-linker".into(), path.into()]);
         }
@@ -100,7 +101,8 @@ impl DeviceLink<'_> {
         self.objects.iter().map(|(path, _)| path.into())
     }
 
-    /// It reads the objects and nothing else, so that their hashes stand in its key.
+    /// Returns the compilation of the link. It reads the objects and nothing else, so that their
+    /// hashes are in its key.
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);
         Compilation {

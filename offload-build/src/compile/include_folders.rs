@@ -1,13 +1,12 @@
-//! The folders of `.include(...)`: those that compilers would pass over without a word.
+//! The folders of `.include(...)`: compilers ignore a missing one without a message.
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{PlannedModule, PlannedSource};
 use std::path::Path;
 
-/// Returns an error if a folder that build.rs names for these sources of a module is not there.
-/// That is for sources that a compiler is about to read: an image of a prebuilt set needs no
-/// headers.
+/// Returns an error if a folder that build.rs names for these sources of a module is not there. The
+/// check is for sources that a compiler will read: an image of a prebuilt set needs no headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],

@@ -19,7 +19,7 @@ pub(crate) struct Input {
     pub(crate) is_of_system: bool,
 }
 
-/// Inputs, and what their texts mention.
+/// Inputs, and the references in their texts.
 pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
@@ -36,7 +36,7 @@ impl<'a> Collected<'a> {
         Self { compilation, cargo, inputs, asked, asks_for_any: false, assembled }
     }
 
-    /// Adds a file that was read, and those that only its text tells of.
+    /// Adds a file that was read, and the files to which only its text refers.
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
@@ -59,7 +59,7 @@ impl<'a> Collected<'a> {
             }
         }
         for name in &mentions.assembled {
-            // The assembler takes the first.
+            // The assembler uses the first match.
             let first = self.assembler_folders().map(|it| it.join(name)).find(|it| it.is_file());
             self.assembled.push(name.clone());
             if let Some(first) = first {
@@ -69,12 +69,12 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Where the assembler looks: in the working folder, and in those for headers.
+    /// Returns the folders that the assembler searches: the working folder, and those for headers.
     fn assembler_folders(&self) -> impl Iterator<Item = PathBuf> {
         [PathBuf::new()].into_iter().chain(self.compilation.include_folders.clone())
     }
 
-    /// Whether it lies where build.rs or a variable names a folder, or in the package.
+    /// Whether it is in a folder that build.rs or a variable names, or in the package.
     fn is_of_user(&self, path: &Path) -> bool {
         let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
             .into_iter()
@@ -104,7 +104,7 @@ impl<'a> Collected<'a> {
                 user.add_name(name);
             }
         }
-        // What users' files ask for may also come with the system.
+        // A file that users' files refer to may also come with the system.
         self.asked[0].iter().for_each(|name| system.add_name(Path::new(name)));
         self.asked.iter().flatten().for_each(|name| user.add_name(Path::new(name)));
         let mut assembled = Lookup::default();

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// So many names are looked for one by one.
 const FEW: usize = 8;
 
-/// Names, and the folders in which each of them may lie. Which of them do is what counts, not in
-/// which order compilers look.
+/// Names, and the folders in which each of them may be. Only the set of existing files counts, not
+/// the order in which compilers look.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Lookup {
     pub(super) folders: Vec<PathBuf>,
@@ -31,11 +31,11 @@ impl Lookup {
         }
     }
 
-    /// Of which names are where.
+    /// Returns the hash of the names that exist and where they are.
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
-            // One look at the folder shows that most names are not in it.
+            // A look at the folder shows that it lacks most of the names.
             let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
             let may_be_there = |name: &Path| match (&entries, name.components().next()) {
                 (Some(entries), Some(Component::Normal(first))) => entries.contains(first),
@@ -55,7 +55,7 @@ impl Lookup {
     }
 }
 
-/// The name by which a file is included that was found in this folder.
+/// Returns the name by which a source includes a file of this folder.
 pub(super) fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty())
 }

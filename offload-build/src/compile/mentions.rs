@@ -1,23 +1,23 @@
-//! What a source says of other files that no dependency file lists.
+//! References of a source to other files that no dependency file lists.
 //!
 //! | text | means |
 //! |---|---|
 //! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | whether there is such a file decides; one that appears changes the image |
 //! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
 
-/// What was found in a file.
+/// The references in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
     /// Names that are asked for.
     pub(super) asked: Vec<String>,
-    /// Whether one is asked for whose name a macro has.
+    /// Whether it tests for a header whose name is a macro.
     pub(super) asks_for_any: bool,
     /// Names that the assembler reads.
     pub(super) assembled: Vec<String>,
 }
 
 impl Mentions {
-    /// Those in these bytes.
+    /// Returns the references in these bytes.
     pub(super) fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         for word in ["__has_include", "__has_embed"] {
@@ -48,7 +48,7 @@ impl Mentions {
     }
 }
 
-/// What follows each place where this word stands.
+/// Returns the text after each occurrence of this word.
 fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let word = word.as_bytes();
     // Most bytes are not the first of the word.

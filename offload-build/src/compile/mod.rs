@@ -49,7 +49,7 @@ use std::path::{Path, PathBuf};
 /// The steps for one image. The `after` of each counts from the first of them.
 #[derive(Debug)]
 pub(crate) struct Compilation {
-    /// What the names of its files start with.
+    /// The common start of the names of its files.
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
@@ -62,19 +62,20 @@ pub(crate) struct Compilation {
     /// Where headers are looked for, but for the compiler's own folders: as build.rs and the
     /// environment have it.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// What dependency files list from these folders is not watched: identities stand for it.
+    /// Folders of tools. Files in them that dependency files list are not watched: identities
+    /// represent them.
     pub(crate) tool_folders: Vec<PathBuf>,
-    /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
+    /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     described: Described,
 }
 
-/// What tells of the parameters of a compilation's kernels.
+/// How the parameters of a compilation's kernels are found.
 #[derive(Debug)]
 enum Described {
     /// Steps; each writes LLVM IR of a source.
     BySteps(Vec<Step>),
-    /// Those of another compilation of the same sources.
+    /// The parameters are those of another compilation of the same sources.
     By(Box<Compilation>),
 }
 
@@ -88,10 +89,9 @@ impl Default for Described {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
-    /// That of the image; or those that an object has device code for, of which there is at least
-    /// one.
+    /// The target of the image; or the targets of an object's device code, at least one.
     pub(crate) targets: &'a [Target],
-    /// For the names of files: the target, or those of an object.
+    /// The part of file names for the target, or for the targets of an object.
     pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
@@ -116,7 +116,8 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
-        // Older compilers make an earlier version unless told, and then refuse generic targets.
+        // Older compilers make an earlier version without this option, and then refuse generic
+        // targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let version =
@@ -174,12 +175,12 @@ impl<'a> Compilations<'a> {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
-        // ptxas warns of debug information that is not there: only what is compiled here is sure to
-        // have it.
+        // ptxas warns about missing debug information: only images that are compiled here are sure
+        // to have it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
-        // Flags of build.rs are for clang, but for those of PTX.
+        // Flags of build.rs are for clang, except for PTX sources.
         let is_ours = |is_said: bool| flags.is_empty() || !is_said;
         let (says_level, says_debug) =
             (own.level.is_some(), own.debug.or(own.device_debug).is_some());
@@ -262,7 +263,7 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
         direct.push(format!("-march={sm}").into());
         if let Some(version) = arch.lowest_ptx() {
-            // Without it clang takes the version of a CUDA installation, or else one that no
+            // Without this option clang chooses the version of a CUDA installation, or one that no
             // current GPU knows.
             for list in [&mut offload, &mut direct] {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
@@ -276,8 +277,8 @@ impl<'a> Compilations<'a> {
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
 
-    /// Adds a step for each source; returns what they make. `offload` and `direct` say the target
-    /// in either way.
+    /// Adds a step for each source; returns their outputs. `offload` and `direct` say the target in
+    /// either way.
     fn compile_device(
         &self,
         compilation: &mut Compilation,
@@ -293,7 +294,7 @@ impl<'a> Compilations<'a> {
             let (mut recipe, mut of_build_script) =
                 (source.recipe(self.target()), self.source_args(source));
             if recipe == Some(Recipe::Nvcc) {
-                // What nvcc compiles is described with the toolkit's headers.
+                // Kernels for nvcc are described with the toolkit's headers.
                 recipe = Some(Recipe::Offload("cuda", Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
@@ -304,8 +305,8 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source's own, and the same wherever the package lies: clang's default is
-                    // a hash of the full path.
+                    // Each source has its own, which does not depend on the package's folder:
+                    // clang's default is a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
@@ -352,7 +353,8 @@ impl<'a> Compilations<'a> {
             let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
-                // The same command, but that nothing is optimized away, and everything named.
+                // The command of the image, but without optimization, and with names for
+                // everything.
                 let mut describe = compile.clone();
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
                 // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
@@ -379,7 +381,7 @@ impl<'a> Compilations<'a> {
         ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
     }
 
-    /// What build.rs asks for.
+    /// Returns the options that build.rs has for this source.
     fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
@@ -392,8 +394,8 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ say the same wherever the work folder lies. Of several
-            // that fit, compilers take the last: OUT_DIR may lie in the package.
+            // Debug information and __FILE__ do not depend on the work folder. Compilers use the
+            // last prefix that fits: OUT_DIR may be in the package.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -406,14 +408,15 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// For what all sources are put together to: as for the first of them.
+    /// For the object of all sources: as for the first of them.
     fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
 }
 
 impl Compilation {
-    /// What tells of the parameters of its kernels, in place of the image. `None` if nothing does.
+    /// Returns the compilation that describes the kernels' parameters, in place of the image.
+    /// Returns `None` if there is none.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         let steps = match &self.described {
             Described::BySteps(steps) => steps.clone(),
@@ -423,7 +426,7 @@ impl Compilation {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
             steps,
-            // Behind all images: how long they take is what counts.
+            // It comes after all images, since their time counts.
             source_bytes: 0,
             sources: Vec::new(),
             named_files: self.named_files.clone(),
@@ -434,7 +437,7 @@ impl Compilation {
         })
     }
 
-    /// Has the other one, which compiles the same sources by clang, tell of the kernels'
+    /// Lets the other compilation, in which clang compiles the same sources, describe the kernels'
     /// parameters.
     pub(crate) fn described_by(&mut self, other: Self) {
         self.described = Described::By(Box::new(other));
@@ -458,8 +461,8 @@ impl Compilation {
     }
 }
 
-/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo
-/// watches all of their files.
+/// Returns identities for the rebuild key: of tools, and of the files of an SDK. Cargo watches all
+/// of their files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let of_sdk = of_sdk.iter().filter(|file| file.is_file());
     let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
@@ -476,8 +479,8 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
 
-/// What clang is given to make one object of all: bitcode is put together before code is generated,
-/// so that calls are inlined and one note in AMD's code objects lists all kernels. (Runtimes read
+/// Returns clang's inputs for one object of all parts. Bitcode is linked before code is generated,
+/// so that calls are inlined, and AMD's code objects have one note with all kernels. (Runtimes read
 /// only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 
-/// What flags name.
+/// The files that flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFiles {
     /// Files that are there: they count as inputs, whatever the flag means.
     pub(super) files: Vec<PathBuf>,
-    /// Folders in which headers are looked for, whether they are there or not.
+    /// Folders that are searched for headers, including missing ones.
     pub(super) include_folders: Vec<PathBuf>,
 }
 
-/// Options with a folder for headers behind them, in the same word or the next.
+/// Options with a folder for headers, in the same word or the next.
 const INCLUDE_OPTIONS: [&str; 9] = [
     "-I",
     "-isystem",
@@ -40,8 +40,8 @@ const PASS_ON: [&str; 7] = [
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Those in these flags, in order; paths are relative to the working folder, as compilers take
-    /// them.
+    /// Returns the files in these flags, in order; paths are relative to the working folder, as for
+    /// compilers.
     pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
         let mut named = Self::default();
         named.add(flags.into_iter(), DEPTH);
@@ -63,7 +63,7 @@ impl NamedFiles {
                 let folder = word[option.len()..].trim_start_matches('=');
                 self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
             }
-            // The word itself, and what stands behind `=`, `,` and `@` in it.
+            // Returns the word, and its parts after `=`, `,` and `@`.
             let parts = word
                 .split(['=', ','])
                 .chain([word])
@@ -89,7 +89,7 @@ impl NamedFiles {
     }
 }
 
-/// The words of a response file: quotes and backslashes keep what they keep for GCC.
+/// Returns the words of a response file: quotes and backslashes have GCC's meaning.
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut has_word) = (String::new(), None, false);

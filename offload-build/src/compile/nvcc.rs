@@ -1,4 +1,4 @@
-//! What nvcc is told: to make images, and objects with host code.
+//! Commands of nvcc that make images, and objects with host code.
 
 use super::device_link::gencode;
 use super::named_files::NamedFiles;
@@ -54,10 +54,11 @@ impl Compilations<'_> {
     /// An object with host code and the device code for all these, by nvcc; relocatable if it is to
     /// be linked on the device.
     ///
-    /// One call for all targets. What else there is, for `reduce.cu` of candle-kernels 0.11.1 (its
-    /// host code made to compile) with `-c -std=c++17 -O3 -lineinfo`, `-gencode` for sm_80, 86, 89,
-    /// 90, 100, 120 and PTX of the last; nvcc 13.5.37, gcc 12.2, seconds of processor time, user
-    /// and system (two busy cores, so that elapsed times say nothing):
+    /// One call of nvcc compiles for all targets. The table compares the alternatives for
+    /// `reduce.cu` of candle-kernels 0.11.1 (its host code made to compile) with `-c -std=c++17 -O3
+    /// -lineinfo`, `-gencode` for sm_80, 86, 89, 90, 100, 120 and PTX of the last; nvcc 13.5.37,
+    /// gcc 12.2. Numbers are seconds of processor time, user and system (elapsed times mean nothing
+    /// on two busy cores):
     ///
     /// | | processor time |
     /// |---|---|
@@ -67,11 +68,11 @@ impl Compilations<'_> {
     /// | `fatbinary` of the 7 | 0.04 |
     /// | `-c` for sm_80 alone | 6.0: 3 for the cubin, 3 for the host's part |
     ///
-    /// `--threads` saves no work. It uses processors that other sources leave idle, and runs
-    /// compilers that neither the jobserver nor `max_parallel` knows of. A split by target costs a
-    /// fifth more in a first build, and another target in the list would take 6 seconds in place
-    /// of 23. nvcc has no option to compile the host's part around a fat binary that is there: it
-    /// would be nvcc's internal commands, as `--dryrun` lists them for one version.
+    /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
+    /// jobserver nor `max_parallel` knows of its compilers. A split by target costs a fifth more in
+    /// a first build, and another target in the list would take 6 seconds instead of 23. But nvcc
+    /// has no option to compile the host's part around an existing fat binary: that would need
+    /// nvcc's internal commands, as `--dryrun` lists them for one version.
     pub(crate) fn object_by_nvcc(
         &self,
         nvcc: &Nvcc,
@@ -92,8 +93,8 @@ impl Compilations<'_> {
         Ok(compilation)
     }
 
-    /// What nvcc is told whatever it makes of a source: the host's compiler, optimization, what
-    /// build.rs asks for, the source.
+    /// Returns nvcc's arguments for every product: the host's compiler, optimization, the options
+    /// of build.rs, the source.
     fn nvcc_args(
         &self,
         nvcc: &Nvcc,
@@ -125,8 +126,8 @@ impl Compilations<'_> {
         for arg in self.source_args(source) {
             let text = arg.to_string_lossy();
             if text.starts_with("-ffile-prefix-map=") {
-                // That is for the host's compiler, which does nvcc's preprocessing, and commas
-                // would separate its options.
+                // The option is for the host's compiler, which does nvcc's preprocessing, and
+                // commas would separate its options.
                 if !ccbin.takes_gnu_options() || text.contains(',') {
                     continue;
                 }
@@ -150,7 +151,7 @@ impl Compilations<'_> {
     }
 }
 
-/// Of the options of build.rs for nvcc, those that clang has too: definitions, folders, headers,
+/// Returns those of build.rs's options for nvcc that clang has, too: definitions, folders, headers,
 /// the language's version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];

@@ -5,8 +5,8 @@ use crate::exec::NvccFlags;
 use crate::toolchain::Cxx;
 use std::ffi::OsString;
 
-/// The environment of nvcc: what the host's compiler needs, and the variables with flags without
-/// the GPUs that they name, which a warning says.
+/// The environment of nvcc: variables for the host's compiler, and the variables with flags,
+/// without the GPUs that they name. A warning names the GPUs.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {

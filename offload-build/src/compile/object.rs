@@ -1,4 +1,4 @@
-//! Objects with host code and device code, by clang; what they have in common with nvcc's.
+//! Objects with host code and device code, by clang; and code that nvcc's objects share.
 //!
 //! | | compilations | of which a change of the targets repeats |
 //! |---|---|---|
@@ -42,8 +42,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // That is what the host's part includes. clang writes no such file for the devices' parts
-        // beside it.
+        // The file lists the includes of the host's part; clang writes no such file for the
+        // devices' parts.
         for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
@@ -73,7 +73,7 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation(extension, &tools);
         let source = self.source_for_all()?;
         let mut compile = self.offload_args(mode, source);
-        // What is for the host alone, as -mavx2, is not used.
+        // Options for the host alone, such as -mavx2, are not used.
         compile.extend(args(&["-Qunused-arguments", "--cuda-device-only", kind]));
         compile.extend(args(if mode == "hip" { &["--no-gpu-bundle-output"] } else { &[] }));
         compile.extend(offload_arch(self.target()));
@@ -135,7 +135,7 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// What the host's part and the devices' parts of a source are compiled with.
+    /// Returns the arguments for the host's part and the devices' parts of a source.
     fn offload_args(&self, mode: &str, source: &PlannedSource) -> Vec<OsString> {
         let mut list = args(&["-x", mode, "-std=c++17"]);
         list.extend(self.sdk.args.iter().cloned());
@@ -165,15 +165,15 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// The name that host code and device code share. It differs from source to source of all
-    /// packages, and is the same wherever they lie and are built.
+    /// The name that host code and device code share. It differs between the sources of all
+    /// packages, and does not depend on their folders.
     fn cuid(&self, source: &PlannedSource) -> OsString {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         format!("-cuid={id}").into()
     }
 
-    /// The source of an object, of which there is one.
+    /// Returns the source of an object, which has exactly one.
     ///
     /// Returns an error if build.rs has an option for some of the targets only: one call compiles
     /// for all.
@@ -210,7 +210,7 @@ fn by_compiler_proper(mode: &str) -> DepfileBy {
     DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
 }
 
-/// PTX goes by the machine code of the same architecture.
+/// PTX has the name of the machine code of its architecture.
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {

@@ -1,4 +1,4 @@
-//! How much device code is optimized, and what it contains for debuggers.
+//! The optimization of device code, and its debug information.
 //!
 //! | compiler | optimization | debug information |
 //! |---|---|---|
@@ -15,7 +15,7 @@ use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 
-/// What is there for debuggers.
+/// The amount of debug information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebugInfo {
     None,
@@ -26,13 +26,13 @@ pub(super) enum DebugInfo {
 /// The settings for one source and target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// As in `-O<level>`.
+    /// The level, as in `-O<level>`.
     pub(super) level: String,
     pub(super) debug: DebugInfo,
     pub(super) own: OwnFlags,
 }
 
-/// What the flags of build.rs already say.
+/// Options that the flags of build.rs already set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnFlags {
     /// The level of the last `-O`.
@@ -107,7 +107,7 @@ pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> 
 }
 
 impl Profile {
-    /// Returns the profile of a source: what build.rs asks for, else the default of its compiler.
+    /// Returns the profile of a source: build.rs's settings, otherwise the default of its compiler.
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
         let all = [&module.options, &source.options];
         let flags = all.iter().flat_map(|options| options.flags_for(target));
@@ -126,7 +126,7 @@ impl Profile {
         };
         let is_nvidia = target.family() == Family::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
-            // NVIDIA's debugger takes only what is not optimized.
+            // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
             (false, _) => &cargo.opt_level,
@@ -137,7 +137,7 @@ impl Profile {
             Some(false) => DebugInfo::None,
             None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
-            // ptxas optimizes what clang makes without.
+            // ptxas optimizes clang's unoptimized output.
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };

@@ -1,6 +1,6 @@
 //! Flags that ask for relocatable device code, which is of use only if it is linked.
 
-/// The flags of nvcc and clang that need no value, or have it behind `=`.
+/// The flags of nvcc and clang without a value, or with a value after `=`.
 const FLAGS: [&str; 11] = [
     "-rdc=true",
     "--relocatable-device-code=true",

@@ -1,9 +1,9 @@
 //! Sections that the program's linker must not drop.
 //!
-//! clang's table of kernels and variables, which the program registers when it starts, is a section
-//! that only its own bounds refer to (`__start_llvm_offload_entries_<hash>`). rustc links with
-//! `--gc-sections`; lld then takes such a section for unused, unless it has `SHF_GNU_RETAIN`. GNU
-//! ld keeps it.
+//! The program registers clang's table of kernels and variables when it starts. The table is a
+//! section to which only its own bounds refer (`__start_llvm_offload_entries_<hash>`). rustc links
+//! with `--gc-sections`, and lld then drops such a section, unless it has `SHF_GNU_RETAIN`. GNU ld
+//! keeps it.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any section was marked; `None` of what is no whole ELF file of 64 bits,
+/// Returns whether any section was marked; `None` if the bytes are no whole ELF file of 64 bits,
 /// little-endian.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;

@@ -1,4 +1,4 @@
-//! What clang is told of a vendor's headers and libraries for devices.
+//! Options of clang for a vendor's headers and libraries for devices.
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -15,14 +15,14 @@ pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest that there are libraries for.
     pub(crate) code_object_version: Option<u32>,
-    /// Files that another version of it has others of: they stand for its headers and libraries.
+    /// Files that identify the SDK's version; dependency files omit its headers.
     pub(crate) stands_for: Vec<PathBuf>,
-    /// The folder that it lies in, if it is in one of its own.
+    /// The SDK's folder, if it has one of its own.
     pub(crate) root: Option<PathBuf>,
 }
 
 impl Sdk {
-    /// Those of a CUDA toolkit.
+    /// Returns the options for a CUDA toolkit.
     pub(crate) fn cuda(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
         let mut args = vec![OsString::from(format!("--cuda-path={}", toolkit.root.display()))];
         if !toolkit.root.join("include").join(CURAND).is_file() {
@@ -35,7 +35,7 @@ impl Sdk {
         Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
     }
 
-    /// Those of ROCm, for device code of one target.
+    /// Returns ROCm's options for device code of one target.
     pub(crate) fn rocm(
         rocm: &Rocm,
         clang: &Clang,
@@ -48,7 +48,7 @@ impl Sdk {
         sdk
     }
 
-    /// The same for host code and device code of several targets in one call.
+    /// Returns ROCm's options for host code and device code of several targets in one call.
     pub(crate) fn rocm_for_all(
         rocm: &Rocm,
         clang: &Clang,
@@ -62,7 +62,7 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The same headers are read for the host, where the number is of no account.
+                // The host's part includes the same headers, where the number does not matter.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -83,7 +83,7 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        // Debian's lies in /usr, with all else.
+        // Debian's ROCm is in /usr, with everything else.
         let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
         Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
     }
@@ -101,8 +101,7 @@ fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Optio
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
 }
 
-/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told
-/// otherwise.
+/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, which are clang's defaults.
 fn wavefront_size(processor: &str) -> u32 {
     if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
 }
@@ -110,8 +109,8 @@ fn wavefront_size(processor: &str) -> u32 {
 /// The major version of a processor: 11 of `gfx1100`, 9 of `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
-    // Generic ones have the major version alone, or others behind dashes; others have two digits
-    // behind it.
+    // Generic names have only the major version, or more numbers after dashes; others end in two
+    // digits.
     let major = match name.split_once('-') {
         Some((major, _)) => major,
         None => name.get(..name.len().saturating_sub(2))?,

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// No source is larger; what is, is data.
+/// No source is larger; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// What has been seen, by paths as they are spelled: to compare those part by part would take
-/// longer than to look.
+/// Paths that have been looked at, by their spelling: comparing paths part by part would take
+/// longer than a look.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
@@ -33,13 +33,13 @@ impl Seen {
         })
     }
 
-    /// The hash that was seen, if anybody looked.
+    /// Returns the hash, if the file was read.
     pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         self.hashes.borrow().get(path.as_os_str()).copied().flatten()
     }
 
-    /// What a file's text says of other files: nothing, if it is too large for a text, or cannot be
-    /// read.
+    /// Returns the references in a file's text; none if the file is too large for a text, or
+    /// unreadable.
     pub(super) fn mentions(&self, path: &Path) -> Rc<Mentions> {
         let known = self.mentions.borrow().get(path.as_os_str()).cloned();
         known.unwrap_or_else(|| {

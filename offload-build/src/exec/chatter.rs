@@ -1,5 +1,5 @@
-//! What a tool printed although it succeeded: warnings, which users have to see, and what they
-//! asked for with `-v` and its kin.
+//! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
+//! and its kin.
 
 /// The two kinds of lines, each in the order of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,14 +9,14 @@ pub(crate) struct Sorted<'a> {
     pub(crate) chatter: Vec<&'a str>,
 }
 
-/// What a line is, by itself.
+/// The kind of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A line of another kind that stands by itself.
+    /// A complete line of another kind.
     Chatter,
-    /// What comes before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
+    /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
     /// A part of the message before it: quoted source, a note.
     More,
@@ -34,14 +34,14 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
             Line::Warning => true,
             Line::Chatter => false,
             Line::More => is_warning,
-            // As the message that follows.
+            // The line belongs to the message that follows.
             Line::Before => {
                 kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Chatter))
                     == Some(&Line::Warning)
             }
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
-        // What comes before a message is of that message.
+        // A line before a message belongs to that message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
         // clang counts warnings for each target in a line of its own.

@@ -45,8 +45,8 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
     None
 }
 
-/// What lies in a folder under this prefix and a number, `cuda-12.4` or `cu13`, lowest number
-/// first. Nothing, if the folder cannot be read.
+/// Returns the entries of a folder with this prefix and a number, `cuda-12.4` or `cu13`, lowest
+/// number first. Returns nothing if the folder cannot be read.
 pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

@@ -1,9 +1,9 @@
 //! The compiler launcher: a program that compilers are started through, which answers from a cache
 //! (`sccache`, `ccache`) or from other machines (`icecc`, `distcc`).
 //!
-//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one
-//! source and writes one object: more than that, no launcher takes apart. Links and what generates
-//! code for all sources of an image run as they are.
+//! The launcher has no effect on the output, so no rebuild key has it. The launcher gets steps that
+//! read one source and write one object: no launcher splits larger ones. Links, and steps that
+//! generate code for all sources of an image, run directly.
 
 use super::find::named;
 use super::step::{DepfileBy, Kind, Step};
@@ -12,18 +12,18 @@ use crate::error::{Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program, and what comes between it and the compiler.
+/// The program, and its arguments before the compiler.
 #[derive(Debug)]
 pub(crate) struct Launcher {
     program: PathBuf,
     args: Vec<OsString>,
-    /// As the variable has it.
+    /// The value of the variable.
     text: String,
 }
 
 const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
 
-/// What is known to go wrong: launcher, kind of step, compiler, and what happens.
+/// Combinations that are known to fail: launcher, kind of step, compiler, and the consequence.
 const BROKEN: [(&str, Kind, &str, &str); 1] = [(
     "sccache",
     Kind::Nvcc,
@@ -39,7 +39,8 @@ impl Launcher {
         &self.program
     }
 
-    /// The one that the environment names: a program, behind it arguments, with `;` between them.
+    /// Returns the launcher in the environment: a program, then its arguments, with `;` between
+    /// them.
     ///
     /// Returns an error if the program is not there.
     pub(crate) fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
@@ -58,7 +59,7 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether it goes by this name. What comes first may be `env`.
+    /// Whether it goes by this name. The first word may be `env`.
     fn is(&self, name: &str) -> bool {
         let words =
             [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));

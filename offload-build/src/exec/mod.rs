@@ -1,5 +1,5 @@
-//! Processes: what runs, how many at a time, through which compiler launcher, and what their exit
-//! status means.
+//! Processes: which ones run, how many at a time, through which compiler launcher, and the meaning
+//! of their exit status.
 
 mod chatter;
 mod find;

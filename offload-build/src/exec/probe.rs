@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// What a tool printed when it was probed, and how it ended.
+/// The output of a tool that was probed, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: ExitStatus,

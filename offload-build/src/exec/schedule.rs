@@ -14,20 +14,20 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How steps are run, which makes no difference to what comes out.
+/// Settings for running steps, which have no effect on the output.
 #[derive(Debug)]
 pub(crate) struct How {
-    /// The most steps at a time, if that is less than what the jobserver allows.
+    /// The most steps at a time, if the jobserver allows more.
     pub(crate) most: usize,
     /// How to reach the jobserver, in the words of the environment. Without one, processors count.
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
-    /// What compilers are started through.
+    /// The program that starts compilers, if there is one.
     pub(crate) launcher: Option<Launcher>,
 }
 
-/// What a step printed although it succeeded.
+/// The output of a step that succeeded.
 #[derive(Debug)]
 pub(crate) struct Printed {
     /// The file that it wrote.
@@ -35,10 +35,10 @@ pub(crate) struct Printed {
     pub(crate) text: String,
 }
 
-/// The number of a step that has ended, and what it printed.
+/// The number of a step that has ended, and its output.
 type Ended = (usize, io::Result<Output>);
 
-/// What has ended, in order. A channel would do, and is much more to compile.
+/// The steps that have ended, in order. A channel would do, but takes much longer to compile.
 #[derive(Default)]
 struct Events {
     waiting: Mutex<Vec<Ended>>,
@@ -76,9 +76,9 @@ impl Events {
 /// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after those it names, and first those behind which most work waits; `work`
-/// says how much each of them is, in any unit. After a failure no further step starts. Returns what
-/// the tools printed although they succeeded.
+/// Runs all steps, each after the steps that it names. Steps come first if most work waits for
+/// them; `work` is the amount of each, in any unit. After a failure no further step starts. Returns
+/// the output of the tools that succeeded.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that
 /// fails.
@@ -89,7 +89,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed
     let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
     let most = match jobserver {
         Some(Some(_)) => usize::MAX,
-        // As make does that is not let at the jobserver of the one around it.
+        // Like a nested make that cannot reach its parent's jobserver: run one job.
         Some(None) => 1,
         None => thread::available_parallelism().map_or(1, usize::from),
     };
@@ -133,7 +133,7 @@ struct State<'a> {
     /// The most steps at a time.
     most: usize,
     jobserver: Option<Jobserver>,
-    /// The work of each step and of the longest chain of steps behind it.
+    /// The work of each step and of the longest chain of steps that wait for it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
@@ -157,11 +157,11 @@ impl State<'_> {
             .filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
-    /// Starts what may start now. Returns whether more could, had the jobserver a token.
+    /// Starts the steps that may start now. Returns whether more could, had the jobserver a token.
     fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
         let mut needs_token = false;
         while self.running < self.most {
-            // Of several with as much the first.
+            // Of several with as much work, take the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
                 break;
             };
@@ -186,7 +186,7 @@ impl State<'_> {
             let events = Arc::clone(events);
             let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
             thread::spawn(move || {
-                // What an earlier run left would pass for this one's.
+                // A file of an earlier run would look like this step's output.
                 let _ = step.output.as_ref().map(fs::remove_file);
                 let _ = step
                     .output
@@ -197,17 +197,17 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // Where a crash of clang leaves what it was compiling; else that is the folder for
-                // all programs' files.
+                // The folder for clang's files about a crash; by default that is the folder for all
+                // programs' files.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
-                // The pipe is no terminal, so a compiler has to be told.
+                // The pipe is no terminal, so the compiler needs an option for colours.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 events.add((index, command.output()));
             });
         }
-        // What is not used goes back at once: other build scripts wait for it.
+        // An unused token goes back at once: other build scripts wait for it.
         self.tokens.truncate(self.running.saturating_sub(1));
         Ok(needs_token)
     }
@@ -215,7 +215,7 @@ impl State<'_> {
     fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
         self.running -= 1;
         self.ended[index] = true;
-        let text = status::judge(&self.step(index), output)?;
+        let text = status::check_exit_status(&self.step(index), output)?;
         let output = self.steps[index].output.clone();
         let is_new = !text.trim().is_empty() && self.steps[index].kind != Kind::Describe;
         self.printed.extend(is_new.then_some(Printed { output, text }));
@@ -223,8 +223,8 @@ impl State<'_> {
     }
 }
 
-/// The work of each step and of the longest chain of steps behind it. Steps come after those that
-/// they wait for.
+/// Returns the work of each step and of the longest chain of steps that wait for it. Steps come
+/// after those that they wait for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();
     for (index, step) in steps.iter().enumerate().rev() {

@@ -7,11 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output};
 
-/// What a tool that did its work printed.
+/// Returns the output of a tool that succeeded, or the error.
 ///
 /// Returns an error with the tool's own text, whole, and the command line, if it did not start,
-/// failed, was killed, or did not write what it is for.
-pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
+/// failed, was killed, or did not write its output.
+pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
         let message = format!("could not start {program}: {error}; the command was\n  {step}");
@@ -37,15 +37,15 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// What LLVM's programs print with the report of a crash: the first for an assertion or a signal,
-/// the second for an error of clang's own part. clang asks for a bug report as well where ptxas
-/// has refused a source, which is no crash.
+/// Lines that LLVM's programs print with the report of a crash: the first for an assertion or a
+/// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
+/// when ptxas has refused a source, which is no crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// Two lines for a crash of clang, whose report goes into a file beside what it should have
-/// written: it is long, and tells its makers something, not users. `None` if it did not crash, or
-/// if there is no such file.
+/// A crash of clang gives two lines. The report goes into a file beside the expected output: it is
+/// long, and helps clang's developers, not users. `None` if it did not crash, or if there is no
+/// such file.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -64,7 +64,7 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     ))
 }
 
-/// Where the report of a crash goes, beside what should have been written.
+/// Returns the file for the report of a crash, beside the expected output.
 pub(super) fn crash_report(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".crash.txt");
@@ -88,7 +88,7 @@ fn flags_of_variables(step: &Step) -> String {
         .collect()
 }
 
-/// What is wrong with the file that the step is for.
+/// Returns the fault of the file that the step should have written.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {
@@ -105,7 +105,7 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         return format!("{}: {}", by_signal(signal), what_to_do(signal));
     }
     let mut text = format!("ended with {status}");
-    // Shells and compiler drivers report what they started in this way.
+    // Shells and compiler drivers report signals of their children in this way.
     if let Some(signal) =
         status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
     {
@@ -132,7 +132,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The signals of a crash that have the same number on all systems, and those of a kill.
+/// The signals of a crash whose numbers are the same on all systems, and those of a kill.
 const SIGNALS: [(i32, &str); 9] = [
     (2, "SIGINT"),
     (4, "SIGILL"),

@@ -1,4 +1,4 @@
-//! One process of a build, as data: what runs, what it writes, what it waits for.
+//! One process of a build, as data: its command, its output, and the steps that it waits for.
 
 use super::variables::NVCC_FLAGS;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Step {
     pub(crate) kind: Kind,
     pub(crate) program: PathBuf,
-    /// Without those of [`Step::depfile`].
+    /// The arguments, without those of [`Step::depfile`].
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     /// The file that it writes beside a dependency file.
@@ -34,14 +34,14 @@ pub(crate) enum Kind {
     Assemble,
     /// nvcc, whatever it makes.
     Nvcc,
-    /// clang lists what a source includes, and makes nothing of it.
+    /// clang lists the includes of a source, and compiles nothing.
     Scan,
-    /// clang tells what a source declares. What it has to say of errors, the compilation of the
-    /// source says first.
+    /// clang describes the declarations of a source. The compilation of the source reports its
+    /// errors first.
     Describe,
 }
 
-/// A dependency file, which lists what a source includes.
+/// A dependency file, which lists the includes of a source.
 #[derive(Debug, Clone)]
 pub(crate) struct Depfile {
     pub(crate) path: PathBuf,
@@ -57,8 +57,8 @@ pub(crate) enum DepfileBy {
     /// `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
-        /// Whether it lists headers of system folders, too: those of `-isystem` and of
-        /// `C_INCLUDE_PATH` are users'.
+        /// Whether it lists headers of system folders, too: `-isystem` and `C_INCLUDE_PATH` may
+        /// name users' folders.
         system: bool,
     },
 }
@@ -121,7 +121,7 @@ impl Step {
         self
     }
 
-    /// Returns the variables of the step from which nvcc takes flags, with their values.
+    /// Returns the variables of the step that have flags for nvcc, with their values.
     pub(super) fn nvcc_flags(&self) -> impl Iterator<Item = (&'static str, &OsStr)> {
         NVCC_FLAGS.iter().filter_map(|name| {
             let (_, value) = self.env.iter().find(|(other, _)| other == name)?;
@@ -129,7 +129,7 @@ impl Step {
         })
     }
 
-    /// Returns all arguments, those for the dependency file last.
+    /// Returns all arguments; those for the dependency file come last.
     pub(crate) fn all_args(&self) -> Vec<OsString> {
         let depfile = self.depfile.iter().flat_map(Depfile::args);
         self.args.iter().cloned().chain(depfile).collect()

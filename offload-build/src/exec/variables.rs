@@ -14,15 +14,15 @@
 //! with another value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables
 //! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
-/// What a variable that counts has.
+/// The meaning of a variable that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
-    /// A list of folders in which headers are looked for.
+    /// A list of folders that are searched for headers.
     IncludeFolders,
     Other,
 }
 
-/// Those that count for every compiler.
+/// The variables that count for every compiler.
 pub(crate) const COUNTED: [(&str, Holds); 18] = [
     ("CPATH", Holds::IncludeFolders),
     ("C_INCLUDE_PATH", Holds::IncludeFolders),
@@ -44,17 +44,17 @@ pub(crate) const COUNTED: [(&str, Holds); 18] = [
     ("_CL_", Holds::Other),
 ];
 
-/// Those in which nvcc looks for flags: they count where it compiles.
+/// The variables with flags for nvcc: they count if nvcc compiles.
 pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
-/// Those that no step gets.
+/// The variables that no step gets.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
 /// Options of nvcc whose value names GPUs, in the same word after `=` or in the next word.
 const GPU_OPTIONS: [&str; 6] =
     ["-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code"];
 
-/// One of [`NVCC_FLAGS`] that is set.
+/// A variable of [`NVCC_FLAGS`] that is set.
 ///
 /// nvcc adds its flags to every command. A GPU among them adds a second image to a cubin's command,
 /// which nvcc refuses, or makes the image for another GPU than the build lists. So nvcc gets the
@@ -71,7 +71,7 @@ pub(crate) struct NvccFlags {
 }
 
 impl NvccFlags {
-    /// Returns those that are set, with values from this lookup.
+    /// Returns the variables that are set, with values from this lookup.
     pub(crate) fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
         NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
     }

@@ -13,7 +13,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// The folders and file names of one pack in `OUT_DIR`; the drawing is on the crate's front page.
+/// The folders and file names of one pack in `OUT_DIR`, which
+/// `docs/guide/src/reference/out-dir.md` draws.
 #[derive(Debug)]
 pub(crate) struct OutDir {
     pub(crate) root: PathBuf,
@@ -29,7 +30,7 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
+/// `offload/kernel.h` and the headers beside it, by their names in `#include`.
 const HEADERS: [(&str, &str); 27] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
@@ -52,7 +53,7 @@ const HEADERS: [(&str, &str); 27] = headers![
     "offload/schedule.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // What CUDA's own headers are called.
+    // The names of CUDA's own headers.
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
@@ -92,7 +93,7 @@ impl OutDir {
         &self.pack
     }
 
-    /// What `-I` needs for `#include <offload/kernel.h>`.
+    /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join(INCLUDE)
     }
@@ -111,7 +112,7 @@ impl OutDir {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
-    /// What probes of tools answered, for all packs.
+    /// Returns the file with the answers of probed tools, for all packs.
     pub(crate) fn probe_cache(&self) -> PathBuf {
         self.root.join("probes.cache")
     }
@@ -160,8 +161,8 @@ impl OutDir {
     }
 }
 
-/// Waits until no other process works in the folder, and keeps it until this one ends: where Cargo
-/// alone was ended, its build script runs on beside that of the next build.
+/// Waits until no other process works in the folder, and locks it until this one ends: if only
+/// Cargo was ended, its build script runs on beside that of the next build.
 fn lock(root: &Path) {
     static LOCK: OnceLock<Option<File>> = OnceLock::new();
     LOCK.get_or_init(|| {
@@ -243,7 +244,7 @@ fn has_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> io::Result<
     Ok(true)
 }
 
-/// Whether the next bytes of `file` are all those of `expected`.
+/// Whether the next bytes of `file` equal `expected`.
 fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool> {
     let (mut wanted, mut found) = ([0; 1 << 14], [0; 1 << 14]);
     loop {
@@ -271,16 +272,16 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Gives the file its name only when all of it is written. Threads of one build script may write
-/// the same file, and so may the script of a build that was ended: each has a name of its own until
-/// then, under which nothing lies yet.
+/// Gives the file its name only when all of it is written. Several threads of one build script, and
+/// the script of a build that was ended, may write the same file. Each therefore has a temporary
+/// name of its own.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // What lies there, a process of this number has left.
+    // A file of this name is from an ended process with the same number.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =

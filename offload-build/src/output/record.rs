@@ -1,5 +1,4 @@
-//! Records: text files in `OUT_DIR` by which a build script tells later runs of itself what it has
-//! done.
+//! Records: text files in `OUT_DIR` that a build script writes for its later runs.
 //!
 //! The first line has the version of this crate, since another may do things differently. Every
 //! other line is a word, a space and a text whose line ends are escaped.

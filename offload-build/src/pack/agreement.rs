@@ -4,8 +4,8 @@ use crate::cargo::Cargo;
 use offload_format::pack_index::{IndexArgument, IndexImage};
 use offload_format::signature::{Record, Signature, Signatures};
 
-/// Leaves the signatures of kernels that some image has. Where an image that has one has other
-/// arguments than the source, the user is told, and programs that call it do not compile.
+/// Leaves the signatures of kernels that some image has. If an image has other arguments than the
+/// source, a warning reports it, and programs that call the kernel do not compile.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -23,8 +23,8 @@ pub(super) fn agreed(
         }
         let mut kernel = kernel.clone();
         let says = of_source(&kernel, &signatures.records);
-        // Images differ in how they align some types; what is passed by its address gets there all
-        // the same.
+        // Images align some types differently; arguments that are passed by their address arrive
+        // all the same.
         let differs = |arguments: &[IndexArgument]| {
             let sizes = arguments.iter().map(|argument| argument.size);
             says.as_ref().is_none_or(|says| !says.iter().map(|(_, size)| *size).eq(sizes))

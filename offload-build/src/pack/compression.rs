@@ -1,7 +1,7 @@
 //! Compressed packs: each module is a stream of its own, so that one is had without the others.
 //!
-//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime
-//! takes as it is; for any other mix an offload binary of version 3 for each.
+//! A pack for AMD alone has a compressed bundle for each module (`CCOB`, version 3), which HIP's
+//! runtime accepts. Any other mix has an offload binary of version 3 for each module.
 
 use crate::error::Error;
 use crate::hash::Parts;
@@ -43,7 +43,7 @@ pub(crate) fn compress(
             ),
         };
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
-        // What of the container is compressed: a bundle whole, an offload binary but for its
+        // The compressed part of a container: a whole bundle, or an offload binary without its
         // header.
         let plain = if section == DeviceSection::HipFatbin { 0 } else { stream.start };
         let path = path(module, output);
@@ -74,8 +74,8 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
     output.work.join(format!("{}.compressed", module.name))
 }
 
-/// Where the stream lies in a container, behind which zeros may stand; `None` of one that is
-/// damaged.
+/// Returns the place of the stream in a container, after which zeros may follow; `None` if the
+/// container is damaged.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
@@ -90,8 +90,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// The compressed container of a module, and where its stream lies: that of an earlier run, if it
-/// was made from the same images.
+/// Returns the compressed container of a module, and the place of its stream: those of an earlier
+/// run, if it had the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,
@@ -116,7 +116,7 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // A build that is interrupted below must not leave other bytes behind the old key.
+    // If the build is interrupted below, other bytes must not stay under the old key.
     remove(&key_path)?;
     let read = |image: &Image| {
         fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))

@@ -1,5 +1,5 @@
-//! Looks at an image that was made or taken: is it what was asked for, and what must a program know
-//! of it?
+//! Examines an image that was compiled or supplied: is it for the requested target, and which of
+//! its records do programs need?
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
@@ -12,13 +12,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// An image in a file, with what its own header says.
+/// An image in a file, with the contents of its header.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
     pub(crate) target: Target,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub(crate) hash: ContentHash,
     pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
@@ -77,7 +77,7 @@ impl Image {
             OffloadArch::Amdgpu(_) => {
                 let header =
                     CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
-                // A processor that the tables do not hold is the compiler's word against nobody's.
+                // Unknown processors cannot be checked: trust the compiler.
                 header.target_id().map_or(Ok(()), expect)?;
                 PackImageKind::CodeObject { version: header.version() }
             }
@@ -108,7 +108,7 @@ impl Image {
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// Ends an image that was made so that it can lie in a pack.
+    /// Seals a new image, so that it can be in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {
@@ -120,7 +120,7 @@ impl Image {
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
-    /// The same for the bytes of an image that is to lie at `path`.
+    /// Seals the bytes of an image that will be written to `path`.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');
@@ -128,22 +128,22 @@ impl Image {
     }
 }
 
-/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the
-/// next multiple of 8 bytes; a text that would end there gets one more line feed, so that there is
-/// a NUL behind every one.
+/// PTX is text that drivers read up to a NUL. In an offload binary, zeros fill the space after an
+/// image up to the next multiple of 8 bytes. A text that would end there gets one more line feed,
+/// so that every text has a NUL after it.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
-/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's
-/// device runtime are there.
+/// The functions that a PTX text declares and leaves to a linker; PTX has none. Functions of CUDA's
+/// device runtime exist.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     let names = ptx.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
         let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
-        // Its parameters may stand in the same line.
+        // Its parameters may be in the same line.
         rest.trim_start().split(|c: char| c.is_whitespace() || c == '(' || c == ';').next()
     });
     names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_left_to_a_linker() {
-        // As clang writes them, and in one line.
+        // The text is as clang writes it, and in one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
                         .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";

@@ -1,4 +1,4 @@
-//! What an image says of its kernels: read once, and kept beside the image until that changes.
+//! The kernels of an image: read once, and recorded beside the image until it changes.
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -19,7 +19,7 @@ pub(crate) fn of(
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
-    // Ready-made images of two modules may be files of one name.
+    // Supplied images of two modules may be files of one name.
     let path =
         output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());

@@ -1,4 +1,4 @@
-//! What a pack's bytes are: the containers of its modules, one after another.
+//! The bytes of a pack: the containers of its modules, one after another.
 
 use crate::error::Error;
 use crate::pack::image::Image;
@@ -18,7 +18,7 @@ pub(crate) struct ModuleImages {
     pub(crate) signatures: Signatures,
 }
 
-/// What a pack's bytes are.
+/// The layout of a pack's bytes.
 #[derive(Debug)]
 pub(crate) struct PackLayout {
     /// Payload numbers are positions in `files`.
@@ -26,9 +26,9 @@ pub(crate) struct PackLayout {
     pub(crate) files: Vec<PathBuf>,
     /// Where each module's container starts.
     pub(crate) starts: Vec<Option<u64>>,
-    /// Those that are compressed.
+    /// The streams of compressed modules.
     pub(crate) streams: Vec<Option<IndexStream>>,
-    /// Of each image: in the pack, or in what comes out of its module's stream.
+    /// The offset of each image: in the pack, or in its module's decompressed stream.
     pub(crate) offsets: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error
     Ok((layout, starts))
 }
 
-/// One bundle; its first image has this payload number.
+/// Returns one bundle; its first image has this payload number.
 pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {
@@ -92,8 +92,8 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     }))
 }
 
-/// One offload binary after another; where there are several modules, each says which it belongs
-/// to.
+/// Returns one offload binary after another; if there are several modules, each has its module's
+/// name.
 fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     let mut builder = OffloadBinaryBuilder::new();
     modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));

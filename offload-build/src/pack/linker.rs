@@ -1,8 +1,8 @@
-//! Which linker will put the host program together, as far as a build script can tell, and whether
-//! a large pack is too much for it.
+//! The linker of the host program, as far as a build script can detect it, and whether a large pack
+//! is too much for it.
 //!
-//! On x86-64 ELF, code reaches data within 2 GiB. The section of a pack says that it may lie
-//! farther away than that (SHF_X86_64_LARGE). What linkers make of it, with a pack of 2.2 GiB:
+//! On x86-64 ELF, code reaches data within 2 GiB. The section's flag allows a larger distance
+//! (SHF_X86_64_LARGE). Results of linkers with a pack of 2.2 GiB:
 //!
 //! | linker | |
 //! |---|---|
@@ -26,7 +26,7 @@ const PLENTY: u64 = GIB;
 /// The largest that any linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
-/// What is known of a linker.
+/// The properties of a linker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Linker {
     Lld,
@@ -38,7 +38,7 @@ enum Linker {
 /// Warns of a large pack.
 ///
 /// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script`
-/// GNU ld has what it takes.
+/// GNU ld can link it.
 pub(crate) fn check_size(
     name: &str,
     size: u64,
@@ -49,7 +49,7 @@ pub(crate) fn check_size(
     if size <= PLENTY {
         return Ok(());
     }
-    // What is asked for already is no advice.
+    // The advice leaves out a setting that is already there.
     let (or_compress, compress) = if request.compressed {
         ("", "fewer targets make")
     } else {
@@ -75,7 +75,7 @@ pub(crate) fn check_size(
         };
         if !what.is_empty() {
             let script = if linker == "GNU ld" {
-                "\n- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()"
+                "\n- or, with GNU ld: link with the script in the documentation of large_pack_script(), and call that"
             } else {
                 ""
             };
@@ -93,8 +93,8 @@ pub(crate) fn check_size(
     Ok(())
 }
 
-/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc.
-/// `program` is what Cargo's configuration says.
+/// Returns the linker of rustc's options, with its text; `None` if rustc chooses. `program` is the
+/// value in Cargo's configuration.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program = program.map(|program| {
         (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))
@@ -132,7 +132,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // What a compiler is told counts for more than which compiler it is.
+    // An option of the compiler counts more than its name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }
@@ -156,7 +156,7 @@ fn known(path: &str) -> Option<Linker> {
     }
 }
 
-/// What rustc takes by itself.
+/// Returns the linker that rustc uses by default.
 fn default(cargo: &Cargo) -> (Linker, String) {
     let ask = |what: &[&str]| {
         let answer = probe(cargo.rustc(), what, &[]).ok()?;
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn advice_is_what_is_not_followed_yet() {
-        // For musl rustc takes the system's linker.
+        // For musl, rustc uses the system's linker.
         let mut cargo = Cargo::outside("x86_64-unknown-linux-musl", true);
         cargo.target_arch = "x86_64".to_owned();
         let target =

@@ -31,7 +31,7 @@ use offload_format::pack_index::{
 use offload_format::section::{DeviceSection, ObjectFormat};
 use std::path::{Path, PathBuf};
 
-/// What [`Build::compile`](crate::Build::compile) made.
+/// The result of [`Build::compile`](crate::Build::compile): a pack.
 ///
 /// ```no_run
 /// let pack = offload_build::Build::new().file("kernels/saxpy.cu").archs(["gfx90a", "sm_80"]).compile("saxpy");
@@ -78,8 +78,8 @@ impl Pack {
         self.path.as_deref()
     }
 
-    /// The modules, those of the build's own files first. A pack that was not built has them
-    /// without images.
+    /// Returns the modules: first the one of the build's own files. A pack that was not built has
+    /// them without images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -102,7 +102,7 @@ impl Pack {
 }
 
 impl PackedModule {
-    /// Its name: what build.rs gave it, or that of the pack.
+    /// Returns its name: the one of build.rs, or that of the pack.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -135,7 +135,7 @@ impl PackedImage {
         self.origin
     }
 
-    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There
+    /// Returns the names of its kernels, read from the image; C++ kernels have mangled names. There
     /// are none to be read in the image for the CPU.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
@@ -166,7 +166,7 @@ pub(crate) fn write_absent(
     Ok(Pack { name: name.to_owned(), path: None, modules: packed })
 }
 
-/// What host objects are made for.
+/// Returns the machine for which host objects are made.
 ///
 /// Returns an error for a host into whose programs packs cannot be linked.
 pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
@@ -281,7 +281,7 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
-/// Of section, structure and images: what two packs must share to be one.
+/// Returns the hash of section, structure and images: two packs with one hash are one.
 fn content_hash(
     section: DeviceSection,
     compressed: bool,

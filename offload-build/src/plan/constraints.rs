@@ -1,4 +1,4 @@
-//! What the bytes of a source say it is for.
+//! Constraints that the bytes of a source set for its targets.
 
 use super::supplied;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The targets that the bytes of a source name.
 #[derive(Debug)]
 pub(crate) enum Constraints {
-    /// They name none.
+    /// The file names no target.
     Any,
     /// ROCm's own headers, which are for AMD GPUs.
     RocmHeaders,
@@ -29,8 +29,8 @@ pub(crate) enum Constraints {
 impl Constraints {
     /// Looks into a source, as far as its language has such words.
     ///
-    /// Returns an error if the file cannot be read, if it is not what its language says, or if it
-    /// is for no GPU.
+    /// Returns an error if the file cannot be read, if its contents are not of its language, or if
+    /// it is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
         let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
         match language {
@@ -66,13 +66,13 @@ impl Constraints {
         }
     }
 
-    /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has
+    /// Whether nothing can be linked with it, whatever its language is. Assembly with kernels has
     /// its own note about them, and runtimes read only the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// The limit in words that stand behind the file's name.
+    /// Returns the limit in words that follow the file's name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -164,7 +164,7 @@ fn of_assembly(bytes: &[u8]) -> Constraints {
     Constraints::Assembly { target, has_kernels }
 }
 
-/// What stands in quotes behind these words at the start of a line.
+/// Returns the text in quotes after these words at the start of a line.
 fn quoted(text: &[u8], words: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(words));

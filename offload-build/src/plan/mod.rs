@@ -1,5 +1,5 @@
-//! What is to be made: the modules of a pack, each with its targets, and for each target the
-//! sources that go into it.
+//! The plan of a build: the modules of a pack, each with its targets, and for each target its
+//! sources.
 
 pub(crate) mod constraints;
 mod scope;
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 /// A module that can be built.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
-    /// As programs know it.
+    /// The name that programs use.
     pub(crate) name: String,
-    /// Before the names of its files, with a dot behind: nothing for the module of a build's own
+    /// The start of its files' names, with a dot at the end; empty for the module of a build's own
     /// files.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
-    /// Those that it is built for.
+    /// The targets for which it is built.
     pub(crate) targets: Vec<Target>,
     pub(crate) required: Vec<RequiredKernel>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// What build.rs says it is for.
+    /// The selectors of build.rs.
     declared: Vec<Selector>,
-    /// Those that build.rs asks for.
+    /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
-    /// What its bytes say it is for.
+    /// The constraints of its bytes.
     pub(crate) constraints: Constraints,
 }
 
@@ -65,7 +65,7 @@ impl PlannedSource {
         }
     }
 
-    /// What limits its targets, in words.
+    /// Returns a description of the constraints on its targets.
     fn limits(&self) -> String {
         let mut limits = Vec::new();
         if !self.declared.is_empty() {
@@ -82,7 +82,7 @@ impl PlannedModule {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// What the names of its files for this target, or for the host, start with.
+    /// Returns the start of the names of its files for this target, or for the host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -109,8 +109,8 @@ impl fmt::Display for PlannedModule {
     }
 }
 
-/// The modules of a request, those that have names and the one of the build's own files, without
-/// the sources that it excludes.
+/// Returns the modules of a request, named ones and the one of the build's own files, without the
+/// excluded sources.
 ///
 /// Returns an error if there is none, if one has no source, if two have one name, or if a name
 /// cannot be one.
@@ -167,10 +167,11 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// The modules with their targets, of those that are listed. Says which are built for fewer.
+/// Returns the modules with their targets, which are among the listed ones. Says which are built
+/// for fewer.
 ///
-/// Returns an error if a source is not there, of no known language, or for other targets than
-/// build.rs says; if sources cannot be linked; or if no target is left for a module.
+/// Returns an error if a source is missing, of no known language, or for other targets than
+/// build.rs lists; if sources cannot be linked; or if no target is left for a module.
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
@@ -234,8 +235,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// What a user knows it by: in a static library, each source is a module that has no name of its
-/// own.
+/// Returns the name by which a user knows the module: in a static library, each source is a module
+/// without a name.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -435,7 +436,7 @@ fn list(selectors: &[Selector]) -> String {
     selectors.iter().map(Selector::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a path is that of a pattern, in which `*` stands for any run of characters but `/`.
+/// Whether a path matches a pattern; `*` stands for any characters but `/`.
 fn is_match(pattern: &str, path: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
     let Some(rest) = path.strip_prefix(head) else { return false };

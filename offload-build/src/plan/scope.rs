@@ -6,7 +6,7 @@ use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
 
 const ALL: [Family; 3] = [Family::Amd, Family::Nvidia, Family::Cpu];
 
-/// Returns what is built, and for which vendor, if there is only one.
+/// Returns the product, and the only vendor that it is for, if there is one.
 pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
     let modules: Vec<&Module> = [&request.own].into_iter().chain(&request.modules).collect();
     let compilers = || {
@@ -39,7 +39,7 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     Some(OnlyVendor { family, reason, example, refuses_others: true })
 }
 
-/// By languages, and by what build.rs says of modules and sources.
+/// Returns the vendor by the languages and by build.rs's selectors for modules and sources.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let of_source = |source: &Source| {
         let declared = families(&source.supports);

@@ -1,22 +1,22 @@
-//! The languages of sources: the one table that says which goes to which kind of target, and how.
+//! The languages of sources: one table has their compilers for each kind of target.
 
 use crate::request::Compiler;
 use crate::targets::Family;
 use std::path::Path;
 
-/// What a source is written in. By its extension, unless
-/// [`Source::language`](crate::Source::language) says it.
+/// The language of a source. The extension gives it, unless
+/// [`Source::language`](crate::Source::language) sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
     /// `.cu`: the CUDA dialect, with this crate's header in front.
     Cuda,
-    /// `.hip`: the same dialect. A source that includes ROCm's own headers (`<hip/…>`) is compiled
-    /// with those, for AMD GPUs.
+    /// `.hip`: the CUDA dialect, too. A source that includes ROCm's own headers (`<hip/…>`) is
+    /// compiled with these, for AMD GPUs.
     Hip,
-    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library behind it:
-    /// `get_global_id` and the math functions are declared and not defined, unless another source
-    /// of the module has them.
+    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library:
+    /// `get_global_id` and the math functions are declared but not defined, unless another source
+    /// of the module defines them.
     OpenCl,
     /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
     C,
@@ -28,11 +28,10 @@ pub enum Language {
     /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of
     /// that and later GPUs.
     Ptx,
-    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
+    /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
     /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). With the feature `containers` also
     /// NVIDIA's fatbins (`.fatbin`), bundles in a row, archives of any of these (`.a`); compressed
-    /// ones with the feature `compression`. What a file is and which targets it is for, its bytes
-    /// say.
+    /// ones with the feature `compression`. The bytes of a file give its format and its targets.
     Image,
 }
 
@@ -50,7 +49,8 @@ pub(crate) enum Recipe {
     Assemble,
     /// The host's C++ compiler, to an object; the kernel header in front.
     Host,
-    /// It is PTX: the image, or what ptxas makes one of. Nothing can be linked with it.
+    /// The source is PTX: ptxas makes an image from it, or it is the image. PTX cannot be linked
+    /// with other sources.
     Ptx,
     /// The file has the image. Nothing can be linked with it.
     Supplied,
@@ -59,16 +59,16 @@ pub(crate) enum Recipe {
 /// Whose headers a source of an offloading language is compiled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headers {
-    /// This crate's, in front of the source.
+    /// This crate's header, in front of the source.
     Ours,
-    /// Those of a CUDA toolkit.
+    /// The headers of a CUDA toolkit.
     Cuda,
     /// ROCm's.
     Rocm,
 }
 
 impl Recipe {
-    /// Whether it is linked with what comes of other sources.
+    /// Whether the result is linked with other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Supplied)
     }
@@ -90,7 +90,7 @@ struct Row {
 
 // The host's C library is no device's.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// What the triple says was looked at; where there is none, the target gives it.
+// The triple was compared before; a file without a triple gets the target's.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -173,7 +173,7 @@ impl Language {
         TABLE.iter().find(|row| row.language == self).expect("every language has a row")
     }
 
-    /// By the extension. The error lists those that there are.
+    /// By the extension. The error lists the known extensions.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let extension =
             path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What build.rs asks for: sources, modules and their options, compilers, and which targets each is
-//! for.
+//! The requests of build.rs: sources, modules and their options, compilers, and the targets of
+//! each.
 
 mod compiler;
 mod language;

@@ -1,4 +1,4 @@
-//! One module, with what is said of it alone.
+//! One module, with its own options.
 
 use crate::request::{Compiler, Options, Selector, Source};
 use std::path::Path;
@@ -40,12 +40,23 @@ pub(crate) struct RequiredKernel {
 }
 
 impl Module {
-    /// What the names of its files start with: nothing for the module of a build's own files.
+    /// Returns the start of the names of its files. The module of a build's own files has none.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
 
-    /// A module of this name, without sources: letters, digits, `_` and `-`.
+    /// Returns a module of this name, without sources.
+    ///
+    /// The name has letters, digits, `_` and `-`.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Module};
+    ///
+    /// Build::new()
+    ///     .module(Module::new("fp8").file("kernels/fp8.cu")) // PACK.module("fp8")
+    ///     .archs(["sm_90"])
+    ///     .compile("kernels");
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::unnamed() }
     }
@@ -62,78 +73,159 @@ impl Module {
     }
 
     /// Adds a source: a path, or a [`Source`]. All sources of a module are linked.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu");
+    /// ```
     pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
         self.sources.push(source.into());
         self
     }
 
     /// Adds sources, as [`Module::file`] does.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").files(["kernels/fp8.cu", "kernels/tables.cu"]);
+    /// ```
     pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
         self.sources.extend(sources.into_iter().map(Into::into));
         self
     }
 
-    /// Adds a folder in which `#include` looks, behind the build's own.
+    /// Adds a folder in which `#include` looks, after those of the build.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").include("kernels/include");
+    /// ```
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.options.includes.push(folder.as_ref().to_owned());
         self
     }
 
-    /// Names a file that compilers read without saying so; see
-    /// [`Build::input`](crate::Build::input).
+    /// Adds a file on which the images depend, and which no compiler reports.
+    ///
+    /// See [`Build::input`](crate::Build::input).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").input("kernels/table.bin");
+    /// ```
     pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
         self.options.inputs.push(file.as_ref().to_owned());
         self
     }
 
-    /// Defines a macro; without a value it is 1.
+    /// Defines a macro. Without a value it is 1.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").define("TILE", "32");
+    /// ```
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
         self.options.define(name, value.into());
         self
     }
 
-    /// Gives an option to every compiler when it compiles a source of this module, behind those of
-    /// the build.
+    /// Adds an option for every compiler that compiles a source of this module.
+    ///
+    /// It comes after the options of the build.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").flag("-std=c++20");
+    /// ```
     pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
         self.options.flag(None, flag.into());
         self
     }
 
-    /// The same for the targets that a [selector](crate#selectors) selects.
+    /// Adds an option for the targets of a [selector](crate::Build::supports).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").flag_for("amd", "-ffast-math");
+    /// ```
     pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
         self.options.flag(Some(selector), flag.into());
         self
     }
 
-    /// Sets whether this module's images contain all that a debugger uses; see
-    /// [`Build::debug`](crate::Build::debug).
+    /// Sets whether this module's images have full debug information.
+    ///
+    /// See [`Build::debug`](crate::Build::debug).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").debug(true);
+    /// ```
     pub fn debug(&mut self, debug: bool) -> &mut Self {
         self.options.debug = Some(debug);
         self
     }
 
-    /// Sets this module's level of optimization; see [`Build::opt_level`](crate::Build::opt_level).
+    /// Sets this module's level of optimization.
+    ///
+    /// See [`Build::opt_level`](crate::Build::opt_level).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").opt_level(2);
+    /// ```
     pub fn opt_level(&mut self, level: u32) -> &mut Self {
         self.options.opt_level = Some(level.min(3));
         self
     }
 
-    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the
-    /// GPUs that this compiler is for.
+    /// Sets the compiler of this module's CUDA and HIP sources, in place of the build's.
+    ///
+    /// It counts for the GPUs that this compiler serves.
+    ///
+    /// ```no_run
+    /// use offload_build::{Compiler, Module};
+    ///
+    /// Module::new("gemm").file("kernels/gemm.cu").compiler(Compiler::Nvcc);
+    /// ```
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
         self.options.compilers.push(compiler);
         self
     }
 
-    /// Sets whether clang reads this module's sources for the parameters of kernels that nvcc
-    /// compiles; see [`Build::clang_signatures`](crate::Build::clang_signatures).
+    /// Sets whether clang reads this module's sources for the signatures of nvcc's kernels.
+    ///
+    /// See [`Build::clang_signatures`](crate::Build::clang_signatures).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").clang_signatures(true);
+    /// ```
     pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
         self.options.clang_signatures = Some(clang_signatures);
         self
     }
 
-    /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the
-    /// pack's targets. That none is left is an error, unless [`Module::allow_empty`] was called.
+    /// Sets which of the pack's targets this module can be built for, as
+    /// [selectors](crate::Build::supports).
+    ///
+    /// If none is left, that is an error, unless [`Module::allow_empty`] was called.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").supports([">=sm_89", "gfx942"]);
+    /// ```
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -142,21 +234,42 @@ impl Module {
         self
     }
 
-    /// Lets the module be without images where it supports none of the pack's targets. Programs
-    /// that name it compile, and its `select` says that there are no images.
+    /// Lets the module be without images where it supports none of the pack's targets.
+    ///
+    /// Programs that name it compile, and its `select` reports that there are no images.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").supports([">=sm_89"]).allow_empty();
+    /// ```
     pub fn allow_empty(&mut self) -> &mut Self {
         self.may_be_empty = true;
         self
     }
 
-    /// Demands that every image for a GPU has this kernel. The name is as the image has it: of C++
-    /// kernels that are not `extern "C"` the mangled one. The image for the CPU is not looked into.
+    /// Demands that every GPU image of this module has this kernel.
+    ///
+    /// The name is as the image has it: C++ kernels that are not `extern "C"` have mangled names.
+    /// The image for the CPU is not checked.
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").requires_kernel("to_fp8");
+    /// ```
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.required.push(RequiredKernel { name: name.into(), only: None });
         self
     }
 
-    /// The same for the images that a [selector](crate#selectors) selects.
+    /// Demands this kernel in the images for the targets of a [selector](crate::Build::supports).
+    ///
+    /// ```
+    /// use offload_build::Module;
+    ///
+    /// Module::new("fp8").file("kernels/fp8.cu").requires_kernel_for(">=sm_89", "to_fp8");
+    /// ```
     pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
         self.required
             .push(RequiredKernel { name: name.into(), only: Some(Selector::new(selector)) });

@@ -1,20 +1,20 @@
-//! What build.rs asks for.
+//! The requests of build.rs.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What compilers are told beside source and target.
+/// Options for compilers beside source and target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) includes: Vec<PathBuf>,
     /// Files that count as inputs, and that no compiler says it has read.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    /// Each for all targets, or for those that are selected.
+    /// Flags, for all targets or for those of a selector.
     flags: Vec<(Option<Selector>, String)>,
-    /// Of those that compile for a target, the last counts.
+    /// The requested compilers. The last one that compiles for a target counts.
     pub(crate) compilers: Vec<Compiler>,
     /// Whether there is all that debuggers use; without it, the compiler's default.
     pub(crate) debug: Option<bool>,
@@ -33,7 +33,7 @@ impl Options {
         self.flags.push((only.map(Selector::new), flag));
     }
 
-    /// Puts others behind these.
+    /// Appends other options.
     pub(crate) fn append(&mut self, other: &Options) {
         self.includes.extend(other.includes.iter().cloned());
         self.inputs.extend(other.inputs.iter().cloned());
@@ -45,7 +45,7 @@ impl Options {
         self.clang_signatures = other.clang_signatures.or(self.clang_signatures);
     }
 
-    /// Adds those for which there are flags.
+    /// Adds the selectors of flags.
     pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }

@@ -4,7 +4,7 @@ use crate::targets::{Family, Target};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 
-/// A selector as it was written, and what it means.
+/// A selector: its text, and its meaning.
 #[derive(Debug, Clone)]
 pub(crate) struct Selector {
     text: String,
@@ -14,7 +14,7 @@ pub(crate) struct Selector {
 #[derive(Debug, Clone)]
 enum Meaning {
     Family(Family),
-    /// This target; of AMD's, also those that name more features.
+    /// This target; for AMD, also targets with more features.
     Exact(Target),
     /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher
     /// one.
@@ -22,13 +22,14 @@ enum Meaning {
 }
 
 impl Selector {
-    /// Never fails: what is malformed selects nothing, and [`Selector::check`] says so.
+    /// Never fails: a malformed selector selects nothing, and [`Selector::check`] returns its
+    /// error.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { meaning: meaning(&text), text }
     }
 
-    /// What is wrong with it.
+    /// Returns an error if the selector is malformed.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.meaning
             .as_ref()

@@ -1,4 +1,4 @@
-//! One source, with what is said of it alone.
+//! One source, with its own options.
 
 use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,19 @@ pub struct Source {
 }
 
 impl Source {
-    /// The source at this path: relative to the package's folder, or absolute. One that the build
-    /// script has generated lies in `OUT_DIR`.
+    /// Returns the source at this path: relative to the package's folder, or absolute.
+    ///
+    /// A source that the build script has generated is in `OUT_DIR`.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Source};
+    ///
+    /// let folder = std::env::var("OUT_DIR").unwrap();
+    /// Build::new()
+    ///     .file(Source::new(format!("{folder}/generated.cu")))
+    ///     .archs(["gfx90a"])
+    ///     .compile("generated");
+    /// ```
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().to_owned(),
@@ -31,52 +42,105 @@ impl Source {
         }
     }
 
-    /// What it is written in, whatever its extension is.
+    /// Sets the language, whatever the extension is.
+    ///
+    /// ```
+    /// use offload_build::{Language, Source};
+    ///
+    /// Source::new("kernels/gemm.inc").language(Language::Cuda);
+    /// ```
     pub fn language(&mut self, language: Language) -> &mut Self {
         self.language = Some(language);
         self
     }
 
-    /// Names a file that its compiler reads without saying so; see
-    /// [`Build::input`](crate::Build::input).
+    /// Adds a file on which the images depend, and which no compiler reports.
+    ///
+    /// See [`Build::input`](crate::Build::input).
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").input("kernels/table.bin");
+    /// ```
     pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
         self.options.inputs.push(file.as_ref().to_owned());
         self
     }
 
-    /// Defines a macro in this source; without a value it is 1.
+    /// Defines a macro in this source. Without a value it is 1.
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").define("TILE", "32");
+    /// ```
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
         self.options.define(name, value.into());
         self
     }
 
-    /// Gives an option to the compiler of this source, behind all others. Of PTX that is ptxas.
+    /// Adds an option for the compiler of this source, after all others. For PTX that is ptxas.
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").flag("-std=c++20");
+    /// ```
     pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
         self.options.flag(None, flag.into());
         self
     }
 
-    /// The same for the targets that a [selector](crate#selectors) selects.
+    /// Adds an option for the targets of a [selector](crate::Build::supports).
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").flag_for("amd", "-ffast-math");
+    /// ```
     pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
         self.options.flag(Some(selector), flag.into());
         self
     }
 
-    /// Sets whether this source's images contain all that a debugger uses; see
-    /// [`Build::debug`](crate::Build::debug).
+    /// Sets whether this source's images have full debug information.
+    ///
+    /// See [`Build::debug`](crate::Build::debug).
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").debug(true);
+    /// ```
     pub fn debug(&mut self, debug: bool) -> &mut Self {
         self.options.debug = Some(debug);
         self
     }
 
-    /// Sets this source's level of optimization; see [`Build::opt_level`](crate::Build::opt_level).
+    /// Sets this source's level of optimization.
+    ///
+    /// See [`Build::opt_level`](crate::Build::opt_level).
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").opt_level(2);
+    /// ```
     pub fn opt_level(&mut self, level: u32) -> &mut Self {
         self.options.opt_level = Some(level.min(3));
         self
     }
 
-    /// The targets that it supports, as [selectors](crate#selectors). Images for others are made
-    /// without it.
+    /// Sets which targets this source can be built for, as [selectors](crate::Build::supports).
+    ///
+    /// Images for other targets are made without it.
+    ///
+    /// ```
+    /// use offload_build::Source;
+    ///
+    /// Source::new("kernels/gemm.cu").supports([">=sm_80"]);
+    /// ```
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,

@@ -1,4 +1,5 @@
-//! The variables in which users of other programs name their GPUs, each in its own program's words.
+//! The variables in which users of other programs name their GPUs, each with the words of its
+//! program.
 //!
 //! | variable | of | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -33,7 +34,7 @@ enum Words {
     CMakeHip,
 }
 
-/// In the order in which they count.
+/// The variables, in the order in which they count.
 const NVIDIA: &[(&str, Words)] = &[
     ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
     ("CUDA_COMPUTE_CAP", Words::ComputeCap),
@@ -43,7 +44,7 @@ const NVIDIA: &[(&str, Words)] = &[
     ("CUDARC_NVCC_ARCH", Words::Nvcc),
 ];
 
-/// In the order in which they count.
+/// The variables, in the order in which they count.
 const AMD: &[(&str, Words)] = &[
     ("AMDGPU_TARGETS", Words::TargetIds),
     ("GPU_TARGETS", Words::TargetIds),
@@ -56,9 +57,10 @@ const AMD: &[(&str, Words)] = &[
     ("HCC_AMDGPU_TARGET", Words::TargetIds),
 ];
 
-/// What the variables list, and the reason if that is nothing. Says which are used, and whether
-/// that replaces a default. Those of a vendor that the build is not for do not count, and nothing
-/// is said of them.
+/// Returns the targets that the variables list, or the reason why there are none.
+///
+/// Prints which variables are used, and whether that replaces a default. Variables of a vendor that
+/// the build is not for are ignored without a message.
 ///
 /// Returns an error if one that counts is not understood.
 pub(super) fn items(
@@ -122,7 +124,7 @@ pub(super) fn items(
 }
 
 impl Words {
-    /// What a piece of the list stands for; `None` if that is not understood.
+    /// Returns the items for a piece of the list, or `None` if the piece is not understood.
     fn items(self, piece: &str) -> Option<Vec<Item>> {
         let is_cmake = matches!(self, Words::CMakeCuda | Words::CMakeHip);
         if is_cmake && is_false(piece) {
@@ -163,7 +165,7 @@ impl Words {
         Some(codes.iter().map(|code| Item::Arch(arch.with_code(*code).to_string())).collect())
     }
 
-    /// What a piece can be, in words.
+    /// Returns a description of valid pieces.
     fn expected(self) -> &'static str {
         match self {
             Words::ComputeCap => {
@@ -197,7 +199,7 @@ fn is_false(piece: &str) -> bool {
 /// `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // One digit and its suffix: 9.10 would be something else.
+        // One digit and its suffix: 9.10 would be another number.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }
@@ -207,7 +209,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// What a name that is no target of ours means where it comes from.
+/// Returns the meaning of a foreign name in its own program.
 pub(super) fn hint(name: &str) -> Option<String> {
     let targets = [Words::Torch, Words::CMakeCuda].iter().find_map(|words| {
         let names = words.items(name)?.into_iter().map(|item| match item {

@@ -51,7 +51,7 @@ impl fmt::Display for TargetOrigin {
     }
 }
 
-/// An item, and who lists it.
+/// An item, and the place that lists it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,

@@ -12,9 +12,9 @@ use crate::toolchain::Tools;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     pub(crate) archs: Vec<String>,
-    /// Those of these that nvcc knows come after `archs`.
+    /// Targets of this list that nvcc knows, which come after `archs`.
     pub(crate) if_known: Vec<String>,
-    /// These count if neither `archs` nor a variable lists any.
+    /// Targets that count if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of foreign
-//! variables, else the default of build.rs.
+//! The targets of a pack: those of `OFFLOAD_ARCH`, otherwise of build.rs, otherwise of foreign
+//! variables, otherwise the default of build.rs.
 //!
 //! Variables of a vendor that the build is not for do not count ([`scope`]).
 //!
-//! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and
-//! `all-major` looked up ([`native`], [`supported`]); what comes out are [`Target`]s, each once, in
+//! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, and [`native`]
+//! and [`supported`] resolve `native` and `all-major`. The result are [`Target`]s, each once, in
 //! the order given.
 
 mod foreign_variables;
@@ -32,7 +32,7 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 /// The targets of a build.
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// Each once, in the order given.
+    /// The targets, each once, in the order given.
     pub(crate) targets: Vec<Target>,
     /// Who lists each of them first.
     pub(crate) origins: Vec<TargetOrigin>,
@@ -41,11 +41,11 @@ pub(crate) struct Resolved {
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words that stand for several targets
-/// stand for none.
+/// Parses each target once, in the order given. Without tools, words for several targets stand for
+/// none.
 ///
-/// Returns an error if there is none, if one is malformed, if one cannot be had in this code object
-/// version, if two may not stand together, or if what is to be looked up cannot be.
+/// Returns an error if there is no target, if one is malformed or impossible in this code object
+/// version, if two exclude each other, or if a word cannot be resolved.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -131,7 +131,7 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// What `native` stands for.
+/// Returns the GPUs of this machine, which `native` stands for.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, item::Vendor::Any)
 }

@@ -5,7 +5,7 @@
 //! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` of `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
 //! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` of `PATH` or ROCm; Linux' list of devices in `/sys` |
 //!
-//! They are asked for names without features: code for `gfx90a` runs in every mode of one.
+//! The programs list names without features: code for `gfx90a` runs in every mode of a GPU.
 
 use super::item::{TargetOrigin, Vendor};
 use super::target;
@@ -16,7 +16,7 @@ use crate::toolchain::{Found, Tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where Linux lists what can compute, one folder for each device.
+/// The folder in which Linux lists devices that compute, with a folder for each.
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 
 /// The targets of the machine's GPUs.
@@ -67,7 +67,7 @@ pub(super) fn targets_beside_others(
 pub(crate) enum Gpus {
     /// Their targets, each once.
     Found(Vec<String>),
-    /// There is none that anybody knows: the trail says who was asked, and what the answer was.
+    /// No program knows of a GPU: the trail has each program and its answer.
     None(Vec<String>),
 }
 
@@ -111,7 +111,7 @@ impl Search<'_> {
             return found;
         }
         let arch = self.program("nvptx-arch", &[]);
-        // sm_90; a letter behind it would narrow down where the code runs.
+        // sm_90; a letter after it would limit where the code runs.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -156,7 +156,7 @@ impl Search<'_> {
         })
     }
 
-    /// What a program's lines say, each thing once.
+    /// Returns the results that a program prints, each once.
     fn ask(
         &mut self,
         program: Result<PathBuf, String>,

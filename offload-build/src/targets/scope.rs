@@ -1,9 +1,9 @@
-//! What a build is called in messages, and the one vendor that it may be for.
+//! The name of a build in messages, and the one vendor that it may be for.
 
 use super::target::Family;
 use std::fmt;
 
-/// What a build makes, by its name.
+/// The product of a build, with its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Product<'a> {
     Pack(&'a str),
@@ -12,7 +12,7 @@ pub(crate) enum Product<'a> {
     Unnamed,
 }
 
-/// As messages call it.
+/// Prints the name in messages.
 impl fmt::Display for Product<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -23,12 +23,12 @@ impl fmt::Display for Product<'_> {
     }
 }
 
-/// What is built, and for which vendor, if there is only one.
+/// The product, and the only vendor that it is for, if there is one.
 #[derive(Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,
     pub(crate) only: Option<OnlyVendor>,
-    /// Whether nvcc compiles what is for NVIDIA's GPUs.
+    /// Whether nvcc compiles for NVIDIA's GPUs.
     pub(crate) by_nvcc: bool,
 }
 
@@ -50,8 +50,8 @@ impl Scope<'_> {
         self.only.as_ref().map(|only| only.family)
     }
 
-    /// Returns for whom it is and why, as in "the pack "x" is for amd alone: all of its sources
-    /// are", if it is for one vendor.
+    /// Returns the one vendor and the reason, as in "the pack "x" is for amd alone: all of its
+    /// sources are".
     pub(super) fn sentence(&self) -> Option<String> {
         let OnlyVendor { family, reason, .. } = self.only.as_ref()?;
         Some(format!("the {} is for {family} alone: {reason}", self.product))

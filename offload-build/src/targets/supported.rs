@@ -1,9 +1,9 @@
 //! `all-major` and `all`: NVIDIA's architectures that the compilers of this machine know.
 //!
 //! As for nvcc: machine code for each architecture, or for the first of each major number, and PTX
-//! of the last, which newer GPUs compile. What there is, ptxas and clang say; no table here has to
-//! be extended. AMD has no such word: each of its GPUs needs code of its own, and generic targets
-//! are what stands for many.
+//! of the last, which drivers compile for newer GPUs. ptxas and clang list the architectures, so no
+//! table here has to be extended. AMD has no such word: each of its GPUs needs code of its own, and
+//! generic targets cover several.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -21,8 +21,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few
-/// GPUs.
+/// Returns the architectures that both compilers build, in the order of the numbers; without `a`
+/// and `f`, which run on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
@@ -54,7 +54,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     }
 }
 
-/// Of architectures that are sorted.
+/// Returns the first architecture of each major number of a sorted list.
 fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
     let mut first: Vec<NvidiaArch> = Vec::new();
     for arch in archs {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_first_of_each_major_number_as_nvcc_has_it() {
-        // What nvcc 13.5 builds with -arch=all-major.
+        // nvcc 13.5 builds these with -arch=all-major.
         let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
         let known: Vec<_> =
             known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();

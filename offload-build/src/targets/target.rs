@@ -5,7 +5,7 @@ use offload_format::target::{
 };
 use std::fmt;
 
-/// What one image is for: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+/// The target of one image: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target(Machine);
 
@@ -28,8 +28,7 @@ pub(crate) enum Family {
 impl Target {
     /// Reads a target in any spelling.
     ///
-    /// Returns an error if it is malformed. Whether a compiler knows it, only the compiler can
-    /// tell.
+    /// Returns an error if it is malformed. Only the compiler can tell whether it knows the target.
     pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
         #[cfg(test)]
         PARSED.set(PARSED.get() + 1);

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(crate) struct Clang {
     pub(crate) path: PathBuf,
-    /// What `--version` says in its first line.
+    /// The first line of `--version`.
     pub(crate) version: String,
     /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
     pub(crate) lld: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct Clang {
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
-    /// What [`Clang::find`] does, in words.
+    /// The places where [`Clang::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
@@ -119,7 +119,7 @@ impl Clang {
         let lld = |answer: String| {
             Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
         };
-        // It may have come, or gone, since clang was asked.
+        // lld may have been installed, or removed, since the probe.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
@@ -145,14 +145,14 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
-    /// The version that the names of Debian's packages have, if it is one of theirs: it lies in
-    /// `/usr/lib/llvm-22`.
+    /// Returns the version in the names of Debian's packages, if clang is from one of them: it is
+    /// in `/usr/lib/llvm-22`.
     pub(crate) fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
     }
 
-    /// The processors of a triple that it lists, of those whose names start so.
+    /// Returns the processors that clang lists for a triple, if their names start so.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Older ones look for ROCm's libraries before they answer.
         let answer = probe(
@@ -160,7 +160,7 @@ impl Clang {
             [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
             &[],
         );
-        // They are listed on standard error.
+        // clang lists them on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
     }

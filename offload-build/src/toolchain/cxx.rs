@@ -21,7 +21,7 @@ pub(crate) struct Cxx {
 /// Which compilers will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Those that take GNU's options.
+    /// Compilers with GNU's options.
     Gnu,
     Any,
 }
@@ -39,8 +39,8 @@ impl Cxx {
         Self::find(cargo, probes, &cargo.target, Kind::Gnu)
     }
 
-    /// The one that nvcc has the host's part of sources done by: `NVCC_CCBIN`, else what `cc`
-    /// finds; on Windows that is Visual Studio's `cl.exe`, with the variables that it needs.
+    /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,
+    /// otherwise the one that `cc` finds; on Windows Visual Studio's `cl.exe`, with its variables.
     ///
     /// Returns an error that says why there is none.
     pub(crate) fn for_nvcc(
@@ -61,7 +61,7 @@ impl Cxx {
     }
 
     fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str, kind: Kind) -> Result<Self, String> {
-        // `cc` would tell Cargo itself, and print what it found for each variable into every error.
+        // `cc` would print lines for Cargo itself, and each variable's value into every error.
         let underscores = triple.replace('-', "_");
         for name in ["CXX", "CXXFLAGS"] {
             for form in [triple, &underscores] {
@@ -94,7 +94,7 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` takes a name for a compiler.
+        // `cc` accepts a name for a compiler.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
@@ -105,7 +105,7 @@ impl Cxx {
             tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let identity = Identity::of_compiler(&path, probes);
         let found = Self { path, args: tool.args().to_vec(), env, identity };
-        // For Apple's systems `cc` asks where the SDK is, which no file here tells of.
+        // For Apple's systems `cc` runs a program for the SDK's folder, which no file here has.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             probes.put(question, &text);
         }
@@ -117,13 +117,13 @@ impl Cxx {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
-    /// As far as its name tells.
+    /// As far as its name shows.
     pub(crate) fn takes_gnu_options(&self) -> bool {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
 
-    /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is
-    /// not UTF-8.
+    /// Returns the text that [`Cxx::parse`] reads: name and identity, arguments, variables. Returns
+    /// `None` if something is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let start = [name.to_str()?.to_owned(), identity(&self.path)].join(WORD_END);
         let (mut args, mut env) = (Vec::new(), Vec::new());

@@ -4,8 +4,8 @@ use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
-/// What stands for a tool: its file, what it says of itself, and the program that it starts in its
-/// place, if it says where that is.
+/// The identity of a tool: its file, its version, and the program that it starts, if it reports
+/// where that is.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     /// The tool first. Another version of it changes at least one of them.
@@ -14,8 +14,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version`
-    /// prints.
+    /// The output of `--version`, which counts only if the tool is a [wrapper](is_wrapper).
     pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let said = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()

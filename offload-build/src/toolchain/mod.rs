@@ -1,4 +1,4 @@
-//! The compilers of this machine: where they are, and whether they can do what is asked.
+//! The compilers of this machine: where they are, and whether they can compile a target.
 
 mod clang;
 mod cxx;
@@ -59,7 +59,7 @@ impl<'a> Tools<'a> {
         Self { cargo, probes, named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
-    /// With what the environment names, and without a memory of earlier runs.
+    /// Returns the tools that the environment names, without a memory of earlier runs.
     pub(crate) fn forgetful(cargo: &'a Cargo) -> Self {
         let named = Named { clang: None, ptxas: None, nvcc: None };
         let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
@@ -102,7 +102,7 @@ impl<'a> Tools<'a> {
     /// Whether clang's driver finds the program that links device code in host objects.
     pub(crate) fn has_linker_wrapper(&self, clang: &Clang) -> bool {
         const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
-        // It prints the bare name if it does not.
+        // The compiler prints the bare name if it lacks it.
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };
@@ -154,8 +154,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more
-    /// of them.
+    /// Returns those of NVIDIA's architectures (`sm_90`) that clang's driver knows. Clang's own
+    /// list has more of them.
     pub(crate) fn those_that_clang_knows(
         &self,
         clang: &Clang,
@@ -185,10 +185,10 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// The architectures that ptxas' `--help` lists, those with `a` and `f` too.
+    /// Returns the architectures that ptxas' `--help` lists, including those with `a` and `f`.
     pub(crate) fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
         let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
-        // They stand in quotes.
+        // The names are in quotes.
         text.split('\'').filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
     }
 
@@ -220,7 +220,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// What is in the cell, or what `find` puts there.
+/// Returns the value of the cell, which `find` computes if the cell is empty.
 fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     match cell.get() {
         Some(found) => Ok(found),

@@ -19,7 +19,7 @@ pub(crate) struct Nvcc {
     pub(crate) path: PathBuf,
     /// The toolkit that it says it is of.
     pub(crate) root: PathBuf,
-    /// What `--version` says: `release 13.5, V13.5.37`.
+    /// The release in `--version`: `release 13.5, V13.5.37`.
     pub(crate) version: String,
     pub(crate) identity: Identity,
 }
@@ -29,7 +29,7 @@ pub(super) const ROOTS: [&str; 4] =
     ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 impl Nvcc {
-    /// What [`Nvcc::find`] does, in words.
+    /// The places where [`Nvcc::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
@@ -77,8 +77,8 @@ impl Nvcc {
             }
         }
         if let Some((first, others)) = named.split_first() {
-            // Headers and libraries of one with the compiler of another end in errors that nobody
-            // can read.
+            // Headers and libraries of one toolkit with the compiler of another end in obscure
+            // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Found::Tool(first.1.clone())),
                 Some(other) => Err(disagree(first, other)),
@@ -141,7 +141,7 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // --dryrun prints the commands behind these signs.
+        // --dryrun prints commands after these signs.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let list =
             if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
@@ -166,8 +166,7 @@ impl Nvcc {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
 
-    /// The folders with the toolkit's static libraries for hosts of this architecture, of those
-    /// that there are.
+    /// Returns the folders that have the toolkit's static libraries for hosts of this architecture.
     pub(crate) fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
         library_folders(&self.root, target_arch)
     }
@@ -228,7 +227,7 @@ pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     folders
 }
 
-/// The same, for the message when a program is in none of them.
+/// Notes those folders in the trail, for the message when a program is in none of them.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
     let places: Vec<String> =
@@ -270,7 +269,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     for prefix in prefixes {
         let mut packages = Vec::new();
         for python in numbered(&prefix.join("lib"), "python") {
-            // The second is that of Debian's own Python.
+            // The second one is for Debian's own Python.
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }

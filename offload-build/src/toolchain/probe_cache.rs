@@ -1,4 +1,4 @@
-//! What tools have said of themselves, so that a build script that runs again with nothing changed
+//! The probe cache: answers of tools, so that a build script that runs again with nothing changed
 //! starts none of them.
 //!
 //! A [record](crate::output::record) with a line for each answer: the hash of the question, with
@@ -20,7 +20,7 @@ pub(crate) struct ProbeCache {
 }
 
 impl ProbeCache {
-    /// Those of earlier runs, in this file.
+    /// Returns the answers of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
         let lines = record::read(&path).unwrap_or_default();
         let cache = Self { path: Some(path), known: RefCell::default() };
@@ -32,21 +32,21 @@ impl ProbeCache {
         cache
     }
 
-    /// None, which are not kept.
+    /// Returns an empty cache, which keeps nothing.
     pub(crate) fn forgetful() -> Self {
         Self { path: None, known: RefCell::default() }
     }
 
-    /// What a tool prints to its standard output, asked with these arguments. Failures are not
-    /// remembered.
+    /// Returns the standard output of a tool with these arguments, from the cache if possible.
+    /// Failures are not cached.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // What a wrapper starts may be another program than the last time.
+        // A wrapper may start another program than the last time.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
 
-    /// The same without a look at what it said before.
+    /// Returns the standard output of a tool with these arguments, ignoring the cache.
     pub(super) fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
         if !answer.status.success() {

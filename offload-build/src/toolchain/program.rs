@@ -1,11 +1,11 @@
-//! What a program's file tells of it.
+//! Facts that a program's file shows.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// What stands for a file in rebuild keys: path, size and time of change.
+/// Returns the identity of a file for rebuild keys: path, size and time of change.
 pub(crate) fn identity(tool: &Path) -> String {
     let metadata = fs::metadata(tool).ok();
     let size = metadata.as_ref().map_or(0, fs::Metadata::len);
@@ -18,9 +18,9 @@ pub(crate) fn identity(tool: &Path) -> String {
 /// Parts of the names of programs that compile.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
-/// Whether a program may start another one, which can change while its own file does not: a script,
-/// or a link to a program of another kind, as in the folders by which ccache and others stand
-/// before compilers in `PATH`.
+/// Whether a program may start another one, which can change while its own file does not. That is
+/// so for a script, and for a link to a program of another kind, as in the folders by which ccache
+/// precedes compilers in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()

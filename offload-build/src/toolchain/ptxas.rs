@@ -19,7 +19,7 @@ pub(crate) struct Ptxas {
 }
 
 impl Ptxas {
-    /// What [`Ptxas::find`] does, in words.
+    /// The places where [`Ptxas::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages";
 
@@ -39,9 +39,9 @@ impl Ptxas {
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
             if !exec::is_executable(&path) {
-                let cure = install::make_executable(&path);
+                let help = install::make_executable(&path);
                 let message =
-                    format!("{by} names {}, which is not executable; {cure}", path.display());
+                    format!("{by} names {}, which is not executable; {help}", path.display());
                 return Err(Error::new(ErrorKind::ToolNotFound, message));
             }
             return Ok(Found::Tool(Self::new(path, probes)));
@@ -80,7 +80,7 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Asks whether it knows an architecture; returns its refusal. It judges the name before it
+    /// Asks whether it knows an architecture; returns its refusal. ptxas checks the name before it
     /// reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
         match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {

@@ -27,13 +27,13 @@ const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// What [`Rocm::find`] does, in words.
+    /// The places where [`Rocm::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
-    /// The installation of `HIPCC`, else the one that `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME` names,
-    /// else that of a `hipcc` in `PATH`, else `/opt/rocm`, the newest `/opt/rocm-*`, `/usr`
-    /// (Debian's packages).
+    /// Returns the installation of `HIPCC`, otherwise the one that `ROCM_PATH`, `HIP_PATH` or
+    /// `ROCM_HOME` names, otherwise that of a `hipcc` in `PATH`, otherwise `/opt/rocm`, the newest
+    /// `/opt/rocm-*`, `/usr` (Debian's packages).
     pub(crate) fn find(cargo: &Cargo) -> Found<Self> {
         let mut trail = Trail::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();

@@ -8,10 +8,10 @@ use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What an image checks while its kernels run.
+/// The checks of an image while its kernels run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// AddressSanitizer, and what UndefinedBehaviorSanitizer knows of indices and alignment.
+    /// AddressSanitizer, and UndefinedBehaviorSanitizer's checks of indices and alignment.
     Memory,
     /// ThreadSanitizer.
     Races,
@@ -24,7 +24,7 @@ pub(crate) enum Check {
 impl Check {
     const VARIABLE: &'static str = "OFFLOAD_CPU_CHECK";
 
-    /// Returns what the environment asks for.
+    /// Returns the check that the environment requests.
     fn asked(cargo: &Cargo) -> Result<Option<Self>, Error> {
         let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(None) };
         if word == "all" {
@@ -101,7 +101,7 @@ pub(crate) struct Sanitizer {
     pub(crate) is_clang: bool,
     /// The library that has to be in a program before all others.
     pub(crate) runtime: PathBuf,
-    /// The program by which LLVM's runtimes name source lines. GCC's do it themselves.
+    /// The program with which LLVM's runtimes find source lines. GCC's do it themselves.
     pub(crate) symbolizer: Option<PathBuf>,
 }
 
@@ -144,19 +144,19 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // The compiler prints the bare name of what it lacks. The package may have come since it
-        // was asked.
+        // The compiler prints the bare name of a missing library. The package may have come since
+        // it was asked.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
             let major = version.and_then(|(_, version)| version.split('.').next()).unwrap_or("22");
-            let cure = if is_clang {
+            let help = if is_clang {
 format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt")
 } else {
 format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++")
 };
             let message = format!(
-                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({cure}), or name another compiler in \
+                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({help}), or name another compiler in \
                  CXX.",
                 cxx.path.display(),
                 names.join(", ")
@@ -169,7 +169,7 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
     }
 }
 
-/// Returns the library that a file for the linker stands for: itself, or what it names if it is a
+/// Returns the library of a file for the linker: the file, or the one that it names if it is a
 /// script of GNU ld's.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;

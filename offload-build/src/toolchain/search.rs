@@ -1,4 +1,4 @@
-//! What a search for a tool came to, and the places where it was looked for.
+//! The result of a search for a tool, and the places where it looked.
 
 use super::install;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Trail {
     }
 
     /// Says how to make a tool that was found executable; `None` if there is no such file.
-    pub(crate) fn cure(&self) -> Option<String> {
+    pub(crate) fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Trail {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub(crate) enum Found<T> {
     Tool(T),

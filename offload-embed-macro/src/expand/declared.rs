@@ -11,7 +11,7 @@ use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
-/// What is the same for all declared kernels of a module.
+/// Code that is the same for all declared kernels of a module.
 pub(super) struct Declared<'a> {
     pub(super) expansion: &'a TokenStream,
     pub(super) form: &'a TokenStream,
@@ -131,7 +131,7 @@ impl Declared<'_> {
         ))
     }
 
-    /// What an image records of the argument of this number, from 0.
+    /// Returns the image's record of the argument of this number, from 0.
     fn recorded(&self, image: &IndexImage, arguments: &[IndexArgument], at: usize) -> TokenStream {
         let (expansion, target) = (self.expansion, &image.target);
         let IndexArgument { offset, size, kind } = arguments[at];

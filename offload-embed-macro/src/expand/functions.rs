@@ -77,7 +77,7 @@ struct Shape {
     is_passed_alike: bool,
 }
 
-/// What may be passed for parameters of this number, name and size, whatever their type is.
+/// A trait for arguments of parameters with this number, name and size, whatever their type is.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Trait<'a> {
     number: usize,
@@ -193,7 +193,7 @@ impl<'a> Functions<'a> {
         )
     }
 
-    /// What stores the arguments of kernels that have them at the same places.
+    /// Returns the code that stores the arguments of kernels with the same places for them.
     fn shared(&self) -> String {
         let mut text = String::new();
         for (shape, number) in &self.shapes {
@@ -257,7 +257,7 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
 /// one of small floats, or a union, whose bytes stand for it in Rust and would be in other
 /// registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
-    /// What is larger is passed in memory.
+    /// The size up to which an argument is passed in registers; larger ones are passed in memory.
     const IN_REGISTERS: u64 = 16;
     match ty {
         Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),

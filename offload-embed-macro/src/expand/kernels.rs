@@ -14,7 +14,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, Result};
 
-/// What functions are declared for.
+/// The pack for which functions are declared.
 pub(crate) struct Pack<'a> {
     pub(crate) name: &'a str,
     pub(crate) modules: &'a [IndexModule],

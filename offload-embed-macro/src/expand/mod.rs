@@ -129,7 +129,7 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     }}
 }
 
-/// The same for a file.
+/// Returns the expansion for a file.
 pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let expansion = options.expansion();
     let File { name, size, modules, .. } = file;

@@ -1,4 +1,4 @@
-//! What the compiler gets to see.
+//! Tests of the code that the compiler gets.
 
 use super::*;
 

@@ -16,15 +16,15 @@ const COMPRESSED: &str = "the file is compressed, and nothing of it is read when
 const FATBIN: &str =
     "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
 
-/// What may be decompressed while a program is compiled.
+/// The most that may be decompressed while a program is compiled.
 const LIMIT: u64 = 0;
 
-/// What is found in a file.
+/// The images in a file.
 pub(super) struct Images<'a> {
     /// The file's name.
     name: &'a str,
     pub(super) modules: Vec<IndexModule>,
-    /// What no driver loads, in words.
+    /// Images that no driver loads, in words.
     pub(super) left_out: Vec<String>,
     /// Why images are not known.
     pub(super) closed: Option<&'static str>,
@@ -131,7 +131,7 @@ impl<'a> Images<'a> {
         Ok(())
     }
 
-    /// What an image is for, and what it is; `None` of one that no driver loads.
+    /// Returns the target and the kind of an image; `None` if no driver loads it.
     fn target(
         &mut self,
         container: ContainerKind,
@@ -192,7 +192,8 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
     Some(IndexKernel::in_order(Kernels::parse(image).ok()?))
 }
 
-/// What the file is; or why it is not embedded, in words that follow its path.
+/// Returns the kind of the file; or the reason why it is not embedded, in words that follow its
+/// path.
 fn kind(file: &[u8]) -> Result<FileKind, String> {
     if file.is_empty() {
         return Err("is empty: what makes it has to run before".to_owned());

@@ -13,7 +13,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is known of the file.
+/// The known properties of the file.
 pub(crate) struct File {
     pub(crate) path: PathBuf,
     /// The file's name without its extension.
@@ -25,7 +25,7 @@ pub(crate) struct File {
     pub(crate) closed: Option<&'static str>,
 }
 
-/// What the file is.
+/// The kind of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// Offload bundles, compressed or not.
@@ -73,7 +73,7 @@ impl FileKind {
     }
 }
 
-/// What compiles, and is not embedded as it is.
+/// Extensions of sources, which are compiled and not embedded.
 pub(crate) const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
 
 /// Reads the file at `path`, as the user wrote it in this source file. `for_linkers` says whether

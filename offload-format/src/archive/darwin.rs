@@ -17,7 +17,7 @@ use crate::layout::{Layout, Piece};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// What names and data are padded to: members of Mach-O are mapped where they lie.
+/// The alignment of names and data: loaders map members of Mach-O in place.
 const ALIGN: usize = 8;
 
 /// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what

@@ -42,17 +42,17 @@ pub use symbols::{Symbol, Symbols};
 #[cfg(feature = "write")]
 pub use write::{ArchiveBuilder, WriteError, write_library};
 
-/// What an archive starts with.
+/// The first bytes of an archive.
 pub const MAGIC: &[u8; 8] = b"!<arch>\n";
 
-/// What a thin archive starts with.
+/// The first bytes of a thin archive.
 pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 #[cfg(feature = "write")]
 const HEADER_SIZE: u64 = 60;
-/// What the ten digits of a size have room for.
+/// The largest size that ten digits can hold.
 #[cfg(feature = "write")]
 const MAX_SIZE: u64 = 9_999_999_999;
-/// What every member header ends with.
+/// The last bytes of every member header.
 #[cfg(feature = "write")]
 const HEADER_END: &[u8; 2] = b"`\n";

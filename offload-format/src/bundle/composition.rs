@@ -1,4 +1,4 @@
-//! What may stand together in one bundle.
+//! Targets that may be together in one bundle.
 
 use super::{EntryId, WriteError};
 use crate::target::TargetId;

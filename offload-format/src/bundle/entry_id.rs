@@ -39,7 +39,7 @@ impl<'a> EntryId<'a> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// The same without an error, which would have a copy of the text.
+    /// Finds the parts without building an error, which would have a copy of the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -149,8 +149,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// What LLVM 22.1.8 writes for each spelling; the second group is where it loses a name and we
-    /// keep it.
+    /// LLVM 22.1.8's output for each spelling; in the second group LLVM loses a name, and we keep
+    /// it.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

@@ -33,17 +33,16 @@ pub use write::{BundleBuilder, WriteError};
 
 use crate::section::DeviceSection;
 
-/// What a compressed bundle starts with.
+/// The first bytes of a compressed bundle.
 pub const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
 
-/// What a binary bundle starts with.
+/// The first bytes of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 
 /// The entry ID that clang gives the empty host entry of every HIP bundle, whatever the host is.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 
-/// What a HIP bundle's entry IDs start with; the target ID follows. HIP's runtime compares these
-/// bytes.
+/// The start of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes.
 pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.

@@ -24,7 +24,7 @@ impl<'data> EntryTable<'data> {
         Self::parse_each(data, |_| Ok(()))
     }
 
-    /// The same, with one more check of each entry.
+    /// Parses with one more check of each entry.
     pub(super) fn parse_each(
         data: &'data [u8],
         check: impl Fn(&TableEntry<'data>) -> Result<()>,
@@ -114,7 +114,7 @@ impl fmt::Debug for TableEntries<'_> {
     }
 }
 
-/// What the table says of one code object.
+/// The table's entry for one code object.
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
     id: &'data str,

@@ -57,7 +57,7 @@ impl<'data> CodeObjects<'data> {
         self.read_for(offset, size, 0)
     }
 
-    /// The same for an entry whose offset is stored at `field`.
+    /// Reads an entry whose offset is stored at `field`.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size();

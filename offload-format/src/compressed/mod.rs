@@ -47,7 +47,7 @@ pub use scan::{Bundles, Found};
 #[cfg(any(feature = "zlib", feature = "zstd"))]
 pub use write::{CompressOptions, Version, compress, hash, header};
 
-/// What a compressed bundle starts with.
+/// The first bytes of a compressed bundle.
 pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
 
 /// Where the fields of one version's header are.

@@ -224,7 +224,7 @@ impl<'data> CompressedBundle<'data> {
     }
 }
 
-/// What is decompressed at first in the search for the table's end.
+/// The size that is decompressed first in the search for the table's end.
 const FIRST_READ: u64 = 4096;
 
 impl fmt::Debug for CompressedBundle<'_> {

@@ -64,7 +64,7 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What stands before the stream: for who compresses and hashes by himself, beside each other.
+/// Returns the bytes before the stream, for callers that compress and hash in parallel.
 /// `uncompressed_size` is the bundle's size in bytes, `payload_size` the stream's, and `hash` the
 /// bundle's [`hash`].
 ///

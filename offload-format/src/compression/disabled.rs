@@ -1,4 +1,4 @@
-//! What stands in for a method that is not built in.
+//! The stand-in for a compression method that is not built in.
 
 use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};

@@ -12,7 +12,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What a zstd frame starts with; a zlib stream never does.
+    /// The first bytes of a zstd frame; a zlib stream never starts so.
     const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
     /// The method by the first bytes of the stream, for containers that do not name it.

@@ -1,4 +1,4 @@
-//! What stands in for `containers` without the feature of that name.
+//! The stand-in for `containers` without the feature of that name.
 
 use super::found::Part;
 use super::{Container, Place};

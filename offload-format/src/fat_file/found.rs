@@ -1,4 +1,4 @@
-//! What is found in a file, and where.
+//! Containers that were found in a file, and their places.
 
 #[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
@@ -22,7 +22,8 @@ pub struct Place<'data> {
     pub offset: u64,
 }
 
-/// What was found. A match names all of them: a reader that forgets one does not compile.
+/// A container that was found. A match has to name all variants, so a reader that forgets one does
+/// not compile.
 #[derive(Debug, Clone, Copy)]
 pub enum Container<'data> {
     /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).
@@ -39,8 +40,7 @@ pub enum Container<'data> {
     TextBundle(TextBundle<'data>),
     /// One of ROCm's kernel packs.
     Kpack(&'data [u8]),
-    /// What a library has in the place of code objects that are in a kernel pack: the bytes of the
-    /// section.
+    /// The section of a library whose code objects are in a kernel pack.
     KpackReference(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
@@ -54,7 +54,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place
 }
 
-/// What a file of several has: other files, and containers.
+/// The parts of a file of several: other files, and containers.
 #[cfg_attr(
     not(feature = "containers"),
     expect(dead_code, reason = "what stands in for features that are off has no parts")

@@ -105,7 +105,7 @@ fn is_reference(section: &Section<'_>, format: ObjectFormat) -> bool {
         .any(|names| names.matches(format, segment, name))
 }
 
-/// What is in a section.
+/// Returns the container in a section.
 fn container<'data>(
     section: &Section<'data>,
     data: &'data [u8],

@@ -1,4 +1,4 @@
-//! What stands in for `host` without the feature `object`.
+//! The stand-in for `host` without the feature `object`.
 
 use super::found::{Budget, Part};
 use super::{Container, Place};

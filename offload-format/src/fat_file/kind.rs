@@ -1,4 +1,4 @@
-//! What kind of file bytes are.
+//! The kind of a file, from its bytes.
 
 use crate::image::FATBIN_MAGIC;
 use crate::{bundle, kpack, offload_binary};

@@ -1,4 +1,4 @@
-//! What takes how much of an object.
+//! The sizes of an object's sections.
 
 use crate::Result;
 use crate::object_file::Sections;
@@ -13,7 +13,7 @@ pub struct SectionExtent<'data> {
     pub name: &'data [u8],
     /// Offset in bytes from the start of the object.
     pub offset: u64,
-    /// What it takes in the file, in bytes: 0 for what is only memory.
+    /// The size in the file, in bytes: 0 for a section that exists only in memory.
     pub size: u64,
 }
 

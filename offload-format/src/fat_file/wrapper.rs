@@ -23,8 +23,8 @@ use object::{AddressSize, BinaryFormat, Endianness};
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
 
-/// Of an address in place in a Mach-O program, these bits are the address: in those above them,
-/// linkers chain the places that the loader has to change.
+/// The bits of an address in place in a Mach-O program; in the bits above, linkers chain the places
+/// that the loader has to change.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// A wrapper in a program or object.
@@ -175,7 +175,7 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// What a relocation of an object points to; `in_place` is what stands where it applies.
+    /// Returns the target of an object's relocation; `in_place` is the value where it applies.
     fn target(&self, relocation: &Relocation, in_place: u64) -> Option<&'data [u8]> {
         let addend = if relocation.has_implicit_addend() {
             in_place.wrapping_add_signed(relocation.addend())
@@ -198,7 +198,7 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// What a relocation of a program points to; no symbol means that the addend is the address.
+    /// Returns the target of a program's relocation; without a symbol the addend is the address.
     fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<&'data [u8]>> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {

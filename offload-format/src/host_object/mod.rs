@@ -37,7 +37,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// What Cargo says of the host to build scripts.
+/// Cargo's description of the host for build scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CargoTarget<'a> {
     /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
@@ -50,7 +50,7 @@ pub struct CargoTarget<'a> {
     pub endian: &'a str,
 }
 
-/// What an object file is for: its format, and what depends on the processor.
+/// The machine that an object file is for: its format, and properties of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(Kind);
 
@@ -87,8 +87,8 @@ impl Machine {
         }
     }
 
-    /// What its linker calls the symbol that C and Rust call `symbol`: Mach-O has an underscore
-    /// before it.
+    /// Returns the linker's name for the symbol that C and Rust call `symbol`: Mach-O has an
+    /// underscore before it.
     pub fn linker_name(self, symbol: &str) -> String {
         match self.format() {
             ObjectFormat::MachO => format!("_{symbol}"),

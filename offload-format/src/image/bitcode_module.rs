@@ -50,9 +50,9 @@ const MOST_OPERANDS: u64 = 256;
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
-    /// What the global variables in the section of this name hold, those that start with a string
-    /// of bytes, in file order. In bitcode for a host that is what clang has embedded, in the
-    /// section `.llvm.offloading`: offload binaries.
+    /// Returns the values of the global variables in the section of this name that start with a
+    /// string of bytes, in file order. In bitcode for a host, clang embeds offload binaries so, in
+    /// the section `.llvm.offloading`.
     ///
     /// Returns an error if the magic is another, if a module is malformed, or if the variables of
     /// one share more bytes than 64 times the size of the file.

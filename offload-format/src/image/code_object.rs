@@ -19,7 +19,7 @@ use alloc::string::String;
 pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
-/// What the ELF header of an AMD code object says.
+/// The ELF header of an AMD code object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeObjectHeader {
     version: u32,

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Result};
 
 pub(super) const EM_CUDA: u16 = 190;
 
-/// What the ELF header of a cubin says.
+/// The ELF header of a cubin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubinHeader {
     number: u32,

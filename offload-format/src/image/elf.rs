@@ -169,8 +169,8 @@ impl<'data> Elf<'data> {
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// What follows `prefix` in a section's name, up to the end of all names; `None` if the name
-    /// starts otherwise.
+    /// Returns the text after `prefix` in a section's name, up to the end of all names; `None` if
+    /// the name starts otherwise.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
@@ -211,8 +211,8 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// The same over one run of notes, which starts at `base` in the file. Each is three words (sizes
-/// of owner and description, type), the owner, the description; both padded to 4 bytes.
+/// Searches one run of notes, which starts at `base` in the file. Each is three words (sizes of
+/// owner and description, type), the owner, the description; both padded to 4 bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,

@@ -1,4 +1,4 @@
-//! What an image says of itself: what it is for, and its kernels.
+//! Properties that an image records: its target, and its kernels.
 //!
 //! ```
 //! use offload_format::image::Image;
@@ -32,8 +32,8 @@ pub use ptx::PtxHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others
-/// contain it. A match names all kinds.
+/// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
+/// is an image, since other containers contain it. A match names all kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// Machine code for AMD GPUs.
@@ -60,11 +60,11 @@ pub enum Image {
     },
 }
 
-/// What NVIDIA's fatbins start with.
+/// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
-/// What a header stands before that says where the bitcode is.
+/// The first bytes of a header before bitcode, which records where the bitcode is.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl Image {

@@ -4,7 +4,7 @@ use super::tokens::Tokens;
 use crate::target::{NvidiaArch, NvidiaCode, PtxVersion};
 use crate::{Error, ErrorKind, Result};
 
-/// What the first directives of PTX text say.
+/// The first directives of PTX text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxHeader {
     version: PtxVersion,

@@ -1,7 +1,7 @@
 //! The words and signs of PTX text.
 
-/// What stands between white space and comments, with its offset: a word (a directive, a name, a
-/// number), a string with its quotes, or any other character by itself.
+/// Tokens between white space and comments, with their offsets: a word (a directive, a name, a
+/// number), a string with its quotes, or any other single character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tokens<'data> {
     data: &'data [u8],

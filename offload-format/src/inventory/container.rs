@@ -17,13 +17,14 @@ use core::ops::Range;
 /// One container of a file.
 #[derive(Debug)]
 pub struct Container<'a> {
-    /// What it is.
+    /// The kind of the container.
     pub kind: ContainerKind,
     /// Where it is; `place.offset` is that of the container itself.
     pub place: Place<'a>,
-    /// What it takes in the file, in bytes. Of object bundles and text bundles, its entries alone.
+    /// The size in the file, in bytes. For object bundles and text bundles, the size of the entries
+    /// alone.
     pub size: u64,
-    /// What its content has once decompressed, in bytes, as its header has it; `None` if it is not
+    /// The size of the decompressed content in bytes, as its header records it; `None` if it is not
     /// compressed as a whole (images of a fatbin are compressed each by itself:
     /// [`Image::stored_size`](super::Image::stored_size)).
     pub inflated_size: Option<u64>,
@@ -35,7 +36,8 @@ pub struct Container<'a> {
     pub view: View<'a>,
 }
 
-/// What a container is. A match names all of them: who forgets one does not compile.
+/// The kind of a container. A match has to name all of them, so one that forgets a kind does not
+/// compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -72,7 +74,7 @@ impl ContainerKind {
         }
     }
 
-    /// What people call so many of them.
+    /// Returns the common name for this many of them.
     pub fn words(self, count: usize) -> &'static str {
         match (self, count) {
             (ContainerKind::Bundle, 1) => "bundle",
@@ -125,20 +127,20 @@ impl ContainerKind {
 /// The view of a container.
 #[derive(Debug, Clone, Copy)]
 pub enum View<'a> {
-    /// Of a [`ContainerKind::Bundle`].
+    /// A [`ContainerKind::Bundle`].
     Bundle(Bundle<'a>),
-    /// Of a [`ContainerKind::CompressedBundle`].
+    /// A [`ContainerKind::CompressedBundle`].
     #[cfg(feature = "containers")]
     CompressedBundle(CompressedBundle<'a>),
-    /// Of a [`ContainerKind::TextBundle`].
+    /// A [`ContainerKind::TextBundle`].
     #[cfg(feature = "containers")]
     TextBundle(TextBundle<'a>),
-    /// Of a [`ContainerKind::ObjectBundle`].
+    /// A [`ContainerKind::ObjectBundle`].
     #[cfg(feature = "object")]
     ObjectBundle(ObjectBundle<'a>),
-    /// Of a [`ContainerKind::OffloadBinary`].
+    /// A [`ContainerKind::OffloadBinary`].
     OffloadBinary(OffloadBinary<'a>),
-    /// Of a [`ContainerKind::Fatbin`].
+    /// A [`ContainerKind::Fatbin`].
     #[cfg(feature = "containers")]
     Fatbin(NvFatbin<'a>),
     /// The bytes of a [`ContainerKind::Kpack`], for `Kpack::parse`.

@@ -21,10 +21,10 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// What may be decompressed for an entry table, the decoder's window among it.
+/// The most that is decompressed for an entry table, including the decoder's window.
 const TABLE_LIMIT: u64 = 1 << 28;
 
-/// What an entry table may have, in bytes. Those of linked programs have some thousand.
+/// The largest entry table, in bytes. Tables of linked programs have some thousand bytes.
 const LARGEST_TABLE: usize = 1 << 24;
 
 /// Bundles in a row.

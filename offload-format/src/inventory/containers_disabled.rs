@@ -1,4 +1,4 @@
-//! What stands in for `containers` without the feature of that name: one plain bundle is read.
+//! The stand-in for `containers` without the feature of that name: one plain bundle is read.
 
 use super::listing::Listing;
 use super::{Place, plain};

@@ -1,4 +1,4 @@
-//! What containers say of images.
+//! Records of containers about images.
 
 use super::Image;
 use crate::bundle::EntryId;

@@ -32,8 +32,8 @@ pub struct Image<'a> {
     /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` where
     /// nothing says it.
     pub triple: Option<Cow<'a, str>>,
-    /// What it is for, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. Of an
-    /// image by itself, as its header does.
+    /// The target, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image
+    /// by itself, the target in its header.
     pub target_id: Option<Cow<'a, str>>,
     /// Offset in bytes from the start of the file; `None` inside of something compressed.
     pub offset: Option<u64>,
@@ -47,7 +47,7 @@ pub struct Image<'a> {
     /// Fatbins: the version of the PTX. `None` where nothing says it.
     pub ptx_version: Option<PtxVersion>,
     pub(super) bytes: Bytes<'a>,
-    /// What the container says that it is.
+    /// The kind that the container records.
     pub(super) said: Option<ImageKind>,
 }
 
@@ -96,13 +96,13 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// What its own header says, if it lies in the file as it is.
+    /// Returns its own header, if the image is in the file uncompressed.
     pub fn header(&self) -> Option<Result<header::Image>> {
         self.in_file().map(header::Image::parse)
     }
 
-    /// What it is, as far as that is known without decompressing anything. Inside a fatbin, where
-    /// it is compressed, this is what the fatbin says.
+    /// Returns the kind, as far as it is known without decompressing anything. For a compressed
+    /// image in a fatbin, this is the kind that the fatbin records.
     pub fn known_kind(&self) -> Option<ImageKind> {
         match &self.bytes {
             _ if self.size == 0 || self.is_placeholder() => Some(ImageKind::Empty),
@@ -113,12 +113,12 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// What it is; `bytes` are its own.
+    /// Returns the kind; `bytes` are its own.
     pub fn kind(&self, bytes: &[u8]) -> ImageKind {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::of(bytes) }
     }
 
-    /// What its container says that it is: fatbins do.
+    /// Returns the kind that its container records: fatbins record one.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }

@@ -1,8 +1,8 @@
-//! What an image is.
+//! The kind of an image.
 
 use crate::image;
 
-/// What an image is, judged from its bytes.
+/// The kind of an image, judged from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// An ELF file that is no cubin: an AMD code object, or code for a CPU.

@@ -7,17 +7,17 @@ use crate::{Error, ErrorKind};
 /// all of something that is compressed this many times its own.
 const SHARED_LIMIT: u64 = 64;
 
-/// What is kept of an image, generously. It counts as bytes that images have: there may be very
-/// many that are empty.
+/// The memory for the record of an image, generously estimated. It counts as bytes of images, since
+/// there may be very many empty ones.
 pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory as it grows.
 pub(super) struct Listing<'a> {
     pub(super) inventory: Inventory<'a>,
-    /// What may be decompressed at once.
+    /// The most that may be decompressed at once.
     #[cfg(feature = "containers")]
     pub(super) limit: u64,
-    /// What may still be kept.
+    /// The memory that may still be used.
     pub(super) left: u64,
     /// How many bytes images in the file may still have.
     in_file: u64,

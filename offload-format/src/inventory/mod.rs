@@ -66,10 +66,10 @@ pub struct Inventory<'a> {
     pub containers: Vec<Container<'a>>,
     /// The images of all containers.
     pub images: Vec<Image<'a>>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub problems: Vec<Problem<'a>>,
-    /// What programs and libraries have in the place of code objects that are in kernel packs
-    /// beside them. The packs are not opened.
+    /// References of programs and libraries to code objects in kernel packs beside them. The packs
+    /// are not opened.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
     /// Members of a thin archive: paths of files from the archive's folder. They are not opened.
@@ -123,7 +123,7 @@ impl<'a> Inventory<'a> {
 pub struct Reference<'a> {
     /// Where it is.
     pub place: Place<'a>,
-    /// What it says.
+    /// The content of the reference.
     pub reference: KpackReference<'a>,
 }
 
@@ -132,9 +132,9 @@ pub struct Reference<'a> {
 pub struct Problem<'a> {
     /// Where it is.
     pub place: Place<'a>,
-    /// What is wrong. Its offsets count from the start of the file, but see `decompressed`.
+    /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
     pub error: Error,
-    /// It is in a compressed container: its offsets count from where that starts, or from where its
-    /// content does.
+    /// Whether the error is in a compressed container: its offsets count from the container's
+    /// start, or from its content's start.
     pub decompressed: bool,
 }

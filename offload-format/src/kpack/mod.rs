@@ -44,5 +44,5 @@ pub use read::{Kpack, KpackKernel};
 #[cfg(feature = "containers")]
 pub use reference::{GFX_ARCH, KpackReference};
 
-/// What a `.kpack` file starts with.
+/// The first bytes of a `.kpack` file.
 pub const MAGIC: [u8; 4] = *b"KPAK";

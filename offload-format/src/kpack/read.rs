@@ -286,7 +286,7 @@ impl<'data> KpackKernel<'data> {
         self.target
     }
 
-    /// What it is, in the file's words: `hsaco`.
+    /// Returns the kind, in the file's words: `hsaco`.
     pub fn kind(&self) -> &'data str {
         self.kind
     }

@@ -1,10 +1,11 @@
-//! What a library has in the place of its code objects.
+//! The reference of a library to its code objects in a kernel pack.
 
 use crate::msgpack::{Cursor, Value};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// What stands in a search path for the processor: the loader tries the device's target ID there.
+/// The placeholder for the processor in a search path: the loader replaces it by the device's
+/// target ID.
 pub const GFX_ARCH: &str = "@GFXARCH@";
 
 const WHAT: &str = "kpack reference";

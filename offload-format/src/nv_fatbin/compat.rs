@@ -1,4 +1,4 @@
-//! What a cubin's entry repeats of the cubin, an ELF file.
+//! Fields of a cubin's entry that repeat the cubin, an ELF file.
 
 use crate::image::CubinHeader;
 use crate::reader::Reader;
@@ -11,7 +11,7 @@ const IS_PORTABLE: u32 = 0x2;
 /// Bytes that `.nv.compat` may have; tools write 16 to 44.
 const LARGEST: usize = 0xffff;
 
-/// What the entry says of the cubin.
+/// The entry's description of the cubin.
 #[derive(Debug, Clone)]
 pub(super) struct Cubin<'data> {
     /// Compute capability times ten.

@@ -1,9 +1,9 @@
-//! What the numbers in an entry mean.
+//! Meanings of the numbers in an entry.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;
 
-/// What kind of file the image is. Unknown numbers are kept.
+/// The kind of file that the image is. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
@@ -75,7 +75,7 @@ impl HostOs {
 /// How a payload is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// It is not.
+    /// The image is not compressed.
     None,
     /// A zlib stream. nvJitLink 13.5 does not take it.
     Zlib,

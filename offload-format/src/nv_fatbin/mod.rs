@@ -64,7 +64,7 @@ pub use read::{Entries, Entry, Image, Images, NvFatbin};
 pub use scan::NvFatbins;
 pub use write::NvFatbinBuilder;
 
-/// What a fatbin starts with.
+/// The first bytes of a fatbin.
 pub const MAGIC: [u8; 4] = crate::image::FATBIN_MAGIC;
 
 /// Alignment in bytes of entries, payloads and containers.

@@ -165,7 +165,7 @@ impl<'data> Entry<'data> {
         check().map_err(|error| error.shifted(self.at))
     }
 
-    /// What kind of image this is, or [`ImageKind::GROUP`].
+    /// Returns the kind of this image, or [`ImageKind::GROUP`].
     pub fn kind(&self) -> ImageKind {
         self.kind
     }
@@ -281,7 +281,7 @@ impl fmt::Debug for Images<'_> {
     }
 }
 
-/// What is said of one image.
+/// The entry of one image.
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: ImageKind,
@@ -326,7 +326,8 @@ impl<'data> Image<'data> {
         Ok((image, end.next_multiple_of(super::ALIGN)))
     }
 
-    /// The same in the table of a group, where the header has the image's place in the payload.
+    /// Reads an entry in the table of a group, where the header has the image's place in the
+    /// payload.
     fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         let start = u64::from(reader.u32(4, "image offset")?);
@@ -338,13 +339,13 @@ impl<'data> Image<'data> {
         Self::read(data, start, size)
     }
 
-    /// What kind of image this is.
+    /// Returns the kind of this image.
     pub fn kind(&self) -> ImageKind {
         self.kind
     }
 
-    /// What the image is for: `sm_90a`, `compute_90`. `None` for what is neither machine code nor
-    /// PTX, and if the compute capability has not two or three digits.
+    /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if it is neither
+    /// machine code nor PTX, or if the compute capability does not have two or three digits.
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {
             ImageKind::CUBIN => NvidiaCode::Cubin,
@@ -387,14 +388,14 @@ impl<'data> Image<'data> {
         self.version
     }
 
-    /// What the image was called, mostly a source file; empty if nothing was said. Not always
-    /// UTF-8.
+    /// Returns the name of the image, mostly a source file; empty if there is none. The name is not
+    /// always UTF-8.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
 
-    /// What a compiler is to be told: ptxas for PTX, the optimizer for LTO-IR. Of a cubin its
-    /// section `.nv.compat`. Empty if there is nothing.
+    /// Returns options for a compiler: for ptxas if the image is PTX, for the optimizer if it is
+    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Empty if there is nothing.
     pub fn options(&self) -> &'data [u8] {
         self.options
     }

@@ -30,7 +30,7 @@ struct NewImage {
     arch: NvidiaArch,
     version: (u16, u16),
     flags: u64,
-    /// What stands behind the fixed part of the header; not padded.
+    /// The bytes after the fixed part of the header, without padding.
     options: Vec<u8>,
     size: u64,
 }

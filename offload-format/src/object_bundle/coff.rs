@@ -26,7 +26,7 @@ const LINE_NUMBER_SIZE: u64 = 6;
 const IMAGE_SCN_LNK_REMOVE: u32 = 0x0000_0800;
 const IMAGE_SCN_LNK_NRELOC_OVFL: u32 = 0x0100_0000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
-/// What section numbers of 16 bits have room for.
+/// The largest section number of 16 bits.
 const MAX_SECTIONS: usize = 0xfeff;
 
 /// A section header without its name and offsets, and what those stand for.

@@ -84,7 +84,7 @@ pub(super) struct Section<'a> {
     pub(super) info: u32,
     pub(super) align: u64,
     pub(super) entry_size: u64,
-    /// What lies in the file.
+    /// The bytes in the file.
     pub(super) contents: &'a [u8],
 }
 

@@ -29,10 +29,10 @@ mod write;
 pub use read::{Entries, Entry, ObjectBundle};
 pub use write::{bundle, strip};
 
-/// What the name of a bundle entry's section starts with; the bundle entry ID follows.
+/// The start of the name of a bundle entry's section, before the bundle entry ID.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// What stands in the host entry's section.
+/// The content of the host entry's section.
 pub const HOST_PLACEHOLDER: &[u8] = b"\0";
 
 const NOT_A_HOST: &str = "relocatable ELF file or COFF object";

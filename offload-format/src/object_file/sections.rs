@@ -33,7 +33,7 @@ pub(crate) struct Section<'data> {
     pub(crate) elf_type: Option<u32>,
     /// Where the contents are in the file, in bytes.
     pub(crate) offset: u64,
-    /// What the file has of the section; an error if that is outside the file.
+    /// The section's bytes in the file; an error if they are outside the file.
     pub(crate) data: Result<&'data [u8]>,
 }
 

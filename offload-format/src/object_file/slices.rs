@@ -20,7 +20,7 @@ enum Table<'data> {
     Wide(slice::Iter<'data, FatArch64>),
 }
 
-/// The same program for one processor.
+/// A program for one processor, one of several in a universal file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice<'data> {
     /// The processor's number, `cputype`.

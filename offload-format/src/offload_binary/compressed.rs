@@ -1,4 +1,4 @@
-//! What an offload binary of version 3 has in place of images if it is compressed.
+//! The compressed stream of an offload binary of version 3, in place of images.
 
 use super::{ENTRIES_OFFSET, INFLATED_SIZE_OFFSET, SIZE_OFFSET, Version};
 use crate::compression::{self, Method};

@@ -95,7 +95,7 @@ impl<'data> Image<'data> {
         Ok(())
     }
 
-    /// What kind of file the image is.
+    /// Returns the kind of file that the image is.
     pub fn image_kind(&self) -> ImageKind {
         self.image_kind
     }

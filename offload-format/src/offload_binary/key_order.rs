@@ -104,7 +104,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     (0..8).fold(0, |value, byte| value | u64::from(bytes[at + byte]) << (8 * byte))
 }
 
-/// What CityHash64 keeps between the blocks of a long input.
+/// The state of CityHash64 between the blocks of a long input.
 struct State {
     x: u64,
     y: u64,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What kind of file the image is. Unknown numbers are kept.
+/// The kind of file that the image is. Unknown numbers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 

@@ -68,7 +68,7 @@ pub use write::{ImageBuilder, OffloadBinaryBuilder};
 
 use crate::section::DeviceSection;
 
-/// What an offload binary starts with.
+/// The first bytes of an offload binary.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 
 /// Type of the ELF sections that hold offload binaries.

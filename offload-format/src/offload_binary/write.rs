@@ -97,7 +97,7 @@ pub struct ImageBuilder {
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// What `--image` would have, in its order: strings, and keys that are not stored.
+    /// The keys of `--image`, in their order: strings, and keys that are not stored.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }
 

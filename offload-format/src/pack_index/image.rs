@@ -1,10 +1,10 @@
-//! What the index says of an image, in types that programs see too.
+//! The index's record of an image, in types that programs see too.
 
 use crate::target::PtxVersion;
 use core::fmt;
 
-/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how
-/// text is held.
+/// The kind of an image of a pack, with the facts that the rules of selection need beside its
+/// target. `S` is the type that holds text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
@@ -27,7 +27,7 @@ pub enum PackImageKind<S = &'static str> {
 }
 
 impl<S> PackImageKind<S> {
-    /// The same with text that is held in another way.
+    /// Converts its text to another type.
     pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
         match self {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },

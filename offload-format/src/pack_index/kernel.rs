@@ -1,4 +1,4 @@
-//! What the index says of a kernel of an image: its name, and the arguments that the image records.
+//! The index's record of a kernel of an image: its name, and the arguments that the image records.
 
 use crate::escape::unescape;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 pub struct IndexKernel {
     /// Its name, as the image has it.
     pub name: String,
-    /// What a launch passes, in order; `None` if the image does not say.
+    /// The arguments of a launch, in order; `None` if the image does not record them.
     pub arguments: Option<Vec<IndexArgument>>,
 }
 
@@ -20,11 +20,11 @@ pub struct IndexArgument {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// What the image says of its type.
+    /// The kind of its type, as the image records it.
     pub kind: ArgumentKind,
 }
 
-/// What an image says of an argument's type.
+/// The kind of an argument's type, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// Nothing: it may be of any type.

@@ -1,4 +1,4 @@
-//! What an image records of its kernels, as the index has it.
+//! The kernels that an image records, as text of the index.
 
 use super::{ArgumentKind, IndexArgument, IndexKernel};
 use crate::image::{Argument, Kernel};

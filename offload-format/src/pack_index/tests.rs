@@ -1,4 +1,4 @@
-//! What is written is read, and what is damaged is refused.
+//! Tests that the reader reads what the writer writes, and refuses damaged text.
 
 use super::ArgumentKind::{Any, Float, Pointer};
 use super::*;

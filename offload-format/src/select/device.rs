@@ -40,7 +40,7 @@ pub(super) struct Hip {
     /// The primary name, where the runtime's is an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
-    /// What it reports of the features that there are.
+    /// The features that it reports.
     sramecc: FeatureState,
     xnack: FeatureState,
 }
@@ -78,7 +78,7 @@ impl Hip {
         self.generic
     }
 
-    /// What the device reports of a feature.
+    /// Returns the state of a feature that the device reports.
     pub(super) fn feature(&self, name: &str) -> FeatureState {
         match name {
             "sramecc" => self.sramecc,

@@ -30,7 +30,7 @@ impl<I> SelectError<I> {
         Self(Box::new(Inner { device: device.clone(), cause }))
     }
 
-    /// The same, with images that are held in another way.
+    /// Converts its images to another type.
     pub fn map<J>(self, hold: impl Fn(I) -> J) -> SelectError<J> {
         let Inner { device, cause } = *self.0;
         let cause = match cause {
@@ -168,7 +168,8 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     }
 }
 
-/// The same words: a `main` that returns this error prints it so.
+/// Prints the same text as `Display`, since a `main` that returns this error prints it with
+/// `Debug`.
 impl<I: Candidate> fmt::Debug for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -31,7 +31,7 @@ pub enum Fit {
     Cubin(NvidiaArch),
     /// PTX, which the driver compiles.
     Ptx {
-        /// What it was made for.
+        /// The target that it was made for.
         arch: NvidiaArch,
         /// Its PTX ISA version, where known.
         version: Option<PtxVersion>,
@@ -40,9 +40,9 @@ pub enum Fit {
     Cpu,
 }
 
-/// What the order compares, the greatest first: the kind of image; how much it names, or its
-/// compute capability; its suffix; the PTX ISA version; the code object version, the lowest first,
-/// since more runtimes load it. What is not known comes last.
+/// The order of images, the greatest first: the kind of image; how much it names, or its compute
+/// capability; its suffix; the PTX ISA version; the code object version, the lowest first, since
+/// more runtimes load it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
@@ -122,22 +122,23 @@ impl fmt::Display for Fit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {
-    /// It is code for another kind of device, named here.
+    /// The image is code for another kind of device, named here.
     OtherKindOfDevice(&'static str),
-    /// It is code for another AMD processor.
+    /// The image is code for another AMD processor.
     OtherProcessor,
-    /// It is for a generic target that does not cover the device's processor.
+    /// The image is for a generic target that does not cover the device's processor.
     OtherFamily,
-    /// It was made for a state of a feature that the device is not in, or does not report.
+    /// The image was made for a state of a feature that the device is not in, or does not report.
     Feature {
         /// `xnack`, `sramecc`.
         name: S,
-        /// What the image was made for.
+        /// The state that the image was made for.
         image: FeatureState,
-        /// What the device reports.
+        /// The state that the device reports.
         device: FeatureState,
     },
-    /// It is for a generic target, in a code object version that runtimes refuse for one.
+    /// The image is for a generic target, in a code object version that runtimes refuse for generic
+    /// targets.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,

@@ -64,13 +64,13 @@ use core::cmp::Ordering;
 use device::DeviceKind;
 use fit::Unfit;
 
-/// What the rules need to know of an image.
+/// The properties of an image that the rules compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code<'a> {
     /// An AMD code object, or SPIR-V for AMD GPUs.
     Amdgpu {
-        /// What it was made for.
+        /// The target that it was made for.
         id: TargetId<'a>,
         /// Its code object version, where known.
         version: Option<u32>,
@@ -79,7 +79,7 @@ pub enum Code<'a> {
     Cubin(NvidiaArch),
     /// PTX.
     Ptx {
-        /// What it was made for.
+        /// The target that it was made for.
         arch: NvidiaArch,
         /// Its PTX ISA version, where known.
         version: Option<PtxVersion>,
@@ -91,8 +91,8 @@ pub enum Code<'a> {
 }
 
 impl Code<'static> {
-    /// Of an image that an index describes, also in constants; `None` if the target is malformed or
-    /// of another kind of image.
+    /// Returns the code of an image that an index describes, also in constants; `None` if the
+    /// target is malformed or of another kind of image.
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
             PackImageKind::CodeObject { version } => match TargetId::check(target) {
@@ -114,7 +114,7 @@ impl Code<'static> {
 
 /// An image that can be chosen.
 pub trait Candidate {
-    /// What it is, for the rules.
+    /// Returns its code, for the rules.
     fn code(&self) -> Code<'_>;
     /// Its name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;

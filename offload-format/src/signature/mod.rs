@@ -27,7 +27,7 @@ pub use types::{Scalar, Type, TypeError};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is known of the kernels of a module.
+/// The known signatures of the kernels of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. Each name stands there once.
@@ -53,8 +53,7 @@ pub struct Signature {
     pub comment: Vec<String>,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// What the source and an image say of the arguments, a line for each, if they do not say the
-    /// same.
+    /// The differences between the source and an image about the arguments, a line for each.
     pub difference: Vec<String>,
 }
 

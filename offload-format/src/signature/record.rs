@@ -14,11 +14,11 @@ pub struct Record {
     pub source_name: String,
     /// Its size. `None` if only pointers name it.
     pub size: Option<Size>,
-    /// What is in it.
+    /// The content of the record.
     pub content: Content,
 }
 
-/// What is in a record.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing that host code can name.

@@ -7,7 +7,7 @@ use super::types::Scalar;
 pub struct Size {
     /// Bytes, the padding at the end included.
     pub bytes: u64,
-    /// What its address is a multiple of, a power of two.
+    /// The alignment of its address, a power of two.
     pub align: u64,
 }
 

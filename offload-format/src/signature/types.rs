@@ -17,7 +17,7 @@ pub enum Type {
     Pointer {
         /// Whether the kernel may write through it.
         is_mutable: bool,
-        /// What it points to.
+        /// The type that it points to.
         to: Box<Type>,
     },
     /// An array, in a record.
@@ -29,7 +29,7 @@ pub enum Type {
     },
     /// A record, by its name in Rust.
     Record(String),
-    /// What a pointer points to if that is nothing known.
+    /// The target of a pointer whose type is unknown.
     Void,
 }
 

@@ -6,7 +6,7 @@ use super::{ParseError, amdgpu};
 use alloc::string::String;
 use core::fmt;
 
-/// What a target ID says of one feature.
+/// The state of one feature in a target ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
     /// Not named: code for it runs in either mode.
@@ -47,8 +47,8 @@ impl<'a> TargetId<'a> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// The same with no more of an error than where and why, which takes no allocation and works in
-    /// constants.
+    /// Parses without building an error: returns only place and reason, which takes no allocation
+    /// and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -106,7 +106,7 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// What [`TargetId::check`] found in the same text before: the processor ends at `end`.
+    /// Splits a text that [`TargetId::check`] has accepted: the processor ends at `end`.
     #[cfg(feature = "select")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -137,7 +137,7 @@ impl<'a> TargetId<'a> {
         self.features
     }
 
-    /// What is said of a feature.
+    /// Returns the state of a feature.
     pub fn feature(&self, name: &str) -> FeatureState {
         self.features()
             .find(|(found, _)| *found == name)
@@ -162,8 +162,8 @@ impl<'a> TargetId<'a> {
             && self.features().all(|(name, state)| requested.feature(name) == state)
     }
 
-    /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most
-    /// are for another processor, which shows without reading them.
+    /// Compares with a target ID that was not parsed yet; a malformed one provides for nothing.
+    /// Most are for another processor, which shows without parsing them.
     #[cfg(feature = "read")]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {

@@ -91,8 +91,8 @@ impl NvidiaArch {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// The same with no more of an error than where and why, which takes no allocation and works in
-    /// constants.
+    /// Parses without building an error: returns only place and reason, which takes no allocation
+    /// and works in constants.
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
@@ -129,7 +129,7 @@ impl NvidiaArch {
         self.major.saturating_mul(10).saturating_add(self.minor)
     }
 
-    /// The same compute capability and suffix as machine code or as PTX.
+    /// Returns this compute capability and suffix as machine code or as PTX.
     #[must_use]
     pub fn with_code(self, code: NvidiaCode) -> Self {
         Self { code, ..self }

@@ -4,7 +4,7 @@ use super::{NvidiaArch, ParseError, TargetId};
 use alloc::string::String;
 use core::fmt;
 
-/// What one image is made for.
+/// The target of one image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadArch<'a> {
     /// An AMD GPU: a target ID.

@@ -37,7 +37,8 @@ impl fmt::Display for ParseError {
     }
 }
 
-/// The same words: a `main` that returns this error prints it so.
+/// Prints the same text as `Display`, since a `main` that returns this error prints it with
+/// `Debug`.
 impl fmt::Debug for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -414,7 +414,7 @@ const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics la
 /// Names that may stand before the rest without a space.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
 
-/// What is left of a name to compare.
+/// Returns the part of a name that is compared.
 fn key(name: &str) -> String {
     let name = name.to_ascii_lowercase().replace("max-q", "maxq");
     let mut key: String = words(&name).collect();

@@ -1,6 +1,6 @@
 //! Comment leaders.
 
-/// What a comment line starts with in the language of a text bundle.
+/// The start of a comment line in the language of a text bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommentLeader {
     /// `//`: preprocessed C, C++, CUDA and HIP.

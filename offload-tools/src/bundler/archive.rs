@@ -87,7 +87,7 @@ fn malformed(error: &Error, size: u64) -> Failure {
     }
 }
 
-/// What is wrong with a member, or with what was made of it.
+/// Returns the failure for an error in a member, or in a file made from it.
 fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     let member = error.entry().and_then(|index| members.get(usize::try_from(index).ok()?));
     let name = member.map_or("a member".to_owned(), |(name, _)| escaped(name));

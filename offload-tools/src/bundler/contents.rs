@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
 
-/// What a file has in it: one group for each bundle, and at least one.
+/// The content of a file: one group for each bundle, and at least one.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
@@ -33,7 +33,7 @@ pub(super) enum Carrier<'a> {
     Input(&'a Input),
     /// Decompressed.
     Memory(Vec<u8>),
-    /// The same, of a large file.
+    /// The bytes of a large file.
     Buffer(Buffer),
     /// In a compressed bundle, of which no more than its table has been decompressed.
     Stream(CompressedBundle<'a>),
@@ -95,7 +95,7 @@ impl<'a> Copier<'a> {
         Self { carrier, stream: None }
     }
 
-    /// What is copied from.
+    /// Returns the file from which sections are copied.
     pub(super) fn carrier(&self) -> &'a Carrier<'a> {
         self.carrier
     }

@@ -5,11 +5,11 @@ use crate::text::escaped;
 use std::ffi::OsStr;
 use std::io;
 
-/// What is printed before the tool ends with 1.
+/// A message that is printed before the tool ends with 1.
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
-    /// What can be done about it, where LLVM's message does not say.
+    /// Advice, where LLVM's message has none.
     hint: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Failure {
         Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
     }
 
-    /// The same of a file that is named inside another, by a member of a thin archive.
+    /// Returns the failure for a file that a member of a thin archive names.
     pub(super) fn of_member(name: &[u8], error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", escaped(name), os_message(error)))
     }

@@ -6,7 +6,7 @@ use offload_format::text_bundle::CommentLeader;
 /// The type that only unbundling knows.
 pub(super) const ARCHIVE: &str = "a";
 
-/// What form of bundle a type of file has.
+/// The type of a file, which decides the form of its bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileType {
     /// Entries between comments.

@@ -4,7 +4,7 @@ use super::{Failure, file_type};
 use crate::llvm_args::{Grammar, Parsed, Spec, Value};
 use std::ffi::{OsStr, OsString};
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     List,
@@ -12,7 +12,7 @@ pub(super) enum Work {
     Unbundle,
 }
 
-/// What the command line says.
+/// The options of the command line.
 #[derive(Debug)]
 pub(super) struct Options {
     /// The name that the tool was called by.

@@ -1,4 +1,4 @@
-//! What the environment says.
+//! Settings from the environment.
 
 use super::Options;
 use offload_format::compressed::{CompressOptions, Version};

@@ -78,7 +78,7 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// What is meant by a target without its triple's vendor, as old documentation spells targets:
+/// Returns the full spelling of a target without its triple's vendor, as old documentation has it:
 /// `openmp-amdgcn-amdhsa-gfx906`.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };

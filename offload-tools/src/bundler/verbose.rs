@@ -1,4 +1,4 @@
-//! What `-verbose` says of compressed bundles, on standard error.
+//! Output of `-verbose` about compressed bundles, on standard error.
 
 use crate::compress::Compressed;
 use offload_format::compressed::{CompressOptions, CompressedBundle, hash};

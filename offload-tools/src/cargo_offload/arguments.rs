@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 Runs tests with checks of the kernels that they launch, on the CPU
 
@@ -41,7 +41,7 @@ pub enum Command {
     Run(Vec<OsString>),
 }
 
-/// What `cargo offload test` is to do.
+/// The request of a `cargo offload test`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The kinds of checks, each once.
@@ -52,20 +52,20 @@ pub struct Asked {
     pub seed: u64,
     /// How long a kernel may run, in seconds.
     pub time_limit: u32,
-    /// What Cargo gets behind `test`.
+    /// Cargo's arguments after `test`.
     pub cargo: Vec<OsString>,
-    /// What test programs get: what stands behind `--`.
+    /// Arguments of test programs: those after `--`.
     pub program: Vec<OsString>,
 }
 
-/// What a run checks.
+/// The check of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// Accesses to memory that is not the kernel's.
     Memory,
     /// Accesses that nothing orders.
     Races,
-    /// What the language leaves undefined.
+    /// Undefined behaviour of the language.
     Undefined,
     /// Memory and undefined behaviour, by one image.
     MemoryAndUndefined,

@@ -1,4 +1,4 @@
-//! What the programs of a pass write down, in a folder.
+//! Files that the programs of a pass write, in one folder.
 //!
 //! | file | written by | has |
 //! |---|---|---|
@@ -91,7 +91,7 @@ impl Log {
         self.folder.join("kernels")
     }
 
-    /// What the names of reports start with, by a letter for the sanitizer.
+    /// Returns the start of the names of reports, by a letter for the sanitizer.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }

@@ -33,7 +33,7 @@ pub fn of(asked: &Asked) -> Vec<Pass> {
 }
 
 impl Pass {
-    /// What is printed before it runs.
+    /// Returns the line that is printed before it runs.
     pub fn title(self) -> &'static str {
         match self {
             Self::Check(Check::Memory) => {

@@ -1,5 +1,5 @@
-//! What an image for the CPU says of the sanitizer that it was built with: text among its bytes,
-//! which `offload/checks.cpp` puts there.
+//! The record in an image for the CPU of its sanitizer: text among its bytes, which
+//! `offload/checks.cpp` puts there.
 
 use crate::files::{Input, MEMORY_LIMIT};
 use offload_format::inventory::{Images, Inventory};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 const START: &[u8] = b"offload-cpu-check 1\n";
 
-/// What an image says.
+/// The record of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What it checks, as the build was asked for it.
+    /// The checks, as the build named them.
     pub kind: String,
     /// The library that has to be in a program before all others.
     pub library: PathBuf,

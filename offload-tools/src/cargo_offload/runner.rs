@@ -1,4 +1,4 @@
-//! What Cargo starts in the place of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
+//! The program that Cargo starts in place of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
 use super::interrupt;
 use super::log::{Log, Program};

@@ -1,4 +1,4 @@
-//! What is printed when all passes have run.
+//! The summary after all passes have run.
 
 use super::NOTHING_CHECKED;
 use super::arguments::Asked;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::process::{ExitCode, ExitStatus};
 
-/// What all passes came to.
+/// The result of all passes.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The kernels that were launched, each once.
@@ -159,8 +159,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Of two findings, whether they are one: what a kernel does wrong at some lines, by whichever
-/// threads.
+/// Returns whether two findings are the same error: one fault of a kernel at the same lines, by
+/// whichever threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()

@@ -1,11 +1,11 @@
-//! What an image's own bytes say that it is for.
+//! Targets in the header of an image.
 
 use offload_format::image::{self, PtxHeader};
 use offload_format::select::Code;
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
 use std::fmt;
 
-/// What the header of an image says of its target.
+/// The target in the header of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Header {
     /// A code object: its target ID, where the header has one, and its version.
@@ -46,7 +46,8 @@ impl Header {
         }
     }
 
-    /// What an image with this header is, for the rules of selection, if its names say `by_name`.
+    /// Returns the code of an image with this header for the rules of selection, if its names give
+    /// `by_name`.
     pub fn code<'a>(&'a self, by_name: Code<'a>) -> Code<'a> {
         match self {
             Header::CodeObject { id, version } => {
@@ -118,7 +119,7 @@ fn cubin(number: u32) -> NvidiaArch {
     NvidiaArch { code: NvidiaCode::Cubin, major: number / 10, minor: number % 10, suffix: None }
 }
 
-/// What it is for, in the words of a target.
+/// Prints the target's name.
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! What the commands say of what [`offload_format::inventory`] finds: in JSON, to the rules of
-//! selection, of problems.
+//! Descriptions of [`offload_format::inventory`]'s finds for the commands: in JSON, for the rules
+//! of selection, of problems.
 
 mod header;
 mod named;

@@ -1,4 +1,4 @@
-//! What the rules of selection need to know of an image.
+//! Facts about an image for the rules of selection.
 
 use super::Header;
 use offload_format::inventory::{Image, ImageKind};
@@ -20,7 +20,7 @@ impl<'i> Named<'i> {
         Self::with_header(image, image.in_file())
     }
 
-    /// The same with the image's first bytes, where somebody has read them.
+    /// Returns the image with its first bytes, where they were read.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.map_or(Header::None, Header::of);
         let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
@@ -32,7 +32,7 @@ impl<'i> Named<'i> {
         self.image
     }
 
-    /// What the image's names say.
+    /// Returns the code that the image's names give.
     pub fn by_name(&self) -> Code<'_> {
         match by_name(self.image.target_id.as_deref(), self.image.triple.as_deref(), self.is_ptx) {
             Code::Ptx { arch, version: None } => {
@@ -42,7 +42,7 @@ impl<'i> Named<'i> {
         }
     }
 
-    /// What the image's header says, if it is another thing than its names do.
+    /// Returns the target of the image's header, if its names give another.
     pub fn contradiction(&self) -> Option<String> {
         self.header.contradicts(&self.by_name()).then(|| self.header.to_string())
     }
@@ -58,8 +58,8 @@ impl Candidate for Named<'_> {
     }
 }
 
-/// What a target ID and a target triple say. PTX may go by the name of the GPU that it was made
-/// for, as clang has it.
+/// Returns the code that a target ID and a target triple give. PTX may have the name of the GPU
+/// that it was made for, as in clang.
 pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Code<'a> {
     if let Some(target) = target {
         match NvidiaArch::parse(target) {

@@ -1,4 +1,4 @@
-//! What JSON says of a file, and of an image.
+//! JSON records of a file, and of an image.
 
 use offload_format::Result;
 use offload_format::image::Kernels;
@@ -34,9 +34,9 @@ pub struct ImageRecord {
     pub offload_kind: Option<String>,
     /// The target triple.
     pub triple: Option<String>,
-    /// What it is for.
+    /// The target.
     pub target_id: Option<String>,
-    /// What it is.
+    /// The kind of the image.
     pub image_kind: &'static str,
     /// Offset in bytes in the file; null inside of something compressed.
     pub offset: Option<u64>,
@@ -59,7 +59,7 @@ pub struct KernelRecord {
     pub code_size: Option<u64>,
     /// How many arguments a launch passes: without those that the runtime fills in.
     pub arguments: u64,
-    /// What a launch passes, in order.
+    /// The arguments of a launch, in order.
     pub parameters: Vec<ParameterRecord>,
     /// The size of all arguments together, with those that the runtime fills in.
     pub arguments_size: Option<u64>,
@@ -154,8 +154,8 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// What JSON says of `image`, whose bytes `images` reads; with the error of what could not be
-    /// read, for [`Inventory::problem_of`].
+    /// Returns the JSON record of `image`, whose bytes `images` reads; with the error of an
+    /// unreadable part, for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,
         image: &Image<'a>,

@@ -1,4 +1,4 @@
-//! What an image records of a kernel's parameters, in a line for people.
+//! The parameters that an image records of a kernel, in a line for people.
 
 use super::KernelRecord;
 use super::record::ParameterRecord;

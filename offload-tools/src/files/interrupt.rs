@@ -1,4 +1,4 @@
-//! What is removed when a signal ends the program.
+//! Removal of files when a signal ends the program.
 //!
 //! SIGBUS is among the signals: it is what comes when a mapped file was cut short by somebody else.
 //! The access that failed is tried again and again until the thread here has cleaned up and ends

@@ -22,7 +22,7 @@ enum Target {
         unfinished: Unfinished,
         path: PathBuf,
     },
-    /// What cannot be replaced: a pipe, a device.
+    /// A file that cannot be replaced: a pipe, a device.
     Direct(File),
     Stdout(io::Stdout),
 }

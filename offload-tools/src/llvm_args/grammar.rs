@@ -1,16 +1,17 @@
-//! What a tool's command line takes.
+//! The grammar of a tool's command line.
 
 /// A tool's command line.
 #[derive(Debug)]
 pub struct Grammar {
-    /// What the tool does, for its help: lines.
+    /// The tool's purpose, for its help: lines.
     pub overview: &'static str,
-    /// What the version is printed as.
+    /// The text that prints the version.
     pub version: &'static str,
     /// The tool's options. Where a misspelled one resembles several alike, the first of them is
     /// proposed.
     pub options: &'static [Spec],
-    /// What the one argument that is no option is, for the help; `None` if there must not be any.
+    /// The description of the one argument that is no option, for the help; `None` if none is
+    /// allowed.
     pub positional: Option<&'static str>,
 }
 
@@ -19,17 +20,17 @@ pub struct Grammar {
 pub struct Spec {
     /// Its name without dashes.
     pub name: &'static str,
-    /// What it takes.
+    /// The kind of its value.
     pub value: Value,
-    /// What its value is called in the help.
+    /// The placeholder of its value in the help.
     pub placeholder: &'static str,
-    /// What it does, for the help: lines.
+    /// The description for the help: lines.
     pub help: &'static str,
     /// Whether the tool refuses to run without it.
     pub required: bool,
 }
 
-/// What an option takes.
+/// The value of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// Nothing: what ends the tool, like `--help`.

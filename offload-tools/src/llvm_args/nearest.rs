@@ -3,9 +3,8 @@
 use super::{Spec, Value};
 use strsim::levenshtein;
 
-/// What `text` would be with the option's name that takes the fewest changes of a letter, the first
-/// one of several. An option that takes no value is compared with all of the text, others with what
-/// stands before `=`.
+/// Returns `text` with the option's name that differs in the fewest letters; the first of several.
+/// An option without a value is compared with all of the text, others with the part before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let changes = |option: &&Spec| {

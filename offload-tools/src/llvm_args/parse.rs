@@ -9,12 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a command line comes to.
+/// The result of a command line.
 #[derive(Debug)]
 pub enum Outcome {
     /// The tool does its work.
     Run(Parsed),
-    /// It ends.
+    /// The tool ends.
     Exit {
         /// For standard output.
         stdout: String,
@@ -221,7 +221,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What an option that all tools have prints before it ends them.
+    /// Returns the output of an option that all tools have, which then ends the tool.
     fn generic(&self, option: &Spec) -> Option<String> {
         if option.value != Value::Nothing {
             return None;
@@ -258,7 +258,7 @@ impl Run<'_> {
         self.error(&format!("for the {}{} option: {what}", dashes(option.name), option.name));
     }
 
-    /// These messages begin with the name of the file that runs, not with how it was called.
+    /// Reports an error after the name of the file that runs, not the name by which it was called.
     fn error(&mut self, what: &str) {
         let name =
             Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
@@ -274,8 +274,8 @@ fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     }
 }
 
-/// What stands behind the dashes of an option; `None` for what is none, empty for the `--` that
-/// ends them.
+/// Returns the text after the dashes of an option; `None` if it is no option, empty for the `--`
+/// that ends them.
 fn option_text(argument: &OsStr) -> Option<OsString> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// What is printed to standard error by a command line that ends the tool with 1.
+    /// Returns the standard error of a command line that ends the tool with 1.
     fn errors(grammar: &Grammar, arguments: &[&str]) -> String {
         match outcome(grammar, arguments) {
             Outcome::Exit { stdout, stderr, status: 1 } if stdout.is_empty() => stderr,
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// What is printed to standard output by one that ends it with 0.
+    /// Returns the standard output of a command line that ends the tool with 0.
     fn printed(arguments: &[&str]) -> String {
         match outcome(&GRAMMAR, arguments) {
             Outcome::Exit { stdout, status: 0, .. } => stdout,

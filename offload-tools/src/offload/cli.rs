@@ -79,7 +79,7 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// What all commands have from the command line.
+/// Settings that all commands get from the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
     /// How many bytes may be decompressed at once.
@@ -88,8 +88,8 @@ pub struct Context {
     pub is_max_size_given: bool,
 }
 
-/// What may be decompressed at once unless `--max-size` says otherwise: more than a device program
-/// has, and less than makes a machine of today unusable.
+/// The most that may be decompressed at once without `--max-size`: more than a device program has,
+/// and less than makes a machine of today unusable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {

@@ -1,4 +1,4 @@
-//! What goes wrong, as people read it.
+//! Errors, as people read them.
 
 use std::fmt;
 use std::io;
@@ -61,7 +61,7 @@ impl Error {
     }
 }
 
-/// What goes wrong when something is printed to standard output.
+/// Converts errors of standard output.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {

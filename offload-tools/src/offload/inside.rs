@@ -15,11 +15,11 @@ pub(super) struct Inside<'m> {
     pub(super) name: &'m [u8],
     pub(super) input: &'m Input,
     pub(super) inventory: &'m Inventory<'m>,
-    /// What it takes in the archive; `None` if that is compressed as a whole.
+    /// The size in the archive; `None` if the archive is compressed as a whole.
     pub(super) stored: Option<u64>,
 }
 
-/// What an archive has in all.
+/// The totals of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     /// How many files have images.
@@ -30,7 +30,7 @@ pub(super) struct Summary {
     pub(super) bytes: u64,
     /// Bytes of all files, also of those without images.
     pub(super) unpacked: u64,
-    /// What could not be unpacked, with the member's name.
+    /// Members that could not be unpacked, by name.
     pub(super) problems: Vec<String>,
     /// Archives inside of the archive.
     closed: Vec<String>,

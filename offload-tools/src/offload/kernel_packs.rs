@@ -26,7 +26,7 @@ const MOST: usize = 4096;
 pub(super) struct KernelPack {
     pub(super) path: PathBuf,
     pub(super) input: Input,
-    /// What the program or library is called in the pack; `None` for all that is in it.
+    /// The name of the program or library in the pack; `None` for everything in it.
     name: Option<String>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct KernelPack {
 #[derive(Debug, Default)]
 pub(super) struct KernelPacks {
     pub(super) packs: Vec<KernelPack>,
-    /// What is wrong, in words that follow the file's name.
+    /// Problems, in words that follow the file's name.
     pub(super) problems: Vec<String>,
 }
 
 impl KernelPack {
-    /// What the pack has for the program or library.
+    /// Returns the pack's images for the program or library.
     pub(super) fn inventory(&self, context: &Context) -> Inventory<'_> {
         let mut inventory = context.inventory(&self.input);
         if let Some(name) = &self.name {

@@ -1,4 +1,4 @@
-//! What is printed.
+//! Output of the commands.
 
 use crate::text::{BAD, WARNING, styled};
 use anstream::AutoStream;

@@ -117,7 +117,7 @@ pub(super) fn write(
     )
 }
 
-/// What an offload binary says of an image.
+/// The description of an image in an offload binary.
 struct Described {
     kind: OffloadKind,
     triple: String,
@@ -181,7 +181,7 @@ fn host_triple() -> Result<String> {
     Ok(format!("{arch}-{system}"))
 }
 
-/// What kind of image the file is: by its bytes, else by its name as LLVM's tool does.
+/// Returns the kind of an image file: by its bytes, otherwise by its name as LLVM's tool does.
 fn image_kind(part: &Part<'_>) -> ImageKind {
     stated_kind(part.input.bytes()).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
@@ -191,8 +191,9 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
     })
 }
 
-/// What goes behind an image so that a NUL follows where a driver reads up to one. In version 1
-/// zeros fill the file up to a multiple of 8; in later ones the next image follows at once.
+/// Returns the bytes after an image, so that a NUL follows where a driver reads up to one. In
+/// version 1 zeros fill the file up to a multiple of 8; in later versions the next image follows at
+/// once.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
     let Header::Ptx(_) = part.header else { return b"" };
     match version {

@@ -17,11 +17,11 @@ pub(super) struct Part<'a> {
     pub(super) target: Target<'a>,
     pub(super) path: PathBuf,
     pub(super) input: Input,
-    /// What the image says of itself.
+    /// The header of the image.
     pub(super) header: Header,
 }
 
-/// What an image is for.
+/// The target of an image.
 #[derive(Debug, Clone)]
 pub(super) enum Target<'a> {
     /// `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.

@@ -1,4 +1,4 @@
-//! What is shown on standard error of work that takes more than a second, if that is a terminal.
+//! A progress bar on standard error, if that is a terminal, for work that takes more than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -16,7 +16,7 @@ pub struct Progress {
     total: u64,
 }
 
-/// What takes less is not worth a bar.
+/// The time before a bar is shown.
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {

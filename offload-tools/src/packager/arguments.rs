@@ -1,4 +1,4 @@
-//! What stands behind `--image`: `<key>=<value>,<key>=<value>...`.
+//! The argument of `--image`: `<key>=<value>,<key>=<value>...`.
 
 use crate::llvm_args::split_once;
 use offload_format::offload_binary::OffloadKind;

@@ -213,8 +213,8 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// What is wrong with an offload binary, of which `left` bytes are there: in LLVM's words where
-    /// LLVM looks for it.
+    /// Returns the message for a damaged offload binary with `left` bytes: in LLVM's words where
+    /// LLVM checks it.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

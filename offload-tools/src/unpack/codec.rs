@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// What a file is compressed with.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
     Gzip,
@@ -10,7 +10,7 @@ pub(super) enum Codec {
     Zstd,
 }
 
-/// What a file is called that is compressed with it.
+/// The names of files with this compression.
 pub(super) struct Names {
     pub(super) extension: &'static str,
     pub(super) words: &'static str,

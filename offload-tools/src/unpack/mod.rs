@@ -44,7 +44,7 @@ enum Form {
     Compressed(Codec),
 }
 
-/// What there is in an archive.
+/// A part of an archive.
 #[derive(Debug)]
 pub enum Found<'m> {
     /// A file.
@@ -53,14 +53,14 @@ pub enum Found<'m> {
     Problem {
         /// The member's name as stored; empty if it is about the archive itself.
         name: &'m [u8],
-        /// What is wrong.
+        /// The problem.
         text: String,
     },
     /// An archive, which is not opened in its turn.
     Closed {
         /// The member's name as stored.
         name: &'m [u8],
-        /// What it is: `a zip archive`.
+        /// The kind: `a zip archive`.
         what: &'static str,
     },
 }
@@ -72,7 +72,7 @@ pub struct Member<'m> {
     pub name: &'m [u8],
     /// Its bytes.
     pub content: Input,
-    /// What it takes in the archive, in bytes; `None` if the archive is compressed as a whole.
+    /// The size in the archive, in bytes; `None` if the archive is compressed as a whole.
     pub stored: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// What people call it: `zip archive`.
+    /// Returns the common name: `zip archive`.
     pub fn words(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
@@ -166,8 +166,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// What an archive is that cannot be opened, by how it starts; `None` if it is no archive that is
-/// known.
+/// Returns the kind of an archive that cannot be opened, by its first bytes; `None` if it is no
+/// known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -190,7 +190,7 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// What an archive is that another has inside.
+/// Returns the kind of an archive inside another archive, which is not opened.
 fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     match Archive::of(bytes) {
         Some(archive) => Some(match archive.form {

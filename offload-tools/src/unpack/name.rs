@@ -7,8 +7,8 @@ use std::collections::HashSet;
 pub(super) struct Names(HashSet<Vec<u8>>);
 
 impl Names {
-    /// What is wrong with a member's name: it leads elsewhere, or came before. The member is looked
-    /// at all the same, since its name is never used as a path.
+    /// Returns the problem of a member's name: it leads elsewhere, or came before. The member is
+    /// read all the same, since its name is never used as a path.
     pub(super) fn problem(&mut self, name: &[u8]) -> Option<&'static str> {
         if leads_out(name) {
             return Some("its name leads out of the folder that the archive is unpacked into");

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// What may be unpacked of one archive in all.
+/// The room that is left for unpacking one archive.
 #[derive(Debug)]
 pub(super) struct Room {
     limit: u64,

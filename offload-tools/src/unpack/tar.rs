@@ -28,7 +28,7 @@ fn is_checked(header: &Header) -> bool {
     header.cksum().is_ok_and(|sum| same.cksum().is_ok_and(|real| sum == real))
 }
 
-/// What is said of the next file before it.
+/// Records of the next file that come before it.
 #[derive(Default)]
 struct Said {
     name: Option<Vec<u8>>,
@@ -158,7 +158,7 @@ fn say(said: &mut Said, entry_type: EntryType, input: &mut impl Read, size: u64)
     skip(input, padding(size))
 }
 
-/// What fills the last block of so many bytes.
+/// Returns the size of the padding that fills the last block.
 fn padding(size: u64) -> u64 {
     (BLOCK as u64 - size % BLOCK as u64) % BLOCK as u64
 }

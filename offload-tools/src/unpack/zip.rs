@@ -103,7 +103,7 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
 /// A decoder of a member.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
-/// What unpacks a member; an error in words if nothing does.
+/// Returns the decoder of a member; an error in words if there is none.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
         return Err("is encrypted, so that it cannot be unpacked".to_owned());
@@ -121,7 +121,7 @@ fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'
     }
 }
 
-/// What is wrong with a member that did not unpack as the list has it.
+/// Returns the description of a member whose content differs from the list.
 fn damaged(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rawzip::Error>());
     match inner.map(rawzip::Error::kind) {

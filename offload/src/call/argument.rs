@@ -1,4 +1,4 @@
-//! What may be passed for a parameter.
+//! Types that may be passed for a parameter.
 
 /// A value that may be passed for a parameter whose type in the kernel is `T`.
 ///
@@ -18,10 +18,10 @@
 )]
 pub trait Argument<T>: Passed {}
 
-/// What the kernel gets of an argument. For expansions.
+/// The value that the kernel gets for an argument. For expansions.
 #[doc(hidden)]
 pub trait Passed {
-    /// Its bytes are those of the argument.
+    /// Its bytes are the argument's bytes.
     type Value: Copy;
 
     /// Returns the value that the kernel gets.
@@ -106,7 +106,7 @@ macro_rules! numbers {
     };
 }
 
-// One impl for each number: a literal then has the type of the parameter.
+// Each number type has one impl, so that a literal has the type of the parameter.
 numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
 
 impl_passed! {

@@ -1,4 +1,4 @@
-//! Whether what a program declares is what images record, found out while it is compiled.
+//! Compares a program's declarations with the records of images at compile time.
 
 use super::parameter::{Kind, ParameterLayout};
 use crate::pack::words::Words;
@@ -12,7 +12,7 @@ pub struct Declaration {
     pub number: usize,
     /// Its name.
     pub name: &'static str,
-    /// What its type is.
+    /// The layout of its type.
     pub layout: ParameterLayout,
 }
 
@@ -31,15 +31,15 @@ pub struct Recorded {
     pub is_float: bool,
     /// Whether it is a pointer.
     pub is_pointer: bool,
-    /// Whether it may lie further behind than it has to. NVIDIA's compilers align small structs
-    /// to 4.
+    /// Whether it may be at a later offset than its alignment requires. NVIDIA's compilers align
+    /// small structs to 4.
     pub may_be_moved: bool,
 }
 
-/// Checks a parameter against what each image records of it.
+/// Checks a parameter against the record of each image.
 ///
 /// # Panics
-/// If it is not what an image has, whatever the kernel does with it.
+/// If it differs from an image's record, whatever the kernel does with it.
 #[track_caller]
 pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     let mut i = 0;
@@ -51,7 +51,7 @@ pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     }
 }
 
-/// What is wrong with it, in words.
+/// Returns a description of the first difference, if there is one.
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
     let words = Words::new()

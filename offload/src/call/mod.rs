@@ -1,4 +1,4 @@
-//! Calls of kernels with checked parameters: what the functions of `include_kernels!` return.
+//! Calls of kernels with checked parameters: the results of `include_kernels!`'s functions.
 
 mod argument;
 mod check;
@@ -14,10 +14,11 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// A kernel with the `N` arguments of one launch, which take `BYTES` bytes: what a function of
-/// [`include_kernels!`](crate::include_kernels) returns.
+/// A kernel with the `N` arguments of one launch, which take `BYTES` bytes. Functions of
+/// [`include_kernels!`](crate::include_kernels) return it.
 ///
-/// It holds the values. [`pointers`](Call::pointers) is what launches of CUDA and HIP take:
+/// The call owns the values. [`pointers`](Call::pointers) returns the array that launches of CUDA
+/// and HIP take:
 ///
 /// ```
 /// # use core::ffi::c_void;
@@ -33,9 +34,9 @@ use core::ptr;
 /// # }
 /// ```
 ///
-/// What was checked is the number of arguments and the type of each. That pointers point to device
-/// memory of the right length that lives until the kernel has run, and that two of one type are not
-/// swapped, is for the caller to see to: a launch stays `unsafe`.
+/// The compiler has checked the number of arguments and the type of each. The caller has to make
+/// sure that pointers lead to device memory of the right length, which lives until the kernel has
+/// run, and that two of one type are not swapped. A launch therefore stays `unsafe`.
 ///
 /// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
@@ -48,10 +49,11 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     arguments: Aligned<BYTES>,
 }
 
-/// Calls a function for the CPU, at the first address, with the arguments that lie at the second.
+/// Calls a function for the CPU, at the first address, with the arguments at the second.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
-/// Kernels for the CPU read arguments where they lie. No type of OpenCL is aligned to more.
+/// Storage that is aligned, since kernels for the CPU read arguments in place. No type of OpenCL is
+/// aligned to more.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
@@ -60,7 +62,7 @@ struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
-/// What [`Call::buffer`] needs.
+/// The condition of [`Call::buffer`].
 #[diagnostic::on_unimplemented(
     message = "images have arguments of this kernel in different places: no buffer is right for all of them",
     note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
@@ -92,12 +94,12 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     #[allow(unsafe_code)]
     pub fn set<T: Copy>(&mut self, number: usize, value: T) {
         let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
-        // SAFETY: the place is as long as a `T`, and lies in `self`. It need not be aligned for
-        // one.
+        // SAFETY: the place is as long as a `T`, and is inside of `self`. The write need not be
+        // aligned.
         unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
     }
 
-    /// Where the arguments lie, each at the next multiple of its alignment.
+    /// The offsets of the arguments, each at the next multiple of its alignment.
     pub(crate) fn start(&self) -> *const u8 {
         self.arguments.0.as_ptr().cast()
     }
@@ -110,14 +112,15 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of
     /// `hipModuleLaunchKernel`.
     ///
-    /// They point into this call: keep it until the launch has returned. A launch only reads there.
+    /// The pointers lead into this call: keep it until the launch has returned. A launch only reads
+    /// there.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }
 
-    /// Returns where all arguments lie, and how many bytes these are:
-    /// `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE` of `extra`, and those of HIP. Each is at the
-    /// next multiple of its alignment, as images have them.
+    /// Returns the address and the size of all arguments: `CU_LAUNCH_PARAM_BUFFER_POINTER` and
+    /// `…_SIZE` of `extra`, and those of HIP. Each is at the next multiple of its alignment, as
+    /// images have them.
     ///
     /// Some images have other places, and then this does not compile; [`pointers`](Call::pointers)
     /// is right for all:

@@ -1,4 +1,4 @@
-//! Types of parameters that a program declares, and where they lie.
+//! Types of parameters that a program declares, and their layout.
 
 use core::mem::MaybeUninit;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
@@ -17,9 +17,9 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// }
 /// ```
 ///
-/// It is for kernels that [`include_kernels!`](crate::include_kernels) declares with `extern`,
-/// which takes such a struct for a parameter. Each field has to be a `Parameter`, too. Rust lays
-/// out a struct in an order of its own unless it is `repr(C)` or `repr(transparent)`:
+/// It is for structs that kernels take by value, if [`include_kernels!`](crate::include_kernels)
+/// declares them with `extern`. Each field has to be a `Parameter`, too. Rust lays out a struct in
+/// an order of its own unless it is `repr(C)` or `repr(transparent)`:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload::Parameter)]
@@ -29,7 +29,8 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// }
 /// ```
 ///
-/// Of a crate that is not called `offload`, `#[offload(crate = ::gpu::offload)]` says the path.
+/// If the crate has another name than `offload`, `#[offload(crate = ::gpu::offload)]` gives its
+/// path.
 #[diagnostic::on_unimplemented(
     message = "kernels cannot take `{Self}`",
     label = "not a number, a pointer or a struct that derives `Parameter`",
@@ -66,12 +67,12 @@ pub struct ParameterLayout {
     pub(super) name: &'static str,
     pub(super) size: usize,
     pub(super) align: usize,
-    /// Where what is in it ends; padding may follow.
+    /// The end of its last field; padding may follow.
     pub(super) end: usize,
     pub(super) kind: Kind,
 }
 
-/// What a type is, as far as images tell types apart.
+/// The kind of a type, as far as images distinguish types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Float,
@@ -88,13 +89,13 @@ impl ParameterLayout {
         Self { name, size, align: align_of::<T>(), end: size, kind }
     }
 
-    /// That of a struct, whose fields end there. For expansions.
+    /// Returns the layout of a struct, whose fields end there. For expansions.
     pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
         Self { end, ..Self::of::<T>(name, Kind::Record) }
     }
 }
 
-/// Where the arguments of a kernel lie, in bytes.
+/// The offsets of a kernel's arguments, in bytes.
 #[derive(Debug)]
 pub struct Layout<const N: usize> {
     /// The layout of each.
@@ -117,8 +118,8 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether the arguments lie as these images have them; and, if there is PTX, as every driver
-    /// will have them.
+    /// Whether the arguments have the offsets that these images record; and, if there is PTX, those
+    /// that every driver will choose.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {

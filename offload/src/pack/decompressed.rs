@@ -10,14 +10,14 @@ use offload_format::compression::{Decompressor, Method};
 use offload_format::pack_index::PackImageKind;
 use offload_format::{Error, ErrorKind, Result};
 
-/// Where a module's stream lies in a compressed pack. The macro writes it.
+/// The place of a module's stream in a compressed pack. The macro writes it.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamRecord {
     /// Offset in bytes from the start of the pack.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
-    /// Size in bytes of what comes out.
+    /// Size in bytes after decompression.
     pub inflated_size: usize,
     /// Whether it is a zstd frame; else a zlib stream.
     pub is_zstd: bool,
@@ -28,13 +28,13 @@ pub struct StreamRecord {
 pub struct Decompressed(Bytes);
 
 enum Bytes {
-    /// They were not compressed: `size` bytes of the pack from `start` on.
+    /// The images were not compressed: `size` bytes of the pack from `start` on.
     InPack { pack: &'static [u8], start: usize, size: usize },
     /// `size` bytes from `start` on, and a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
-/// What images are aligned to, at least; that is more than any driver asks for.
+/// The least alignment of images: more than any driver needs.
 const ALIGN: usize = 64;
 
 impl Decompressed {
@@ -65,7 +65,7 @@ impl fmt::Debug for Decompressed {
 /// Puts bytes and tables of a compressed pack together: each module is a stream.
 ///
 /// # Panics
-/// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
+/// If a stream is outside the bytes, or an image outside its module's decompressed stream.
 pub const fn compressed(
     name: &'static str,
     section: &'static str,
@@ -86,7 +86,7 @@ pub const fn compressed(
     }
 }
 
-/// What is wrong with the tables of a compressed pack of `size` bytes.
+/// Returns the first fault in the tables of a compressed pack of `size` bytes.
 pub(super) const fn problem_of_streams(
     size: usize,
     images: &[ImageRecord],
@@ -132,9 +132,9 @@ impl<F: Form> PackImage<F> {
         self.stream.is_some()
     }
 
-    /// The image's bytes, of packs of both forms. Of a compressed pack, what lies before the image
-    /// in its module is decompressed and dropped, what lies behind it and in other modules is not
-    /// touched. Nothing is remembered: asked again, it does it again.
+    /// The image's bytes, of packs of both forms. In a compressed pack, the bytes before the image
+    /// in its module are decompressed and dropped; the bytes after it and other modules are not
+    /// read. Nothing is remembered: asked again, it does it again.
     ///
     /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack
     /// needs, if there is no memory for the image, or if the stream is damaged.
@@ -155,8 +155,8 @@ impl<F: Form> PackImage<F> {
         Ok(Decompressed(Bytes::Own { buffer, start, size }))
     }
 
-    /// The same in place of what `out` has, for callers who keep buffers. PTX has its NUL as the
-    /// last byte.
+    /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. PTX
+    /// ends with a NUL.
     ///
     /// Returns an error as [`PackImage::decompress`] does.
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {
@@ -178,7 +178,7 @@ impl<F: Form> PackImage<F> {
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
         // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
-        // Our own packs: what the decoder may take is bounded by what is to come out.
+        // Our own packs: the expected size limits the decoder.
         let limit = (stream.inflated_size as u64).max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;

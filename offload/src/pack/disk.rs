@@ -1,5 +1,5 @@
-//! A pack that is read when the program runs, and not linked into it: what the macro expands to
-//! under `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
+//! A pack that is read when the program runs, and not linked into it: the expansion under
+//! `OFFLOAD_FROM_DISK=1`. The expansion reads files, and this module interprets them.
 //!
 //! All of it is `#[inline]` or generic, so that it is compiled where it is called: few programs do.
 
@@ -20,18 +20,17 @@ use offload_format::pack_index::{
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
-/// Why a pack could not be read. Its text is what the pack gives as the reason for having no
-/// images.
+/// Why a pack could not be read. Its text is the pack's reason for having no images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiskError {
-    /// A file could not be read: its path, and what the system says.
+    /// A file could not be read: its path, and the system's error.
     Read(String, String),
     /// The file at this path is no index.
     Index(String, IndexError),
     /// The file at this path is not text.
     NotText(String),
-    /// The library at this path has not what the index says.
+    /// The library at this path differs from its index.
     Library(String, &'static str),
     /// The library at this path has a compressed pack, which the program does not expect.
     Compressed(String),
@@ -59,10 +58,10 @@ impl fmt::Display for DiskError {
 
 impl core::error::Error for DiskError {}
 
-/// What reads a file, and says why it cannot.
+/// Reads a file, or returns the reason why that fails.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
-/// The pack of this name that lies in `folder` now. What is read stays in memory until the program
+/// Loads the pack of this name that is in `folder` now. The bytes stay in memory until the program
 /// ends.
 pub fn load<F: Form>(name: &'static str, folder: &str, read: Read) -> KernelPack<F> {
     try_load(name, folder, read)

@@ -1,9 +1,9 @@
-//! Whether a pack is compressed, as a type: what has bytes in the program and what has to be
-//! decompressed differ for the compiler.
+//! Whether a pack is compressed, as a type: the compiler distinguishes images with bytes in the
+//! program from those that have to be decompressed.
 
 use core::fmt::Debug;
 
-/// How the images of a [`KernelPack`](super::KernelPack) lie in the program: [`Plain`] or
+/// How the images of a [`KernelPack`](super::KernelPack) are stored in the program: [`Plain`] or
 /// [`Compressed`].
 pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Whether packs of this form can be compressed.
@@ -11,8 +11,8 @@ pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
     const IS_COMPRESSED: bool;
 }
 
-/// Images lie in the program as they are: [`PackImage::bytes`](super::PackImage::bytes) and
-/// [`PackImage::as_ptr`](super::PackImage::as_ptr) have them.
+/// Images are stored uncompressed: [`PackImage::bytes`](super::PackImage::bytes) and
+/// [`PackImage::as_ptr`](super::PackImage::as_ptr) return them.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 

@@ -12,18 +12,18 @@ use offload_format::select::{Candidate, Code};
 pub struct PackImage<F: Form = Plain> {
     pub(super) pack: &'static [u8],
     pub(super) record: &'static ImageRecord,
-    /// What it is to be had from, if the pack is compressed.
+    /// The stream that contains this image, if the pack is compressed.
     pub(super) stream: Option<&'static StreamRecord>,
     pub(super) form: PhantomData<F>,
 }
 
 impl<F: Form> PackImage<F> {
-    /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    /// Returns the target in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     pub fn target(&self) -> &'static str {
         self.record.target
     }
 
-    /// What it is.
+    /// Returns the kind of this image: code object, cubin, PTX, and so on.
     pub fn kind(&self) -> PackImageKind {
         self.record.kind
     }
@@ -33,9 +33,8 @@ impl<F: Form> PackImage<F> {
         self.record.origin
     }
 
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
-    /// if they are not known: those of an image for the CPU, and of one whose own list the build
-    /// could not read.
+    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
+    /// they are unknown: for an image for the CPU, and for one whose list the build could not read.
     pub fn kernels(&self) -> Option<&'static [&'static str]> {
         self.record.kernels
     }
@@ -45,19 +44,19 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| kernels.contains(&name))
     }
 
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
-    /// module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
+    /// module's decompressed stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
 
-    /// The same image, of whatever form its pack is: for [`PackImage::decompress`] alone.
+    /// Returns this image without the form of its pack: for [`PackImage::decompress`] alone.
     #[cfg(feature = "run")]
     pub(crate) fn as_plain(self) -> PackImage<Plain> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 
-    /// The image's bytes in the pack, if they lie there.
+    /// The image's bytes in the pack, unless it is compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
@@ -74,7 +73,8 @@ impl PackImage<Plain> {
     /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed
     /// by a NUL, code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
-        // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
+        // A pointer into the pack, not into the image: the NUL after PTX is outside the image's
+        // slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
 }

@@ -4,9 +4,10 @@ use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A kernel of a module, by its name: [`KernelPack::kernel`](super::KernelPack::kernel). That some
-/// image of the module has it was checked while the program was compiled; whether the one that a
-/// device gets does, [`PackImage::has_kernel`](super::PackImage::has_kernel) says.
+/// A kernel of a module, by its name: [`KernelPack::kernel`](super::KernelPack::kernel). The
+/// compiler has checked that some image of the module has the kernel.
+/// [`PackImage::has_kernel`](super::PackImage::has_kernel) returns whether the image of a device
+/// has it.
 #[derive(Clone, Copy)]
 pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) module: Module<'pack, F>,
@@ -29,8 +30,8 @@ impl<'pack, F: Form> Kernel<'pack, F> {
         self.module
     }
 
-    /// What stands for it in calls of HIP's runtime such as `hipLaunchKernel`, if the pack is
-    /// embedded with `register`.
+    /// Returns the address that stands for this kernel in calls of HIP's runtime such as
+    /// `hipLaunchKernel`, if the pack is embedded with `register`.
     pub fn host_function(&self) -> Option<*const c_void> {
         self.module.record.registered?.address(self.name)
     }

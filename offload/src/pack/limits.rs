@@ -1,10 +1,10 @@
-//! What an image says of launches of a kernel.
+//! Limits that an image sets for launches of a kernel.
 
 use super::{Form, Kernel};
 use offload_format::Result;
 use offload_format::image::Kernels;
 
-/// What a launch of a kernel has to keep to, as far as an image says.
+/// Limits of a kernel's launches, as far as an image records them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -12,17 +12,16 @@ pub struct Limits {
     pub max_threads: Option<u64>,
     /// The block that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
     pub required_block: Option<[u64; 3]>,
-    /// Bytes that the threads of a block share (`__shared__`), without those that a launch asks
-    /// for.
+    /// Bytes that the threads of a block share (`__shared__`), without those that a launch adds.
     pub shared_memory: Option<u64>,
     /// Threads of a wavefront, for AMD. NVIDIA's warps have 32, which no image says.
     pub wavefront_size: Option<u64>,
 }
 
 impl<F: Form> Kernel<'_, F> {
-    /// Returns the limits of the kernel in an image, of which these are the bytes: those of
-    /// [`PackImage::bytes`](crate::PackImage::bytes), or of what was decompressed. `None` if the
-    /// image has no such kernel.
+    /// Returns the limits of the kernel in an image with these bytes: those of
+    /// [`PackImage::bytes`](crate::PackImage::bytes), or the decompressed ones. `None` if the image
+    /// has no such kernel.
     ///
     /// ```
     /// # #![deny(warnings)]
@@ -35,8 +34,8 @@ impl<F: Form> Kernel<'_, F> {
     /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));
     /// ```
     ///
-    /// It reads the image each time. Returns an error if the image is damaged, or of a kind that
-    /// does not tell: one for the CPU.
+    /// Each call reads the image. Returns an error if the image is damaged, or of a kind without
+    /// such records, as one for the CPU.
     pub fn limits(&self, image: &[u8]) -> Result<Option<Limits>> {
         Ok(Kernels::parse(image)?
             .find(|kernel| kernel.name == self.name())
@@ -54,7 +53,7 @@ impl Limits {
         }
     }
 
-    /// Those of all kernels of an image, by their names.
+    /// Returns the limits of all kernels of an image, by their names.
     #[cfg(feature = "run")]
     pub(crate) fn of_image<All: FromIterator<(alloc::string::String, Self)>>(
         image: &[u8],

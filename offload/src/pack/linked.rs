@@ -1,10 +1,10 @@
-//! The list of the packs that this program retains, which the linker puts together in the section
-//! `offload_packs_1`: the entries of all crates after one another, each of a size that is a
-//! multiple of 8 and stands first in it. The linker names the ends of a section with such a name.
-//! The number is that of the layout: a program may have several versions of this crate.
+//! The list of the packs that this program retains. The linker composes it in the section
+//! `offload_packs_1`: the entries of all crates one after another. The size of an entry is its
+//! first field, and a multiple of 8. The linker names the ends of a section with such a name. The
+//! number is the version of the layout: a program may have several versions of this crate.
 //!
-//! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as
-//! anything reads the list, with mold 1.10 even if nothing does.
+//! Only retained packs are listed, since a list keeps its entries in the program: with GNU ld as
+//! soon as anything reads the list, with mold 1.10 even if nothing does.
 //!
 //! This is the one place in the crate with unsafe code: it reads memory whose ends the linker
 //! names.
@@ -20,7 +20,7 @@ pub struct LinkedPack {
 }
 
 impl LinkedPack {
-    /// The name that its build script gave it, or that of its file.
+    /// The name from its build script, or from its file.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -58,8 +58,7 @@ pub struct Entry<const NAME: usize> {
     name: [u8; NAME],
 }
 
-// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and stays what it
-// is.
+// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and never changes.
 unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
@@ -99,10 +98,10 @@ if_packs_are_linked! {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);
             // SAFETY: the linker defines both symbols, at the ends of the one section
-            // `offload_packs_1` of this program. All that is in it is an `Entry`, since the macro
-            // lets no user choose the name: aligned to 8, of sizes that are multiples of 8, with
-            // nothing between, and it is initialized. The loader writes addresses to it before any
-            // code runs, and nothing does later.
+            // `offload_packs_1` of this program. The section has only `Entry` values, since the
+            // macro lets no user choose the name: aligned to 8, of sizes that are multiples of 8,
+            // with nothing between them, and initialized. The loader writes addresses to it before
+            // any code runs, and nothing does later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {
@@ -114,8 +113,8 @@ if_packs_are_linked! {
 }
 
 /// The packs of this program, or of this shared library, that are embedded with `retain`, in
-/// whatever crate. The same content may be there under several names; the bytes are then the same
-/// memory. Nothing is read from disk, and nothing runs when the program starts.
+/// whatever crate. Equal packs may have several names; their bytes are then the same memory.
+/// Nothing is read from disk, and nothing runs when the program starts.
 ///
 /// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos. On
 /// other systems this has no packs.
@@ -136,7 +135,8 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let name = entry.get(NAME_OFFSET / 8..)?;
         let name_size =
             usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
-        // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
+        // SAFETY: the name is inside of the entry, which was just checked, and its bytes are
+        // initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
         // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just
         // checked. Pointer and size are those of a `&'static [u8]`: a pack is in memory as long as

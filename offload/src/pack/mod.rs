@@ -1,8 +1,8 @@
 //! A pack of images inside this program, described while it is compiled.
 //!
-//! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put
+//! Nothing is parsed when the program starts. The expansion passes the bytes, which the linker put
 //! into the section, and the table of images, which the macro took from the pack's index;
-//! [`linked`] checks one against the other while the program is compiled.
+//! [`linked`] compares the two at compile time.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -36,8 +36,8 @@ use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
-/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Of several, each
-/// goes by its name, which is checked while the program is compiled:
+/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Each of several
+/// modules has a name, which is checked at compile time:
 ///
 /// ```
 /// # use offload::{KernelPack, Module};
@@ -59,8 +59,8 @@ use words::Words;
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
 ///
-/// A pack that build.rs compresses is a `KernelPack<Compressed>`, of whose images
-/// [`PackImage::decompress`] has the bytes: [`Compressed`].
+/// A pack that build.rs compresses is a `KernelPack<Compressed>`; [`PackImage::decompress`] returns
+/// the bytes of its images: [`Compressed`].
 #[derive(Clone, Copy)]
 pub struct KernelPack<F: Form = Plain> {
     name: &'static str,
@@ -70,31 +70,31 @@ pub struct KernelPack<F: Form = Plain> {
     form: PhantomData<F>,
 }
 
-/// What there is of a pack.
+/// Where the contents of a pack are.
 #[derive(Clone, Copy)]
 enum Content<F: Form> {
-    /// It is in the program.
+    /// The pack is in the program.
     Linked {
         bytes: &'static [u8],
         images: &'static [ImageRecord],
-        /// One for each module, if the pack is compressed; offsets of images are then those in what
-        /// comes out.
+        /// A stream for each module, if the pack is compressed; offsets of images are then offsets
+        /// in the decompressed stream.
         streams: &'static [StreamRecord],
     },
-    /// It was not built, for this reason. Its modules have no images.
+    /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
     /// Its images are not known, for this reason.
     Opaque { bytes: &'static [u8], why: &'static str },
-    /// It is read when the program asks for it. Modules and images are those of the time when the
-    /// program was compiled.
+    /// The pack is read from disk when the program first uses it. The tables of modules and images
+    /// are those of the program's compilation.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 
 /// Puts bytes and table together.
 ///
 /// # Panics
-/// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated
-/// then.
+/// If an image is outside the bytes. Expansions are evaluated at compile time, so this ends a
+/// compilation.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -127,8 +127,8 @@ pub const fn linked<F: Form>(
     }
 }
 
-/// A pack that `load` reads when it is asked for: for development. Images and modules are those
-/// that it has now.
+/// A pack that `load` reads when it is asked for: for development. The images and modules are those
+/// of the expansion.
 pub const fn on_disk<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -145,8 +145,8 @@ pub const fn on_disk<F: Form>(
     }
 }
 
-/// A pack that was not built, and why: every `select` says so. The modules are those that it would
-/// have, without images.
+/// A pack that was not built, and why: every `select` says so. The pack has its modules, without
+/// images.
 pub const fn not_built<F: Form>(
     name: &'static str,
     why: &'static str,
@@ -156,7 +156,7 @@ pub const fn not_built<F: Form>(
     KernelPack { name, section, modules, content: Content::NotBuilt(why), form: PhantomData }
 }
 
-/// A file of which nothing is known but that it is there, and why: every `select` says so.
+/// A file whose images are unknown, with the reason: every `select` reports it.
 pub const fn opaque<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -182,7 +182,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Where the modules of a compressed pack lie; none of one that is not compressed.
+    /// The places of the modules of a compressed pack; empty if it is not compressed.
     const fn streams(&self) -> &'static [StreamRecord] {
         match self.content {
             Content::Linked { streams, .. } => streams,
@@ -211,7 +211,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Itself, or what was read in its place.
+    /// Returns the pack itself, or the one that was read in its place.
     fn now(&self) -> &Self {
         match self.content {
             Content::OnDisk { load, .. } => load(),
@@ -242,9 +242,9 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a
-    /// compressed file or a fatbin that was embedded by its path; or it was to be read from disk
-    /// (`OFFLOAD_FROM_DISK=1`), and could not.
+    /// The reason why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), it
+    /// is a compressed file or a fatbin that was embedded by its path, or it could not be read from
+    /// disk (`OFFLOAD_FROM_DISK=1`).
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
@@ -256,8 +256,8 @@ impl<F: Form> KernelPack<F> {
     /// not have is an error of the compiler.
     ///
     /// # Panics
-    /// If there is none; the message lists those that there are. For names that are not known
-    /// before the program runs there is [`KernelPack::find_module`].
+    /// If there is none; the message lists the modules. For names that are not known before the
+    /// program runs there is [`KernelPack::find_module`].
     pub const fn module(&self, name: &str) -> Module<'_, F> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -277,7 +277,7 @@ impl<F: Form> KernelPack<F> {
 
     /// The kernel of this name, which some image of the pack has; of several modules exactly one
     /// has it. As the value of a `const` or `static`, a name that no image has is an error of the
-    /// compiler, which lists those that there are:
+    /// compiler, which lists the kernels:
     ///
     /// ```
     /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
@@ -305,10 +305,10 @@ impl<F: Form> KernelPack<F> {
     /// ```
     ///
     /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one.
-    /// Kernels that only the image for the CPU has are not known. A name that no image has is taken
-    /// for a kernel of the first module of which no image says what it has, if there is one: all
-    /// are for the CPU, or the module has no images, as in a pack that was not built.
-    /// [`Module::kernel`] says of which module a kernel is.
+    /// Kernels that only the image for the CPU has are not known. If the images of a module record
+    /// no kernels, a name that no image has counts as a kernel of the first such module. That is so
+    /// if all images of a module are for the CPU, or if it has none, as in a pack that was not
+    /// built. [`Module::kernel`] is for the kernels of one module.
     ///
     /// # Panics
     /// If there is none, or if several modules have it.

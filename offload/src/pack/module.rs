@@ -9,8 +9,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
-/// A module of a pack: one device program, with an image for each of its targets. It is loaded by
-/// itself.
+/// A module of a pack: one device program, with an image for each of its targets. Programs load
+/// each module by itself.
 #[derive(Clone, Copy)]
 pub struct Module<'pack, F: Form = Plain> {
     pub(super) pack: &'pack KernelPack<F>,
@@ -22,11 +22,11 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
     Module { pack, record: &pack.modules[number] }
 }
 
-/// Of a pack that is read from disk.
+/// Message for a module of a pack that is read from disk.
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Its name: what the build script gave it, or that of the pack.
+    /// Its name: the one that the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
         self.record.name
     }
@@ -44,7 +44,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         })
     }
 
-    /// Itself, or the module of its name in what was read in place of its pack.
+    /// Returns the module itself, or the one of this name in the pack that was read in its place.
     fn now(&self) -> Option<Self> {
         let pack = self.pack.now();
         match self.pack.content {
@@ -53,14 +53,14 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// What tells it from all other modules of a program: where its pack lies, and which images are
-    /// its own.
+    /// Returns a key that is unique in the program: where the module's pack lies, and which images
+    /// the module has.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> (usize, usize) {
         (self.pack.now().bytes().as_ptr().addr(), self.record.first)
     }
 
-    /// Where it lies in a compressed pack.
+    /// The place in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
         if self.pack.streams().is_empty() {
             return None;
@@ -72,7 +72,7 @@ impl<'pack, F: Form> Module<'pack, F> {
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
         // `linked` and `compressed` have checked the range; a pack without images has none in its
-        // modules. Images and modules of one on disk are those of an index, which the macro counts.
+        // modules. The macro counts images and modules of a pack on disk from its index.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
@@ -80,7 +80,7 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// [`KernelPack::kernel`].
     ///
     /// # Panics
-    /// If there is none; the message lists those that there are.
+    /// If there is none; the message lists the kernels.
     pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack, F> {
         if let Some(recorded) = self.find(name) {
             return Kernel { module: *self, name: recorded };

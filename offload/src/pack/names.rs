@@ -2,8 +2,8 @@
 
 use core::cmp::Ordering;
 
-/// Where a name is in a list in alphabetical order, for constants. By halves, since the compiler
-/// stops what takes it long: a pack may have thousands of names.
+/// Where a name is in a list in alphabetical order, for constants. Halves the list, since the
+/// compiler stops long evaluations: a pack may have thousands of names.
 pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     let (mut from, mut to) = (0, names.len());
     while from < to {

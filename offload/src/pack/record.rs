@@ -1,11 +1,10 @@
-//! What is known of modules and images while the program is compiled. The macro writes these
-//! tables.
+//! Tables of modules and images, which the macro writes at compile time.
 
 use super::registered;
 use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::select::Code;
 
-/// What is known of one module at compile time. The macro writes it; programs use
+/// The compile-time record of one module. The macro writes it; programs use
 /// [`Module`](super::Module).
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleRecord {
@@ -19,30 +18,30 @@ pub struct ModuleRecord {
     pub registered: Option<&'static registered::Kernels>,
 }
 
-/// What is known of one image at compile time. The macro writes it; programs use
+/// The compile-time record of one image. The macro writes it; programs use
 /// [`PackImage`](super::PackImage).
 #[derive(Debug, Clone, Copy)]
 pub struct ImageRecord {
-    /// What was asked for: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    /// The target: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     pub target: &'static str,
-    /// What the image is.
+    /// The kind of the image.
     pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the
-    /// module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
+    /// module's decompressed stream.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None`
-    /// if nobody has read them, as those of an image for the CPU.
+    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
+    /// they were not read, as for an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
-    /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
+    /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,
 }
 
 impl ImageRecord {
-    /// What the rules of selection see, read while the program is compiled.
+    /// Returns the code that the rules of selection compare, at compile time.
     ///
     /// # Panics
     /// If the target is malformed, which ends the compilation.
@@ -53,7 +52,7 @@ impl ImageRecord {
         }
     }
 
-    /// What is wrong with the place where it lies in a pack of `size` bytes.
+    /// Returns the fault of its place in a pack of `size` bytes, if there is one.
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
             return Some("an image starts past the end of its pack");
@@ -61,7 +60,7 @@ impl ImageRecord {
         if self.size > size - self.offset {
             return Some("an image ends past the end of its pack");
         }
-        // What `PackImage::as_ptr` promises to drivers.
+        // The guarantees of `PackImage::as_ptr` for drivers.
         match self.kind {
             PackImageKind::Ptx { .. } if self.size == size - self.offset => {
                 Some("no NUL can follow PTX at the end of its pack")

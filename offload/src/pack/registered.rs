@@ -1,10 +1,9 @@
-//! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects
-//! do.
+//! Data that an expansion with `register` passes to HIP's runtime, laid out as in clang's objects.
 
 use core::ffi::c_void;
 use offload_format::section::HIP_WRAPPER_MAGIC;
 
-/// What points the runtime to a bundle: `.hipFatBinSegment` has one for each.
+/// The wrapper of one bundle, by which the runtime finds it: `.hipFatBinSegment` has one for each.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Wrapper {
@@ -26,12 +25,12 @@ impl Wrapper {
 pub struct Kernels {
     /// Their names.
     pub names: &'static [&'static str],
-    /// A byte for each, whose address stands for it.
+    /// A byte for each kernel; its address identifies the kernel.
     pub addresses: &'static [u8],
 }
 
 impl Kernels {
-    /// What stands for the kernel of this name.
+    /// Returns the address that identifies the kernel of this name.
     pub(super) fn address(&self, name: &str) -> Option<*const c_void> {
         let at = self.names.iter().position(|known| *known == name)?;
         Some((self.addresses.get(at)? as *const u8).cast())

@@ -1,4 +1,4 @@
-//! Tables and bytes that fit, and those that do not.
+//! Checks tables that fit the bytes, and tables that do not.
 
 use super::names::position;
 use super::*;
@@ -148,7 +148,7 @@ fn kernels_are_facts_of_images() {
         AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
     assert_eq!(has, [Some(false), Some(true), None]);
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
-    // Nothing is known of what it has.
+    // The kernels of the module `cpu` are unknown.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
     assert_eq!(
         not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(),
@@ -156,8 +156,8 @@ fn kernels_are_facts_of_images() {
     );
 }
 
-/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a
-/// module without images may, too.
+/// The kernels of the module `cpu` are unknown: it may have any kernel that the other modules lack.
+/// So may a module without images.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");

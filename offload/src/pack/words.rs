@@ -3,11 +3,11 @@
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
 
-/// What fits on a few lines of a terminal.
+/// The number of characters that fit on a few lines of a terminal.
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
-/// A text of limited length. What does not fit is left out, and said to be.
+/// A text of limited length. Text that does not fit is left out, and the end says so.
 pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
@@ -74,9 +74,9 @@ impl Words {
         self
     }
 
-    /// The kernels of a module's images, each once, but those that images of modules before have.
-    /// The compiler stops what takes it long: what follows when the text is full is not looked at,
-    /// and most names are found in the module itself.
+    /// The kernels of a module's images, each once, without those that earlier images have. The
+    /// compiler stops long evaluations. Text after the limit is therefore not read, and most names
+    /// are found in the module itself.
     pub(crate) const fn list_kernels(
         mut self,
         images: &[ImageRecord],

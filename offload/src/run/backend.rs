@@ -1,4 +1,4 @@
-//! What a device is asked to do, whoever drives it.
+//! Operations of a device, for every driver.
 
 use super::error::Result;
 use super::launch::Launch;
@@ -6,18 +6,18 @@ use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
 
-/// A handle of the driver. It is a number to this program.
+/// A handle of the driver. A handle is a number to this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle(pub(super) *mut c_void);
 
-// SAFETY: the program does not read what it points to, and drivers take handles on every thread.
+// SAFETY: the program does not dereference it, and drivers take handles on every thread.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
 /// The bytes of an image, as drivers take them.
 pub(super) struct LoadableImage<'a> {
-    /// The image. What lies there is aligned to 8, and PTX has a NUL behind it.
+    /// The image. The bytes there are aligned to 8, and PTX has a NUL after it.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
     /// `sm_90 cubin`.
@@ -30,7 +30,7 @@ pub(super) struct Arguments<'a> {
     pub(super) kernel: &'a str,
     /// The address of each.
     pub(super) pointers: &'a mut [*mut c_void],
-    /// Where all of them lie.
+    /// The address of all arguments.
     pub(super) start: *const u8,
     /// How a function of the CPU is called with them.
     pub(super) invoke: Option<Invoke>,
@@ -41,10 +41,10 @@ pub(super) trait Backend: Send + Sync {
     /// Loads an image.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
 
-    /// Unloads a module, of which nothing is used any more. Nothing is left to do about an error.
+    /// Unloads a module that is no longer used. Nothing is left to do about an error.
     fn unload(&self, module: Handle);
 
-    /// The handle of the driver for a module: that of [`Backend::load`], or one for this context.
+    /// Returns the driver's handle of a module: that of [`Backend::load`], or one for this context.
     fn raw_module(&self, module: Handle) -> Result<Handle> {
         Ok(module)
     }
@@ -60,8 +60,8 @@ pub(super) trait Backend: Send + Sync {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// Arguments and launch have to fit the kernel, and what they point to has to be there until it
-    /// has run.
+    /// Arguments and launch have to fit the kernel, and the memory behind pointers has to live
+    /// until it has run.
     unsafe fn launch(
         &self,
         function: Handle,
@@ -75,16 +75,16 @@ pub(super) trait Backend: Send + Sync {
     /// Frees it. Nothing is left to do about an error.
     ///
     /// # Safety
-    /// It is of [`Backend::allocate`], is freed once, and is used no more.
+    /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
     unsafe fn free(&self, memory: Handle);
 
-    /// Copies from the host to the device, after what was started before.
+    /// Copies from the host to the device, after all earlier work.
     ///
     /// # Safety
-    /// As many bytes have to be at `to`.
+    /// `to` has room for as many bytes.
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()>;
 
-    /// Copies from the device to the host, after what was started before.
+    /// Copies from the device to the host, after all earlier work.
     ///
     /// # Safety
     /// So many bytes have to be at both.

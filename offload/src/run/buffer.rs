@@ -14,7 +14,7 @@ use core::mem::ManuallyDrop;
 use core::ptr;
 
 /// So many values of plain data in a device's memory: numbers, and structs of them that are
-/// [`Pod`]. It is freed when it is dropped, on its device.
+/// [`Pod`]. Dropping the buffer frees the memory on its device.
 ///
 /// A reference to one is passed for a pointer of a kernel: `&x` where that only reads, `&mut y`
 /// where it writes.
@@ -32,7 +32,7 @@ use core::ptr;
 /// ```
 pub struct Buffer<T: Pod> {
     device: Device,
-    /// `None` if it is of 0 bytes, of which drivers have no memory.
+    /// `None` if the size is 0, for which drivers have no memory.
     memory: Option<Handle>,
     len: usize,
     of: PhantomData<T>,
@@ -48,7 +48,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Memory on this device with so many values, all bytes of which are 0.
+    /// Returns memory on this device for so many values, all bytes of which are 0.
     ///
     /// Returns an error if there is not as much memory, or if the device fails.
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
@@ -97,7 +97,7 @@ impl<T: Pod> Buffer<T> {
         &self.device
     }
 
-    /// Copies these values to the device, after what was launched before on its default stream.
+    /// Copies these values to the device, after earlier launches on its default stream.
     ///
     /// Returns an error if the device fails, or a kernel before.
     ///
@@ -111,7 +111,7 @@ impl<T: Pod> Buffer<T> {
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// Copies the values from the device, after what was launched before on its default stream.
+    /// Copies the values from the device, after earlier launches on its default stream.
     ///
     /// Returns an error if the device fails, or a kernel before.
     ///
@@ -135,7 +135,8 @@ impl<T: Pod> Buffer<T> {
         Ok(values)
     }
 
-    /// Gives the memory up, for who frees it by other means: its address; null if it has no bytes.
+    /// Returns the address and gives up the ownership of the memory, for callers that free it by
+    /// other means; null if it has no bytes.
     pub fn into_raw(self) -> *mut T {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, and `this` is not dropped.
@@ -159,8 +160,8 @@ impl<T: Pod> DeviceBuffer for Buffer<T> {
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory {
-            // SAFETY: it was allocated for this buffer, which alone frees it. Kernels that still
-            // use it were launched by a caller who answers for that.
+            // SAFETY: it was allocated for this buffer, which alone frees it. If kernels still use
+            // it, the caller of their launch is responsible.
             unsafe { self.device.0.backend.free(memory) };
         }
     }

@@ -1,4 +1,4 @@
-//! What is the same for all devices: a context, and what is loaded in it.
+//! Contexts and the modules that are loaded in them, which are the same for all devices.
 
 use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
@@ -29,12 +29,12 @@ pub(super) struct Context {
     pub(super) modules: Modules,
 }
 
-/// What is loaded in a context; at first nothing.
+/// The modules that are loaded in a context. There are none at first.
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A hash table takes a tenth of what there is to compile in
-/// here.
+/// Values in the order of their keys. A hash table would be a tenth of the code to compile in this
+/// module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
@@ -45,7 +45,7 @@ pub(super) struct ForeignContext {
     pub(super) id: Option<u64>,
 }
 
-/// What tells modules of programs apart: where its pack lies, and its first image.
+/// The key of a module in a program: where its pack lies, and its first image.
 type ModuleKey = (usize, usize);
 
 /// Where a module is once it is loaded. Who comes second waits for the first.
@@ -55,10 +55,10 @@ struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 /// A module in a context.
 pub(super) struct LoadedModule {
     pub(super) handle: Handle,
-    /// Of whatever form the pack is.
+    /// The image, whatever the form of its pack is.
     pub(super) image: PackImage<Plain>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
-    /// What the image says of launches, read when the first kernel is looked for.
+    /// The limits of launches, read from the image when the first kernel is looked up.
     limits: OnceLock<Sorted<String, Limits>>,
 }
 
@@ -67,14 +67,14 @@ pub(super) struct LoadedModule {
 pub(super) struct LoadedKernel {
     pub(super) handle: Handle,
     pub(super) limits: Limits,
-    /// What launches may have of dynamic shared memory, so far.
+    /// The dynamic shared memory that launches may use so far.
     shared_memory: usize,
 }
 
-/// The contexts that are in use, so that a device that is asked for again is the same one.
+/// The contexts in use, so that two requests for one device return the same one.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// What is behind a lock is whole even if a thread that held it panicked.
+/// Locks a mutex whose value is whole even if a thread that held it panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -184,7 +184,7 @@ impl Context {
             CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
         let limits = module.limits.get_or_init(|| {
-            // What an image does not tell is for the device to check.
+            // If the image has no record, the device checks.
             let image = module.image.decompress();
             let mut limits: Sorted<String, Limits> = image
                 .ok()

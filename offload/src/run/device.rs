@@ -15,10 +15,11 @@ use core::fmt;
 use offload_format::select::DeviceInfo;
 use std::env;
 
-/// A device that kernels run on, with what is loaded onto it. Clones are the same device.
+/// A device that runs kernels, with the modules that are loaded onto it. Clones are the same
+/// device.
 ///
 /// Images stay loaded as long as any clone is there: keep one. It may be used on any thread;
-/// drivers serialize what they have to. After a `fork` the child cannot use GPUs, as no driver
+/// drivers serialize calls where necessary. After a `fork` the child cannot use GPUs, as no driver
 /// works there: start processes with `exec`.
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
@@ -52,21 +53,21 @@ impl Device {
         find(name, (kind, ordinal), found.map(|all| all.into_iter().map(Device).collect()))
     }
 
-    /// This machine's CPU.
+    /// Returns this machine's CPU.
     pub fn cpu() -> Self {
         Self(cpu::device())
     }
 
     /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers
-    /// and streams of that context can be used with it. Of the primary context, which most
-    /// libraries use, it is the device of [`devices`].
+    /// and streams of that context can be used with it. For the primary context, which most
+    /// libraries use, returns the device of [`devices`].
     ///
     /// Returns an error if there is no driver, or if it does not know the context.
     ///
     /// # Safety
-    /// It is a `CUcontext`, and lives as long as the device, its clones and its buffers are used.
-    /// With a driver of CUDA 12 or later they may be dropped after the context was destroyed; a
-    /// driver before does not tell a context from another one that was made later at the same
+    /// `raw` is a `CUcontext`, and lives as long as the device, its clones and its buffers are
+    /// used. With a driver of CUDA 12 or later, they may be dropped after the context was
+    /// destroyed. An older driver cannot distinguish a context from a later one at the same
     /// address: drop them before.
     #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
@@ -74,8 +75,8 @@ impl Device {
         unsafe { cuda::foreign(context) }.map(Self)
     }
 
-    /// The AMD GPU of this number among those that HIP lists. HIP has one context for each, which
-    /// all libraries of a program share: buffers and streams of others can be used with it.
+    /// Returns the AMD GPU of this number in HIP's list. HIP has one context for each, which all
+    /// libraries of a program share: buffers and streams of others can be used with it.
     ///
     /// Returns an error if there is no runtime, or no such GPU.
     #[inline]
@@ -102,12 +103,12 @@ impl Device {
         self.0.ordinal
     }
 
-    /// What is written on the box.
+    /// Returns the product name that is written on the box.
     pub fn product(&self) -> &str {
         &self.0.product
     }
 
-    /// What selects an image for it.
+    /// Returns the properties that select an image for it.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
@@ -141,7 +142,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// What the variable `OFFLOAD_DEVICE` says, if it is set.
+/// Returns the value of the variable `OFFLOAD_DEVICE`, if it is set.
 fn asked_for() -> Option<String> {
     let name = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty())?;
     Some(name.to_string_lossy().into_owned())
@@ -168,7 +169,7 @@ fn parse(name: &str) -> Result<(DeviceKind, i32)> {
     })
 }
 
-/// The device among those of its kind, or why there are none.
+/// Returns the device among those of its kind, or the reason why there are none.
 fn find(
     name: &str,
     (kind, ordinal): (DeviceKind, i32),
@@ -183,8 +184,8 @@ fn find(
 
 /// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
 ///
-/// It looks for the drivers' libraries, and asks them. Nothing happens before a program calls it,
-/// and nothing that is missing ends the program.
+/// Each call looks for the drivers' libraries, and lists their devices. Nothing happens before a
+/// program calls it, and nothing that is missing ends the program.
 ///
 /// ```
 /// let devices = offload::run::devices();
@@ -208,19 +209,19 @@ pub fn devices() -> Devices {
     Devices { list, absent }
 }
 
-/// What [`devices`] found.
+/// The result of [`devices`].
 #[derive(Debug, Clone)]
 pub struct Devices {
     list: Vec<Device>,
     absent: Vec<Absent>,
 }
 
-/// A kind of which there is no device.
+/// A kind of device that this machine lacks.
 #[derive(Debug, Clone)]
 pub struct Absent {
     /// The kind.
     pub kind: DeviceKind,
-    /// Why not: what was looked for, and what happened.
+    /// The reason: where it was looked for, and the error.
     pub why: String,
 }
 
@@ -248,7 +249,7 @@ impl Devices {
                 Some(error) => refusals.push(error.to_string()),
             }
         }
-        // Two GPUs of a kind are refused in the same words.
+        // Two GPUs of a kind are refused with the same text.
         refusals.dedup();
         refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());

@@ -1,4 +1,4 @@
-//! What goes wrong with devices.
+//! Errors of devices and launches.
 
 use super::kind::DeviceKind;
 use crate::pack::PackImage;
@@ -11,8 +11,7 @@ use offload_format::select::SelectError;
 /// A result of this module.
 pub type Result<T> = core::result::Result<T, RunError>;
 
-/// Why something could not be done with a device: what was attempted, on which device, what
-/// happened, and what to do.
+/// An error of a device: the attempt, the device, the fact, and the help.
 pub struct RunError(Box<Content>);
 
 struct Content {
@@ -21,11 +20,11 @@ struct Content {
     /// `load the sm_90 cubin (3584 bytes)`.
     attempted: String,
     cause: Cause,
-    /// What the user can do.
+    /// Advice for the user.
     advice: Option<&'static str>,
 }
 
-/// What happened.
+/// The cause of a [`RunError`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
@@ -42,7 +41,8 @@ pub enum Cause {
         /// Its name and description, as the vendor has them; empty if it has none.
         text: String,
     },
-    /// What was asked for goes beyond what the device or the image allows, or is not there.
+    /// The request exceeds the limits of the device or of the image, or names something that is
+    /// missing.
     Refused(String),
 }
 
@@ -66,7 +66,7 @@ impl RunError {
         self
     }
 
-    /// What happened.
+    /// Returns the cause.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -103,7 +103,8 @@ impl fmt::Display for RunError {
     }
 }
 
-/// The same words: a `main` that returns this error prints it so.
+/// Prints the same text as `Display`, since a `main` that returns this error prints it with
+/// `Debug`.
 impl fmt::Debug for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -50,9 +50,9 @@ pub(super) struct DeviceLimits {
     pub(super) grid: [u64; 3],
     /// Bytes that the threads of a block share, without more being asked for.
     pub(super) shared_memory: u64,
-    /// The same, if the kernel is allowed to.
+    /// The dynamic shared memory that a kernel may use if it requests more.
     pub(super) shared_memory_on_request: u64,
-    /// Bytes that the driver has beside them, and that images count among those of a kernel.
+    /// Bytes that the driver reserves, and that images count as the kernel's.
     pub(super) reserved_shared_memory: u64,
 }
 
@@ -78,8 +78,8 @@ impl Launch {
         Self { grid: grid.into(), block: block.into(), shared_memory: 0, stream: ptr::null_mut() }
     }
 
-    /// Gives each block so many bytes of shared memory beside what the kernel declares
-    /// (`extern __shared__`). Where that takes a permission of the driver's, it is asked for.
+    /// Gives each block so many bytes of shared memory beside those that the kernel declares
+    /// (`extern __shared__`). If that needs the driver's permission, it is requested.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }
@@ -90,7 +90,7 @@ impl Launch {
         Self { stream, ..self }
     }
 
-    /// Compares the launch with what image and device allow.
+    /// Compares the launch with the limits of image and device.
     pub(super) fn check(
         &self,
         kernel: &str,

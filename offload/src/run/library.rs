@@ -10,8 +10,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
 
-/// A library that stays loaded until the program ends: drivers start threads and register what runs
-/// at exit.
+/// A library that stays loaded until the program ends: drivers start threads and register functions
+/// that run at exit.
 pub(super) struct DriverLibrary {
     /// The file name under which it was found.
     pub(super) name: &'static str,
@@ -20,16 +20,15 @@ pub(super) struct DriverLibrary {
 
 impl DriverLibrary {
     /// Loads the first of `names` that is there and has these functions, from where the system's
-    /// loader looks: no variable of ours names a path. Returns an error, in words, if none is: a
-    /// stub to link with may lie before the library itself.
+    /// loader looks: no variable of ours names a path. Returns an error, in words, if none can be
+    /// loaded: a stub for linking may come before the library itself.
     ///
     /// # Safety
-    /// A library of one of these names must be what the name promises: code that may run in this
-    /// process.
+    /// A library of one of these names must be the real one: code that may run in this process.
     pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
-            // SAFETY: the caller answers for what the library does while it is loaded.
+            // SAFETY: the caller guarantees that the library may be loaded and run.
             match unsafe { Library::new(*name) } {
                 Ok(library) => {
                     let library = Self { name, library: ManuallyDrop::new(library) };
@@ -56,20 +55,21 @@ impl DriverLibrary {
         })
     }
 
-    /// Returns the address of a function. It stays valid, as the library is never unloaded.
+    /// Returns the address of a function. The address stays valid, since the library is never
+    /// unloaded.
     pub(super) fn find(&self, name: &str) -> Option<NonNull<c_void>> {
         address(&self.library, name.as_bytes())
     }
 }
 
-/// Returns the address of a function. It is valid as long as the library is loaded.
+/// Returns the address of a function. The address is valid as long as the library is loaded.
 ///
-/// The function is generic in nothing: drivers have dozens of functions, and for each type rustc
-/// would compile all of this anew.
+/// The function has no type parameters: drivers have dozens of functions, and rustc would compile
+/// it anew for each type.
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
-    // SAFETY: of what the name stands for only the address is taken.
+    // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };
-    // libloading gives what a symbol's address points to, unless the type is that of a pointer: as
+    // libloading returns the value at a symbol's address, unless the type is that of a pointer, as
     // here.
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
@@ -86,9 +86,9 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 }
 
 /// Declares a table of functions that a library exports under the same names, and `open`, which
-/// fills it. Those behind `optional` may be missing: they came later.
+/// fills it. Functions after `optional` may be missing: later versions added them.
 ///
-/// One calling convention serves all: CUDA and HIP exist for 64-bit systems only, and those have no
+/// One calling convention is enough: CUDA and HIP exist for 64-bit systems only, which have no
 /// second one.
 macro_rules! functions {
     (

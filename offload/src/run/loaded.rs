@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::fmt;
 
-/// A module on a device. It stays loaded as long as the [`Device`] is there.
+/// A module on a device. The module stays loaded as long as the [`Device`] exists.
 #[derive(Clone)]
 pub struct Loaded {
     device: Device,
@@ -23,10 +23,11 @@ pub struct Loaded {
 
 impl<F: Form> Module<'_, F> {
     /// The module on this device: the image that fits is loaded, if no earlier call has, on
-    /// whichever thread. Of calls at the same time one loads, and the others wait for it.
+    /// whichever thread. If several threads call it at the same time, one loads, and the others
+    /// wait.
     ///
-    /// Returns an error that says why no image fits, or what the driver has against the one that
-    /// does.
+    /// Returns an error with the reasons why no image fits, or with the driver's error for the one
+    /// that does.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -66,8 +67,9 @@ impl Loaded {
         &self.device
     }
 
-    /// What the driver calls it, for other libraries: a `CUmodule`, a `hipModule_t`, or the handle
-    /// of a shared library. It is valid as long as the [`Device`] is there.
+    /// Returns the driver's handle of the module, for other libraries: a `CUmodule`, a
+    /// `hipModule_t`, or the handle of a shared library. The handle is valid as long as the
+    /// [`Device`] exists.
     ///
     /// Returns an error if the driver does not have it.
     pub fn raw_module(&self) -> Result<*mut c_void> {
@@ -75,8 +77,8 @@ impl Loaded {
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// What the driver calls a kernel, for launches by other libraries: a `CUfunction` or a
-    /// `hipFunction_t`. Of the CPU it is of use to this crate alone.
+    /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction` or
+    /// a `hipFunction_t`. A handle of the CPU is of use to this crate alone.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -121,9 +123,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     ///
     /// # Safety
     /// Number and types of the arguments were checked when the program was compiled. The caller
-    /// answers for what they mean: pointers lead to memory of this device, of as many elements as
-    /// the kernel touches; what it writes is used by nothing else; all of it lives until the kernel
-    /// has run. A pointer is not another one of the same type.
+    /// guarantees their meaning: pointers lead to memory of this device, of as many elements as the
+    /// kernel touches; nothing else uses memory that the kernel writes; all of it lives until the
+    /// kernel has run. Two pointers of one type are not swapped.
     pub unsafe fn launch(
         &self,
         device: &Device,
@@ -134,10 +136,10 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }
 
-    /// The same with dynamic shared memory or on a stream.
+    /// Launches as [`Call::launch`] does, with dynamic shared memory or on a stream.
     ///
     /// # Safety
-    /// As for [`Call::launch`]. The stream is one of this device.
+    /// The conditions of [`Call::launch`]. The stream is one of this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
         // SAFETY: the caller answers for it.
         unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))

@@ -1,5 +1,5 @@
 //! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory.
-//! It is there with the feature `run`.
+//! It needs the feature `run`.
 //!
 //! | item | is |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`Buffer`] | memory on a device |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
-//! It is thin: it owns no memory but a [`Buffer`] that a program asks for, and lends all handles of
-//! the drivers. Contexts, streams and memory of other libraries can be used with it:
+//! The run time owns no memory except each [`Buffer`] of the program, and lends all handles of the
+//! drivers. Contexts, streams and memory of other libraries can be used with it:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
 //! | variable | is read for |
@@ -28,12 +28,12 @@
 //! # Threads, processes, exit
 //!
 //! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every
-//! thread, each call makes the device's context current on its thread and then puts back the one
-//! from before, and what is shared is behind locks.
+//! thread, and locks protect shared data. Each call makes the device's context current on its
+//! thread and then restores the previous one.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
-//! What is loaded onto a device is unloaded with the last clone of it; a device that is never
-//! dropped, such as one in a `static`, leaves that to the driver.
+//! The last clone of a device unloads its modules. A device that is never dropped, such as one in a
+//! `static`, leaves that to the driver.
 
 mod backend;
 mod buffer;

@@ -1,5 +1,5 @@
-//! What is in the images, as others read them: symbols, targets, versions, what options do, and the
-//! library for the program.
+//! The content of images, as other tools read it: symbols, targets, versions, effects of options,
+//! and the library for the program.
 
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};

@@ -1,5 +1,5 @@
-//! What a user reads of a build: warnings once, refusals of the module that they are about, and
-//! nothing where nothing is built.
+//! Messages of a build: warnings once, refusals of the module that they are about, and nothing
+//! where nothing is built.
 
 use offload_format::pack_index::Index;
 use offload_tests::registry::{CLANG, GCC};
@@ -30,7 +30,7 @@ fn warnings_are_shown_once() {
         .lacks(" generated");
 }
 
-/// What `-v` and remarks print is for those who ask for it, beside the warnings of the same
+/// Output of `-v` and remarks is for users who request it, beside the warnings of the same
 /// compiler.
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");

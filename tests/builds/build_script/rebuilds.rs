@@ -1,4 +1,4 @@
-//! What is compiled again, and what is not.
+//! Edits that compile an image again, and edits that do not.
 
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};

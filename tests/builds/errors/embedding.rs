@@ -1,4 +1,5 @@
-//! What `include_offload!` refuses: packs that are damaged or missing, arguments that name none.
+//! Inputs that `include_offload!` refuses: packs that are damaged or missing, arguments that name
+//! none.
 
 use super::{Problems, each_once};
 use offload_tests::data::read;

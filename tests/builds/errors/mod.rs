@@ -1,5 +1,5 @@
-//! What a user reads when a build cannot go on: one message, which says what is wrong and what to
-//! do. No half-written files are left.
+//! Errors that end a build: each is one message, which says what is wrong and what to do. No
+//! half-written files are left.
 
 mod cases;
 mod compilers;

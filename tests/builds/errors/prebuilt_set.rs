@@ -11,7 +11,7 @@ offload_tests::tests! {
     CLANG => [a_prebuilt_set_that_does_not_fit],
 }
 
-/// What somebody does to a file of the package.
+/// A change of a file of the package.
 enum Change {
     Append(&'static str),
     Line3(&'static str),

@@ -278,7 +278,7 @@ fn transpose(image: &Image) {
     }
 }
 
-/// What the atomic functions work on.
+/// The memory on which the atomic functions work.
 #[derive(Debug, Default, PartialEq)]
 struct Cells {
     i: [i32; 5],

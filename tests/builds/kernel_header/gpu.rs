@@ -1,4 +1,4 @@
-//! What the kernels of the CPU test become on GPUs: instructions, and the sizes that images tell.
+//! The kernels of the CPU test on GPUs: instructions, and the sizes that images record.
 
 use super::{built, header_folder};
 use offload_format::image::Kernels;

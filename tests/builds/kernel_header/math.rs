@@ -19,7 +19,7 @@ const OURS: &str = "exp exp2 exp10 expm1 log log2 log10 log1p cbrt rsqrt sin cos
                     tanh asinh acosh atanh erf erfc";
 const INSTRUCTIONS: &str = "sqrt fabs floor ceil trunc rint nearbyint round";
 const OF_TWO: &str = "pow hypot atan2 fmod fmin fmax copysign fdim";
-/// Of these the C++ library has no overload for float.
+/// Functions for which the C++ library has no overload for float.
 const OF_CUDA: [&str; 4] = ["exp10", "rsqrt", "sinpi", "cospi"];
 
 /// A kernel for each function, so that each lands in the image.

@@ -23,7 +23,7 @@ offload_tests::tests! {
     math::tests(),
 }
 
-/// What `-I` needs for `#include <offload/kernel.h>`.
+/// The folder that `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
 }

@@ -14,7 +14,8 @@ offload_tests::tests! {
     COMPILERS.slow() => [kernels_of_examples_and_tests_have_functions],
 }
 
-/// What a program says before it calls the functions of all modules, which it does not get to.
+/// The start of a program, before the calls of all modules' functions, which the program does not
+/// reach.
 const START: &str = r#"mod kernels {
     offload::include_kernels!("PACK");
 }

@@ -88,8 +88,8 @@ fn of_fields(record: &Record) -> &[Field] {
 /// Where arguments lie: offset and size of each, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// What each image records, and what ptxas makes of the PTX for GPUs that lay out arguments in
-/// other ways.
+/// Returns the places that each image records, and those that ptxas chooses for PTX on GPUs that
+/// lay out arguments in other ways.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
     let built =
         IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
@@ -120,8 +120,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// What the program does with each call: it prints where the arguments lie. At the end it prints
-/// the layout of each record.
+/// Returns the rest of the program: for each call, it prints the places of the arguments; at the
+/// end, the layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -229,7 +229,7 @@ fn cpp(record: &Record) -> String {
     }
 }
 
-/// What Rust has printed of a record.
+/// The layout of a record, as Rust printed it.
 struct Layout<'a> {
     size: u64,
     align: u64,

@@ -146,7 +146,7 @@ unsafe extern "C" {
     fn prover_free(text: *mut c_char);
 }
 
-/// What the launch returns, as text.
+/// Returns the code of the launch's result, as text.
 pub fn eval() -> String {
     // SAFETY: a launch does not follow the pointer; the text is freed once.
     unsafe {

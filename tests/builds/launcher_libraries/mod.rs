@@ -72,9 +72,8 @@ fn code_objects(program: &Path, target: &str) -> usize {
     roc_obj_lists(&copy).iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
-/// What a launch returns: without a driver `cudaErrorInsufficientDriver`, where there is one
-/// without a GPU `cudaErrorNoDevice`. On a machine with a GPU a launch succeeds, since nobody waits
-/// for it.
+/// The results of a launch: without a driver `cudaErrorInsufficientDriver`, with a driver and no
+/// GPU `cudaErrorNoDevice`. On a machine with a GPU a launch succeeds, since nothing waits for it.
 fn results_of_a_launch() -> &'static [&'static str] {
     if Path::new("/dev/nvidiactl").exists() { &["0", "100"] } else { &["35"] }
 }

@@ -7,7 +7,7 @@ use std::fs;
 pub struct Row {
     /// Its line in the document, from 1.
     pub line: usize,
-    /// What stands between backticks in the last column, which is ours.
+    /// The texts between backticks in the last column, which is ours.
     pub ours: Vec<String>,
 }
 

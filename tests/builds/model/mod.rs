@@ -95,7 +95,7 @@ fn real() -> usize {
     env::var("OFFLOAD_TEST_SEQUENCES_REAL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Of real compilers, a few suffice: which files they read they say themselves.
+/// Uses a few real compilers: they report themselves which files they read.
 fn clang() {
     direct("model-clang", 6, real(), Kind::Clang);
 }

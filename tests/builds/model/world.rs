@@ -59,13 +59,13 @@ impl StandIn {
         );
     }
 
-    /// What builds start: the script, or the first of the two.
+    /// Returns the program that builds start: the script, or the first of the two.
     pub fn start_with(&self) -> PathBuf {
         if self.is_wrapped { self.folder.join("clang") } else { self.folder.join("one/clang") }
     }
 }
 
-/// Whether Cargo notices an edit, as the front page of offload-build says.
+/// Whether Cargo notices an edit, as `docs/guide/src/reference/rebuilds.md` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,

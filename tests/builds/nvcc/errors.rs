@@ -1,5 +1,5 @@
-//! What a user reads when nvcc cannot compile a source: nvcc's own message, and what to do. The
-//! judge is Cargo, which prints it.
+//! Messages for a source that nvcc cannot compile: nvcc's own message, and what to do. The judge is
+//! Cargo, which prints it.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::registry::NVCC;

@@ -1,5 +1,5 @@
-//! What nvcc and ptxas print although they succeed. The judge is Cargo: it shows warnings in each
-//! build, and the rest with `-vv`.
+//! Output of nvcc and ptxas that succeeded. The judge is Cargo: it shows warnings in each build,
+//! and the rest with `-vv`.
 
 use super::package;
 use offload_tests::registry::NVCC;

@@ -247,8 +247,8 @@ fn clang_links_sources_for_amd() {
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
-/// What clang's objects tell the runtime of kernels when the program starts is a section that only
-/// its bounds refer to; a linker may take it for unused.
+/// Asserts that clang's objects register their kernels when the program starts: only its bounds
+/// refer to that section, so a linker may take it for unused.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());

@@ -1,4 +1,4 @@
-//! What a user reads when a static library cannot be what build.rs asks for. The judge is Cargo,
+//! Messages for a static library that cannot be built as build.rs requests. The judge is Cargo,
 //! which prints it.
 
 use offload_tests::registry::{GCC, NVCC};
@@ -119,7 +119,7 @@ fn by_nvcc(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// What it is for is known before a toolkit is looked for.
+/// The vendor is known before a toolkit is looked for.
 fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");

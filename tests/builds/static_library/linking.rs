@@ -1,5 +1,5 @@
-//! What programs with static libraries are linked with. The judges are the linker, `ldd` and the
-//! programs.
+//! Libraries that programs with static libraries are linked with. The judges are the linker, `ldd`
+//! and the programs.
 
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};

@@ -20,5 +20,5 @@ offload_tests::tests! {
     targets::tests(),
 }
 
-/// What `kernels/factor.h` has.
+/// The content of `kernels/factor.h`.
 const FACTOR: &str = "#define FACTOR 2.5f\n";

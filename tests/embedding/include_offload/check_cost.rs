@@ -1,5 +1,5 @@
-//! What `cargo check` costs. The system counts the bytes that the compiler, and all that it starts,
-//! read and write.
+//! The cost of `cargo check`: the system counts the bytes that the compiler, and all that it
+//! starts, read and write.
 
 use super::image;
 use crate::sources::{FORBID, pack};

@@ -13,7 +13,7 @@ offload_tests::tests! {
 
 const GPUS: [&str; 2] = ["gfx90a", "gfx1030"];
 
-/// What the constructor that the wrapper writes calls.
+/// The functions that the wrapper's constructor calls.
 const HIP: &str = "#include <stdio.h>
 void **__hipRegisterFatBinary(const unsigned *wrapper) { printf(\"registered %#x\\n\", wrapper[0]); return 0; }
 void __hipUnregisterFatBinary(void **handle) {}

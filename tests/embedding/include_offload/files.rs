@@ -50,9 +50,9 @@ fn program_with(path: &str, file: &str, options: &str) -> String {
 struct Case {
     file: &'static str,
     bytes: Vec<u8>,
-    /// What the program prints.
+    /// The program's output.
     report: String,
-    /// What `llvm-objdump --offloading` prints about it, besides other things.
+    /// The lines of `llvm-objdump --offloading` about it, among others.
     listed: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! `include_offload!` with its options, for ready-made files and packs.
+//! `include_offload!` with its options, for supplied files and packs.
 
 mod check_cost;
 mod clang_linker_wrapper;
@@ -79,7 +79,7 @@ const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs([
         .compile("mixed");"#;
 
 /// Returns a package without sources whose build script makes the packs `amd` and `mixed` of
-/// ready-made images. The bundle `src/files/saxpy.hipfb` is there, too.
+/// supplied images. The bundle `src/files/saxpy.hipfb` is there, too.
 fn with_packs(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario

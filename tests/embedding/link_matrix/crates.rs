@@ -104,7 +104,7 @@ pub fn check(pack: &offload::KernelPack, out_dir: &str) {
 }
 "#;
 
-/// What [`CHECK`] prints about both packs.
+/// The output of [`CHECK`] about both packs.
 pub const CHECKED: &str = "amd in .hip_fatbin: 2 images\nmixed in .llvm.offloading: 3 images\n";
 
 /// The packs, and a function that checks them.

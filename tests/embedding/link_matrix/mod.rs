@@ -3,7 +3,7 @@
 //! AMD's report what became of the packs.
 //!
 //! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links
-//! with each of them; Cargo calls `rustc.sh`, which sees to that. The images are ready-made: no
+//! with each of them; Cargo calls `rustc.sh`, which sees to that. The images are supplied: no
 //! compiler for GPUs runs.
 
 mod crates;
@@ -32,8 +32,9 @@ struct Profile {
     folder: &'static str,
     /// Cargo's `lto`.
     lto: &'static str,
-    /// What rustc does in its place. Cargo would compile all that build scripts depend on again for
-    /// another `lto`. The commands for "thin" and "fat" differ in that word alone.
+    /// The option of rustc that replaces Cargo's `lto`: for another `lto`, Cargo would compile all
+    /// dependencies of build scripts again. The commands for "thin" and "fat" differ in that word
+    /// alone.
     rustc_lto: &'static str,
 }
 
@@ -49,7 +50,7 @@ const PROFILES: [Profile; 4] = [
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// What is linked.
+/// The programs, with the packs that they link.
 const PROGRAMS: [(&str, Packs); 8] = [
     ("matrix_beside", Packs::Checked),
     ("matrix_bin", Packs::Checked),
@@ -61,7 +62,7 @@ const PROGRAMS: [(&str, Packs); 8] = [
     ("matrix_staticlib", Packs::Checked),
 ];
 
-/// What becomes of the packs.
+/// The fate of the packs.
 #[derive(Clone, Copy, PartialEq)]
 enum Packs {
     /// They are in the program, which checks them.

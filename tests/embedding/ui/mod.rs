@@ -41,7 +41,8 @@ fn wrong_calls_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_calls"), "calls");
 }
 
-/// The same bugs in declarations, which are checked against images alone.
+/// The bugs of [`wrong_calls_of_kernels_do_not_compile`], in declarations, which are checked
+/// against images alone.
 fn wrong_declarations_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_declared"), "declared");
 }

@@ -119,7 +119,7 @@ int renamed(int x) { return x; }
 const char text[] = "text";
 "#;
 
-/// What clang makes of a C source.
+/// Returns clang's output for a C source.
 fn compile(folder: &Path, triple: &str, source: &str, options: &[&str]) -> Vec<u8> {
     scratch::write(folder.join("source.c"), source);
     let cpu: &[&str] = match triple.split('-').next() {

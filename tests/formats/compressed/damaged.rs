@@ -17,7 +17,7 @@ offload_tests::tests! {
     NOTHING => [what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits],
 }
 
-/// What in a header may be wrong for LLVM, and for us.
+/// Headers with values that are wrong for LLVM, and for us.
 fn headers_that_are_wrong() {
     let folder = scratch::folder("compressed-wrong");
     let code_object = some_bytes(1, 3000);

@@ -35,7 +35,8 @@ fn hip_bundle(code_objects: &[Vec<u8>]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// What `clang-offload-bundler` makes of the same code objects with these options and variables.
+/// Returns `clang-offload-bundler`'s bundle of the same code objects with these options and
+/// variables.
 fn llvm_bundle(
     folder: &Path,
     code_objects: &[Vec<u8>],

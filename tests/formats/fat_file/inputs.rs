@@ -33,7 +33,7 @@ extern "C" cudaError_t cudaConfigureCall(dim3, dim3, size_t = 0, cudaStream_t = 
 __global__ void KERNEL(int *to) { *to = 1; }
 "#;
 
-/// What programs call, which no test runs.
+/// Functions that programs call, which no test runs.
 pub(super) const RUNTIME: &str = "
 #define F(name) int name(void) { return 0; }
 F(__hipRegisterFatBinary) F(__hipUnregisterFatBinary) F(__hipRegisterFunction) F(__hipRegisterVar)

@@ -45,7 +45,7 @@ offload_tests::tests! {
     wrappers::tests(),
 }
 
-/// What decompression may allocate.
+/// The most that decompression may allocate.
 const LIMIT: u64 = 1 << 24;
 
 fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
@@ -54,7 +54,7 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
     all
 }
 
-/// What a file has, none of which is malformed.
+/// Returns the containers of a file, none of which is malformed.
 #[track_caller]
 fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
     places(file)
@@ -150,7 +150,7 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
     all
 }
 
-/// What `llvm-objdump --offloading` prints of the images in offload binaries.
+/// Returns the lines of `llvm-objdump --offloading` about the images in offload binaries.
 fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
     // It leaves files in the folder that it was started in.
     let folder = path.parent().expect("a file lies in a folder");
@@ -176,8 +176,8 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(uris(&entries).len(), count, "{}", path.display());
 }
 
-/// Of compressed bundles `llvm-objdump` extracts what stands in the file where the inflated bundle
-/// has its code objects.
+/// Asserts that `llvm-objdump` extracts, for compressed bundles, the bytes that are in the file
+/// where the inflated bundle has its code objects.
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let ours: Vec<_> =

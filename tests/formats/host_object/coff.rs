@@ -32,7 +32,7 @@ struct Host {
     /// `Format` and `Machine`, as llvm-readobj prints them.
     format: &'static str,
     machine: &'static str,
-    /// What `lld-link` needs beside files.
+    /// The options that `lld-link` needs beside files.
     options: &'static [&'static str],
 }
 

@@ -30,7 +30,7 @@ struct Host {
     flags: &'static str,
     /// Flags of the section.
     section_flags: &'static str,
-    /// What ld.lld takes with `-m`.
+    /// The argument of ld.lld's `-m`.
     emulation: &'static str,
 }
 
@@ -336,7 +336,8 @@ fn elf_programs_that_refer_to_it_have_it() {
     }
 }
 
-/// What `llvm-objdump --offloading` lists, and takes out of, the program.
+/// Compares with the list of `llvm-objdump --offloading`, and with the images that it extracts from
+/// the program.
 fn check_listing(folder: &Path, hip_pack: &[u8]) {
     let listing =
         quietly(llvm("llvm-objdump").current_dir(folder).args(["--offloading", "program"]));

@@ -24,7 +24,7 @@ offload_tests::tests! {
 
 struct Host {
     arch: &'static str,
-    /// What Apple calls the architecture.
+    /// Apple's name of the architecture.
     name: &'static str,
     /// `CpuType` and `CpuSubType`, as llvm-readobj prints them.
     cpu: [&'static str; 2],

@@ -224,7 +224,7 @@ fn code_objects_of_old_compilers() {
     assert!(data[error.offset() as usize..].starts_with(b"---\nVersion"), "{error}");
 }
 
-/// Of AMD's clang 18 to 23, for 30 GPUs.
+/// Code objects of AMD's clang 18 to 23, for 30 GPUs.
 fn kernels_of_published_code_objects() {
     let folder = scratch::folder("kernels-published-code-objects");
     let object = folder.join("image.hsaco");

@@ -20,9 +20,9 @@ offload_tests::tests! {
 /// A kernel as cuobjdump prints it.
 #[derive(Debug, Default)]
 struct Dumped {
-    /// Of `-res-usage`: `REG`, `STACK`, `SHARED`.
+    /// The values of `-res-usage`: `REG`, `STACK`, `SHARED`.
     usage: BTreeMap<String, u64>,
-    /// Of `-elf`: number, offset and size.
+    /// The values of `-elf`: number, offset and size.
     arguments: BTreeMap<u64, (u64, u64)>,
     arguments_size: Option<u64>,
     max_threads: Option<Vec<u64>>,

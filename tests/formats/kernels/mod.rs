@@ -1,5 +1,5 @@
-//! What images say of their kernels, beside what LLVM's readelf and NVIDIA's cuobjdump say of the
-//! same files.
+//! Records of images about their kernels, compared with the output of LLVM's readelf and NVIDIA's
+//! cuobjdump for the same files.
 
 mod code_objects;
 mod comgr;

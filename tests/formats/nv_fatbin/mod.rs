@@ -34,7 +34,7 @@ offload_tests::tests! {
 
 const LIMIT: u64 = 1 << 24;
 
-/// What `fatbinary` calls an architecture, and clang's option for it.
+/// The architecture's name for `fatbinary`, and clang's option for it.
 const ARCHES: [(&str, &str, &str); 7] = [
     ("80", "sm_80", "+ptx70"),
     ("90", "sm_90", "+ptx80"),
@@ -173,8 +173,8 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// What `cuobjdump -xptx all` or `-xelf all` extracts, under `90a`. Its files are called
-/// `x.1.sm_90a.ptx`.
+/// Returns the files that `cuobjdump -xptx all` or `-xelf all` extracts, by names such as `90a`.
+/// Its files are called `x.1.sm_90a.ptx`.
 fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>)> {
     let folder = folder.join(option.trim_start_matches('-'));
     let _ = fs::remove_dir_all(&folder);
@@ -209,7 +209,7 @@ fn prebuilt(name: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(name))
 }
 
-/// What we write of these images; PTX as given.
+/// Returns our fatbin of these images; PTX as given.
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {

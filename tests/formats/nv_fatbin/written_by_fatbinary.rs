@@ -98,7 +98,7 @@ fn fatbinary_with_names_and_options() {
     assert_eq!((image.name(), image.options()), (&b""[..], &b""[..]));
 }
 
-/// What the entry of a cubin repeats of it: `.nv.compat` from `sm_100` on.
+/// Returns the part of a cubin that its entry repeats: `.nv.compat` from `sm_100` on.
 fn compat(key: &str) -> Vec<u8> {
     let arch = key.trim_start_matches("elf:");
     if !arch.starts_with('1') {

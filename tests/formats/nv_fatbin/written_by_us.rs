@@ -1,4 +1,5 @@
-//! What we write has the bytes that `fatbinary` writes; `cuobjdump` and nvJitLink read it.
+//! Fatbins that we write: they have the bytes that `fatbinary` writes, and `cuobjdump` and
+//! nvJitLink read them.
 
 use super::{
     ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt,

@@ -37,8 +37,8 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// What clang-offload-bundler makes of a host object and [`DEVICES`], the host's entry in place
-/// `host_at`.
+/// Returns clang-offload-bundler's bundle of a host object and [`DEVICES`], with the host's entry
+/// in place `host_at`.
 fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args(["-type=o", "-output=theirs"]);
@@ -58,7 +58,7 @@ fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     read(folder.join("theirs"))
 }
 
-/// What we make of them.
+/// Returns our bundle of them.
 fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     let mut entries = BundleBuilder::new();
     let mut all: Vec<(&str, &[u8])> = DEVICES.to_vec();
@@ -86,7 +86,8 @@ fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     read(folder.join(format!("unbundled{}", DEVICES.len())))
 }
 
-/// The same bytes as LLVM's both ways, for the host's entry in each place; LLVM reads ours.
+/// Asserts that we write LLVM's bytes both ways, for the host's entry in each place, and that LLVM
+/// reads ours.
 fn same_as_llvm(folder: &Path, host: &Path) {
     let bytes = read(host);
     for host_at in [0, DEVICES.len()] {

@@ -1,4 +1,4 @@
-//! What is read in object bundles that clang's driver and `clang-offload-bundler` wrote.
+//! Reads object bundles that clang's driver and `clang-offload-bundler` wrote.
 
 use super::{compile, corpus};
 use offload_format::object_bundle::{self, ObjectBundle};

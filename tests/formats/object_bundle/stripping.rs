@@ -47,7 +47,7 @@ fn bundles_from_a_relocatable_link() {
     }
 }
 
-/// What stands behind them gets other numbers.
+/// The sections after them get other numbers.
 fn bundles_between_other_sections() {
     let folder = scratch::folder("object-bundle-between");
     let source = r#"

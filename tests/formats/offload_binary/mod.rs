@@ -79,7 +79,8 @@ fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }
 
-/// The same, with these bytes behind the header; the entries go there if they fit exactly.
+/// Returns an offload binary with these bytes after the header; the entries go there if they fit
+/// exactly.
 fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     let header = if version == 3 { 40 } else { 32 };
     let mut body = first.to_vec();
@@ -126,7 +127,8 @@ fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     file
 }
 
-/// The same of version 3, with this stream for all behind the header.
+/// Returns an offload binary of version 3, with this stream in place of everything after the
+/// header.
 fn compressed_by_hand(whole: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut file = [&whole[..40], stream].concat();
     let size = file.len() as u64;

@@ -1,6 +1,6 @@
-//! What was written is read, and what was read is written again as it was: for containers with
-//! anything in them, of every version, in every order, at every alignment. The numbers are the same
-//! in each run.
+//! Round trips: for containers with random content, of every version, in every order, at every
+//! alignment, readers read the input of writers, and writers write it again as it was. The numbers
+//! are the same in each run.
 
 mod archives;
 mod bundles;
@@ -95,7 +95,7 @@ fn write_bundle(entries: &Entries, align: u64) -> Vec<u8> {
     builder(entries, align).layout().to_vec(&payloads(entries))
 }
 
-/// What was read is what went in.
+/// Asserts that the read entries are the written ones.
 fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries) {
     let expected: Vec<_> =
         entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();

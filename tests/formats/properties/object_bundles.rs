@@ -14,7 +14,7 @@ offload_tests::tests! {
     NOTHING => [hosts_and_bundles_come_out_as_they_went_in],
 }
 
-/// What a linker takes from an object.
+/// Returns the parts of an object that a linker uses.
 fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     let object = object::File::parse(object).expect("an object");
     let names = |index| {

@@ -16,7 +16,7 @@ offload_tests::tests! {
     ],
 }
 
-/// What is in offload binaries in a row.
+/// Returns the images of several offload binaries in a row.
 fn read_images(file: &[u8]) -> Vec<Image> {
     let binaries = OffloadBinaries::new(file).map(Result::unwrap);
     let images = binaries.flat_map(|(_, binary)| match binary.compressed() {

@@ -11,8 +11,8 @@ offload_tests::tests! {
     LLVM.slow() => [target_ids_that_clang_refuses],
 }
 
-/// What clang makes of a list of targets: the target IDs that it asks the bundler for, or its
-/// message.
+/// Returns clang's answer to a list of targets: the target IDs that it passes to the bundler, or
+/// its message.
 fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     let mut clang = llvm("clang");
     clang.args([

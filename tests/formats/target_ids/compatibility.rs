@@ -15,7 +15,7 @@ offload_tests::tests! {
     LLVM.slow() => [triples_that_go_together, code_objects_that_serve_a_target],
 }
 
-/// What `-unbundle` says of one target and a bundle with one entry.
+/// Returns whether `-unbundle` finds one target in a bundle with one entry.
 fn unbundle(folder: &Path, provided: &str, requested: &str, options: &[&str]) -> bool {
     let mut builder = BundleBuilder::new();
     builder.entry(provided, 1).unwrap_or_else(|error| panic!("{provided}: {error}"));

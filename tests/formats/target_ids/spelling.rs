@@ -44,7 +44,7 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
     msvc19.33 mtia musl muslabi64 muslabin32 musleabi musleabihf muslf32 muslsf muslwali muslx32 ohos opencl pauthtest \
     pixel raygeneration rootsignature simulator vertex gnuelf";
 
-/// What may stand in an environment's place and is none.
+/// Words that may be in an environment's place and are none.
 const NO_ENVIRONMENTS: &str =
     "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
@@ -165,7 +165,7 @@ fn names_of_gpus() {
     compare_spellings("gpus", amd.chain(nvidia).chain(others.map(str::to_owned)));
 }
 
-/// What is wrong with an ID on the command line, by LLVM's message and by us.
+/// Faults of an ID on the command line: LLVM's message and ours.
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
     let mut ids: Vec<String> =

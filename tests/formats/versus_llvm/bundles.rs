@@ -61,7 +61,7 @@ fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleE
     assert_eq!(unbundled(folder, "ours", &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
-/// What `-list` prints.
+/// Returns the output of `-list`.
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     let mut tool = llvm("clang-offload-bundler");
     let listing =

@@ -15,7 +15,7 @@ offload_tests::tests! {
     NOTHING => [malformed_offload_binaries, every_truncation_of_a_bundle, every_truncation_of_an_offload_binary],
 }
 
-/// What we make of each malformed bundle: the IDs, or the kind of error.
+/// Compares our results for each malformed bundle: the IDs, or the kind of error.
 fn malformed_bundles() {
     use ErrorKind::{OutOfBounds, Truncated};
     const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";

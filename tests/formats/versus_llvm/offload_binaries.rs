@@ -104,7 +104,7 @@ fn compare_binaries(folder: &Path, images: &[Image]) {
     }
 }
 
-/// What `llvm-objdump --offloading` prints of a file.
+/// Returns the output of `llvm-objdump --offloading` for a file.
 fn objdump(file: &Path) -> String {
     stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(file)))
 }
@@ -114,7 +114,8 @@ fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
-/// What `llvm-objdump --offloading` has to print of offload binaries, by what we read in them.
+/// Returns the output that `llvm-objdump --offloading` should print for offload binaries, from our
+/// reading of them.
 fn our_listing(bytes: &[u8]) -> String {
     let mut text = String::new();
     for (number, image) in images(bytes).into_iter().enumerate() {
@@ -176,7 +177,7 @@ fn offload_binaries_of_all_kinds_and_sizes() {
     extract(&folder, &images);
 }
 
-/// What offload-build gives its images.
+/// Offload binaries with the keys that offload-build gives its images.
 fn offload_binaries_of_packs() {
     let folder = scratch::folder("versus-llvm-binary-packs");
     let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
@@ -318,8 +319,8 @@ fn offload_binaries_of_llvm_are_read() {
     assert_eq!(all[1].0, all[0].1.size());
 }
 
-/// What linkers and older writers leave between offload binaries. LLVM 22 refuses it, later
-/// versions do not.
+/// Zeros between offload binaries, as linkers and older writers leave them. LLVM 22 refuses them,
+/// later versions do not.
 fn zeros_between_and_behind_offload_binaries() {
     let folder = scratch::folder("versus-llvm-zeros");
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];

@@ -1,4 +1,4 @@
-//! What a build with checks makes and says.
+//! Products and messages of a build with checks.
 
 use super::said;
 use offload_tests::registry::GCC;

@@ -83,7 +83,7 @@ fn endless() {
     unsafe { kernels::spin(&mut x).launch(&device, 1, 32).unwrap() };
 }
 
-/// What a test starts is not checked.
+/// Processes that a test starts are not checked.
 #[test]
 fn children_have_no_sanitizer() {
     scale(64);

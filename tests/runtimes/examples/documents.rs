@@ -1,4 +1,4 @@
-//! What the examples' documents and manifests say, and the files that two of them have in common.
+//! Documents and manifests of the examples, and the files that two of them share.
 
 use super::ALL;
 use offload_tests::registry::NOTHING;

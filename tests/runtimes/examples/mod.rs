@@ -142,7 +142,7 @@ impl Example {
     }
 }
 
-/// What is between the fences of a block.
+/// Returns the steps between the fences of a block.
 fn steps(rest: &str) -> Vec<Step> {
     let (block, _) = rest.split_once("```").expect("a block of code ends");
     let mut steps: Vec<Step> = Vec::new();
@@ -213,8 +213,8 @@ fn read_log(log: &Path) -> Vec<String> {
 /// The variables that hide all GPUs.
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
-/// What an example prints if there is a driver and no GPU, and what READMEs show for the more
-/// frequent case.
+/// The output of examples if there is a driver and no GPU, and the output that READMEs show for the
+/// more frequent case.
 const NO_GPU: [(&str, &str); 3] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",

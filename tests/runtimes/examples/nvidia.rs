@@ -66,7 +66,7 @@ fn cuda_vector_add() {
     assert_eq!(printed.text(), "error: wrong result: element 1000 is 0, not 1001\n");
 }
 
-/// What is prebuilt, machine code and PTX, on the GPU of this machine.
+/// Runs the prebuilt images, machine code and PTX, on the GPU of this machine.
 fn cuda_vector_add_on_a_real_gpu() {
     let example = Example::copied("cuda-vector-add", "cuda-vector-add-real");
     example.passes("cargo run", &[]).ends_with(" computed 1048576 sums, all right.\n");

@@ -1,8 +1,8 @@
-//! What a page shows of a command's output, compared with what the command prints.
+//! Compares the output that a page shows with the output that the command prints.
 
 use super::NAME;
 
-/// What is shown of what was printed: commands of compilers are longer than a page is wide.
+/// Shortens output for a page: commands of compilers are longer than a page is wide.
 pub fn shortened(printed: &str) -> String {
     let lines = printed.lines().map(|line| match line.char_indices().nth(110) {
         Some((at, _)) if line.starts_with("    /") => {

@@ -31,6 +31,7 @@ use page::{Step, steps, text_of};
 use reader::Reader;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [every_page_is_in_the_summary_and_followed],
@@ -73,8 +74,9 @@ const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]
 
 const PAGES: &[Page] = &[
     Page::new("README.md", COMPILERS),
-    Page::new("docs/guide/src/targets.md", COMPILERS),
+    Page::new("docs/guide/src/first-result.md", COMPILERS),
     Page::new("docs/guide/src/build.md", COMPILERS),
+    Page::new("docs/guide/src/targets.md", COMPILERS),
     Page::new("docs/guide/src/embed.md", COMPILERS),
     Page::new("docs/guide/src/select.md", COMPILERS),
     Page::new("docs/guide/src/load.md", COMPILERS),
@@ -92,6 +94,9 @@ const PAGES: &[Page] = &[
 
 /// Pages without a package.
 const TEXT: &[&str] = &["introduction.md"];
+
+/// The folder of pages that are tables. `tests/tidy/reference.rs` compares them with the code.
+const REFERENCE: &str = "reference";
 
 /// How the pages call the package. In tests each has another name, since all are built in one
 /// folder.
@@ -190,13 +195,26 @@ fn the_readmes_program_on_amds_own_runtime() {
 fn every_page_is_in_the_summary_and_followed() {
     let folder = scratch::workspace().join("docs/guide/src");
     let summary = text_of(&folder.join("SUMMARY.md"));
-    for entry in fs::read_dir(&folder).expect("the folder can be read").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name == "SUMMARY.md" {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("the folder can be read").flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    for name in names(&folder) {
+        if name == "SUMMARY.md" || name == REFERENCE {
             continue;
         }
         assert!(summary.contains(&format!("]({name})")), "{name} is not in SUMMARY.md");
         let followed = PAGES.iter().any(|page| page.path.ends_with(&format!("/{name}")));
         assert!(followed != TEXT.contains(&&*name), "{name} is not followed");
+    }
+    let pages = names(&folder.join(REFERENCE));
+    assert!(pages.len() > 5, "the reference was found: {pages:?}");
+    for name in pages {
+        assert!(summary.contains(&format!("]({REFERENCE}/{name})")), "{name} is not in SUMMARY.md");
+        let text = text_of(&folder.join(REFERENCE).join(&name));
+        assert!(
+            !text.contains("```console"),
+            "{name} has commands: that is for a page of the guide"
+        );
     }
 }

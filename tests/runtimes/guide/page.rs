@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a page has, in its order.
+/// A step of a page, in its order.
 pub enum Step {
     /// A file is written.
     File { path: String, text: String },

@@ -133,7 +133,7 @@ impl Reader {
         run.env("SCCACHE_DIR", self.scenario.folder.join("cache")).env("SCCACHE_SERVER_UDS", socket)
     }
 
-    /// What a command has printed, with the names and folders of the reader that the pages show.
+    /// Returns a command's output, with the names and folders of the reader that the pages show.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
         // What Cargo prints of its own doing starts with a word that ends in this column.
         let is_status = |line: &&str| {

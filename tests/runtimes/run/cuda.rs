@@ -129,7 +129,7 @@ fn a_variable_names_the_device() {
     assert_expected("offload_device", &(text.join("\n") + "\n"));
 }
 
-/// It has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
+/// The driver has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
 fn what_the_driver_says_of_its_gpus_is_told() {
     let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(

@@ -12,7 +12,8 @@ offload_tests::tests! {
     ],
 }
 
-/// What gives something back can return the error of earlier work; there is nobody to hand it to.
+/// Functions that give something back: they can return the error of earlier work, which has no one
+/// to go to.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",

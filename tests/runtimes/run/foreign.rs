@@ -118,7 +118,7 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// It links with the driver: the program does not start without one.
+/// The program links with the driver: it does not start without one.
 fn cust_shares_its_context() {
     let libraries = driver("run_time_borrowed_cust_driver", &[]);
     // Where the crate looks for the library, under the name that linkers use.

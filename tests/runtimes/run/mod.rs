@@ -58,8 +58,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// What the stand-in for NVIDIA's driver reads of kernels that it does not compute:
-/// tests/src/stand_ins/kernels.h.
+/// Kernels that the stand-in for NVIDIA's driver does not compute: it reads this text of them
+/// (tests/src/stand_ins/kernels.h).
 const KERNELS: &str = "\
 reverse 0:8 8:8
 block_sum 0:8 8:8

@@ -1,4 +1,4 @@
-//! What a process does to it: forks, and the order in which it ends.
+//! Effects of a process on it: forks, and the order in which it ends.
 
 use super::{assert_expected, on_gpus, run, run_loosely, transcript};
 use offload_tests::registry::COMPILERS;

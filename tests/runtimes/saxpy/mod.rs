@@ -22,7 +22,7 @@ struct Target {
     name: &'static str,
     /// The image, in `OUT_DIR`; in the prebuilt set `saxpy.` comes before it.
     file: &'static str,
-    /// What the example calls the image, and what LLVM calls it.
+    /// The image's kind in the example's words, and in LLVM's.
     kind: &'static str,
     llvm_kind: &'static str,
     /// The programming model, as LLVM names it.

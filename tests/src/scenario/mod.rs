@@ -37,13 +37,13 @@ pub struct Scenario {
     pub target: PathBuf,
     /// Features of the project's crates that its manifest asks for, as `offload-build/containers`.
     features: BTreeSet<String>,
-    /// What Cargo leaves of it, which goes with it; `None` of a member of a workspace.
+    /// Cargo's files of the package, which are removed with it; `None` for a member of a workspace.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
 
-/// What Cargo leaves of a package: build scripts and what they wrote. It is removed when a test is
-/// through with it and did not fail: that of all tests would be gigabytes.
+/// Cargo's files of a package: build scripts and their outputs. They are removed after a test that
+/// did not fail: those of all tests would be gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 

@@ -1,4 +1,4 @@
-//! What a build left: programs, packs, indexes, images.
+//! Files that a build left: programs, packs, indexes, images.
 
 use super::{Scenario, target_folders};
 use crate::data::read;

@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a command has printed, and how it ended. Its checks show all of it when they fail.
+/// The output of a command, and how it ended. Checks that fail show all of it.
 #[derive(Debug, Clone)]
 pub struct Printed {
     /// Standard output.

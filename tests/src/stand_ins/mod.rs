@@ -1,5 +1,5 @@
-//! What the tests with stand-ins for drivers share. The stand-ins themselves are the C files in
-//! this folder; each says at its top which variables tell it what to pretend.
+//! Code that the tests with stand-ins for drivers share. The stand-ins are the C files in this
+//! folder; each lists at its top the variables that tell it what to pretend.
 
 pub mod hsa;
 
@@ -46,11 +46,11 @@ pub struct Staged {
 pub struct Outcome {
     /// The exit status; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it printed to standard error.
+    /// Its standard error.
     pub stderr: String,
-    /// What the stand-in wrote down.
+    /// The lines that the stand-in wrote to its log.
     pub log: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ fn compress(file_type: &str, rest: &str) -> Case {
     ))
 }
 
-/// What is in a bundle, as LLVM's tool unbundles it.
+/// Returns the content of a bundle, as LLVM's tool unbundles it.
 fn unbundled(file_type: &str, bundle: &[u8]) -> Ran {
     let line = format!(
         "-type={file_type} -unbundle -targets={HOST},{GFX906} -input=x -output=h -output=g"

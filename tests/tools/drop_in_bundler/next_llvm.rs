@@ -1,5 +1,5 @@
-//! What the tests of LLVM's main branch (2026, commit 0867e555) ask of `clang-offload-bundler` and
-//! LLVM 22 does not do: `amdgpu` triples, `-check-input-archive` across offload kinds. LLVM 22
+//! Features of `clang-offload-bundler` that the tests of LLVM's main branch (2026, commit 0867e555)
+//! have and LLVM 22 lacks: `amdgpu` triples, `-check-input-archive` across offload kinds. LLVM 22
 //! refuses these command lines, so ours runs alone.
 //!
 //! The requirements are those of

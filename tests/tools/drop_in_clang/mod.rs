@@ -12,7 +12,7 @@ use std::{env, fs};
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
 
-/// What a HIP source needs where no ROCm is installed.
+/// Definitions that a HIP source needs where no ROCm is installed.
 const HIP: &str = "#define __global__ __attribute__((global))\n\
     typedef unsigned long size_t;\n\
     struct dim3 { unsigned x, y, z; };\n\

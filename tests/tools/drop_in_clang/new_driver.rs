@@ -145,7 +145,7 @@ fn openmp_in_bitcode() {
     assert!(size > 1000, "{size} bytes");
 }
 
-/// What a library for devices is built with: objects, then the images for one target out of each.
+/// Builds a library for devices: objects, then the images for one target out of each.
 fn device_libraries_by_the_linker_wrapper() {
     let folder =
         assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);

@@ -1,5 +1,5 @@
-//! What clang makes with `clang-offload-bundler`: objects of the old driver, device code that is
-//! linked across objects and archives, and what `clang-linker-wrapper` makes.
+//! Clang with `clang-offload-bundler`: objects of the old driver, device code that is linked across
+//! objects and archives, and the output of `clang-linker-wrapper`.
 
 use super::{HIP, clang, path, put_tools};
 use offload_tests::data::{assert_same_bytes, read};

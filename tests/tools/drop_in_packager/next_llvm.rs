@@ -1,6 +1,7 @@
-//! What the tests of LLVM's main branch (2026, commits 033952c2, 02bdb943 and ce65873a) ask of
-//! `llvm-offload-binary` and LLVM 22 does not do: compression, extraction of all images, archive
-//! members by name, images that are offload binaries. LLVM 22 has none of this, so ours runs alone.
+//! Features of `llvm-offload-binary` that the tests of LLVM's main branch (2026, commits 033952c2,
+//! 02bdb943 and ce65873a) have and LLVM 22 lacks: compression, extraction of all images, archive
+//! members by name, images that are offload binaries. LLVM 22 has none of these, so ours runs
+//! alone.
 //!
 //! The requirements are those of `llvm/test/tools/llvm-offload-binary`. What they print with
 //! `llvm-objdump` is read here by our own reader. Two do not hold, on purpose: without `--compress`

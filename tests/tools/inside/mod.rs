@@ -45,8 +45,8 @@ fn by_name(files: &Value) -> BTreeMap<String, &Value> {
     files.map(|file| (file["file"].as_str().expect("a name").to_owned(), file)).collect()
 }
 
-/// What JSON says of the files in the archive is what it says of the files: with every kernel, and
-/// hashes of all images.
+/// Asserts that the JSON for files in the archive is the JSON for the files themselves: with every
+/// kernel, and hashes of all images.
 #[track_caller]
 fn assert_same_json(folder: &Path, archive: &str, files: &[&str]) {
     let list = json(folder, &["ls", archive]);
@@ -55,14 +55,14 @@ fn assert_same_json(folder: &Path, archive: &str, files: &[&str]) {
     assert_eq!(by_name(&list["files"]), by_name(&plain), "{archive}");
 }
 
-/// What is listed of the archive is what is listed of its files, in JSON and for people.
+/// Asserts that the list of the archive is the list of its files, in JSON and for people.
 #[track_caller]
 fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
     assert_same_json(folder, archive, files);
     assert_same_text(folder, archive, files, &["--kernels", "--bytes"]);
 }
 
-/// What people see of the archive is what they see of its files.
+/// Asserts that people see the same of the archive as of its files.
 #[track_caller]
 fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &[&str]) {
     let list = offload(folder, &[&["ls", archive], options].concat());

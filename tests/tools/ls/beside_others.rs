@@ -1,4 +1,4 @@
-//! What LLVM's and NVIDIA's tools list and extract of the same files.
+//! Lists and extracted files of LLVM's and NVIDIA's tools, for the same files.
 
 use super::{copied, extracted, images, number, offload, string};
 use crate::{corpus_path, text};

@@ -1,4 +1,4 @@
-//! What LLVM's `llvm-readelf` prints of the sizes of kernels and sections.
+//! Sizes of kernels and sections, compared with LLVM's `llvm-readelf`.
 
 use super::{check_sums, json, list, number, sizes};
 use crate::{corpus_path, text};

@@ -6,7 +6,7 @@ use crate::output::{OutDir, record};
 use std::fs;
 use std::path::PathBuf;
 
-/// Puts the objects into a library, unless they are what is in it.
+/// Puts the objects into a library, unless it has them already.
 pub(super) fn write(
     name: &str,
     objects: &[(PathBuf, ContentHash)],

@@ -1,4 +1,4 @@
-//! Whether the sources of a static library are linked on the device, and by whom.
+//! Whether the sources of a static library are linked on the device, and by which compiler.
 
 use super::objects;
 use crate::build::missing_tool::{MissingTool, NotMade};
@@ -23,7 +23,7 @@ const FIRST_CLANG: u32 = 19;
 pub(super) struct DeviceLinker<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) modules: &'a [&'a PlannedModule],
-    /// Those of all modules together.
+    /// The targets of all modules together.
     pub(super) targets: &'a [Target],
     pub(super) family: Family,
 }
@@ -54,8 +54,7 @@ pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), E
     Ok(())
 }
 
-/// Checks, before anything is compiled, that the source's compiler can link what is compiled for
-/// its targets.
+/// Checks before the compilation that the source's compiler can link device code for its targets.
 pub(super) fn check_source(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -95,7 +94,7 @@ fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
 }
 
 impl DeviceLinker<'_> {
-    /// Returns the objects of the library, of those of its sources.
+    /// Returns the objects of the library, from those of its sources.
     pub(super) fn link(
         &self,
         objects: Vec<(PathBuf, ContentHash)>,

@@ -1,4 +1,5 @@
-//! What is linked with a static library: the library itself, the vendor's runtime, the C++ library.
+//! Libraries that are linked with a static library: the library itself, the vendor's runtime, the
+//! C++ library.
 
 use super::StaticLibrary;
 use crate::build::run::Run;
@@ -19,7 +20,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns what build.rs asks for.
+    /// Returns the choice of build.rs.
     ///
     /// Returns an error for a word that is none of the three.
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
@@ -42,7 +43,7 @@ pub(super) struct LinkLines {
 }
 
 impl LinkLines {
-    /// Returns what a library of this name is linked with.
+    /// Returns the libraries to link with a library of this name.
     pub(super) fn of(run: &Run<'_>, name: &str, family: Family, cudart: Cudart) -> Self {
         let cargo = run.cargo;
         let mut lines = Self {
@@ -84,8 +85,8 @@ impl LinkLines {
         }
         match cudart {
             Cudart::Static => {
-                // It loads the driver when it is first called, and returns an error where there is
-                // none.
+                // This library loads the driver when it is first called, and returns an error if
+                // there is none.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
                     self.libraries
@@ -95,7 +96,7 @@ impl LinkLines {
             Cudart::Shared => self.libraries.push(shared_runtime(&folders)),
             Cudart::None => {}
         }
-        // Also without a runtime: whoever links it needs the folder.
+        // Also without a runtime: a program that links it itself needs the folder.
         self.folders.extend(folders);
     }
 
@@ -106,8 +107,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`; where a folder has only `libcudart.so.13`, as that of Python's packages
-/// does, that file's name.
+/// Returns `dylib=cudart`; if a folder has only `libcudart.so.13`, as Python's packages do, that
+/// file's name.
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
@@ -122,11 +123,11 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 }
 
 impl StaticLibrary {
-    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: the
-    /// library's own first. None if nothing was compiled.
+    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: first
+    /// the library's own. Empty if nothing was compiled.
     ///
-    /// Cargo is told of them, unless [`Build::cargo_metadata`](crate::Build::cargo_metadata) says
-    /// otherwise. To print them:
+    /// The build prints them for Cargo, unless
+    /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. To print them:
     ///
     /// ```no_run
     /// # let library: offload_build::StaticLibrary = unimplemented!();
@@ -142,7 +143,7 @@ impl StaticLibrary {
     }
 
     /// Returns the libraries to link, in order and as `rustc-link-lib` takes them: `static=launch`,
-    /// `static=cudart_static`, `dylib=stdc++`. None if nothing was compiled.
+    /// `static=cudart_static`, `dylib=stdc++`. Empty if nothing was compiled.
     pub fn link_libraries(&self) -> &[String] {
         &self.link.libraries
     }

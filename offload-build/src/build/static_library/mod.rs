@@ -1,9 +1,9 @@
 //! Host code and device code in one source, compiled to a static library that carries its device
 //! code for all targets.
 //!
-//! Each source is one object, for all its targets at once, by the vendor's compiler driver or by
-//! clang's: only those know how a launch (`<<<...>>>`) and the code that it starts are put
-//! together. The vendor's runtime is linked behind the library.
+//! The vendor's compiler driver, or clang's, compiles each source to one object for all its
+//! targets: only these drivers know how a launch (`<<<...>>>`) and the code that it starts are put
+//! together. The vendor's runtime is linked after the library.
 
 mod archive;
 mod device_link;
@@ -22,7 +22,7 @@ use crate::targets::{Family, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What [`Build::compile_static`](crate::Build::compile_static) made.
+/// The result of [`Build::compile_static`](crate::Build::compile_static): a static library.
 #[derive(Debug, Clone)]
 pub struct StaticLibrary {
     name: String,
@@ -45,7 +45,7 @@ impl StaticLibrary {
         self.path.as_deref()
     }
 
-    /// The targets that it has device code for, as canonical names: those of all its sources
+    /// Returns the targets of its device code, as canonical names: those of all its sources
     /// together.
     pub fn targets(&self) -> &[String] {
         &self.targets
@@ -53,7 +53,7 @@ impl StaticLibrary {
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// A program is then only checked or documented: its API can be that of a build with the
+    /// A program is then only checked or documented. Its API can be that of a build with the
     /// library. If no target is left, this is `false`, and nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
@@ -98,7 +98,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 
 /// The sources, each as a module of its own.
 ///
-/// Returns an error if there are none, or if the request has what a library cannot have.
+/// Returns an error if there are none, or if the request has options that a library cannot have.
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
@@ -127,7 +127,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     }
     let own = plan::modules(request, "static")?.remove(0).1;
     // Objects are called after their sources, so that one more source changes no other's object.
-    // The number is for files of the same name in several folders.
+    // The number distinguishes files of one name in several folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
         let stem = plan::stem(&source.path);
@@ -142,7 +142,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 }
 
 /// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and
-/// tells Cargo what to link.
+/// prints the lines for Cargo.
 pub(crate) fn make(
     run: &Run<'_>,
     name: &str,
@@ -150,7 +150,7 @@ pub(crate) fn make(
 ) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
     check_prebuilt(run, name)?;
-    // Those that support none of the targets are left out.
+    // Modules that support none of the targets are left out.
     let modules: Vec<&PlannedModule> =
         modules.iter().filter(|module| !module.targets.is_empty()).collect();
     let mut targets: Vec<Target> = Vec::new();

@@ -1,8 +1,8 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! Their names have the targets: objects for earlier lists stay, so that going back to one compiles
-//! nothing. clang compiles a source for each target by itself, so that another list compiles only
-//! what is new, and the host's part. nvcc compiles it for all targets in one go.
+//! Their names have the targets. Objects for earlier lists stay, so that going back to one compiles
+//! nothing. clang compiles a source for each target by itself, so another list compiles only the
+//! new targets and the host's part. nvcc compiles it for all targets in one call.
 
 use super::undefined;
 use crate::build::missing_tool::{MissingTool, NotMade};
@@ -32,7 +32,7 @@ use std::slice;
 pub(super) enum Planned {
     /// In one compilation.
     Whole(Compilation),
-    /// One compilation for each target; when their images are there, one of the host's part.
+    /// One compilation for each target; after their images, one of the host's part.
     Parts(Vec<Compilation>),
 }
 
@@ -144,7 +144,7 @@ impl<'a> Vendor<'a> {
         Ok(Self { mode: "cuda", clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
     }
 
-    /// What clang is told of the vendor's headers when it compiles for these targets.
+    /// Returns clang's options for the vendor's headers when it compiles for these targets.
     fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
         match (self.rocm, self.toolkit) {
             (Some(rocm), _) => {
@@ -222,8 +222,8 @@ pub(super) fn make_all(
     Ok(make(run, &compilations, |_| Ok(()))?)
 }
 
-/// Returns the objects, with the hash of each: those that are fresh, and those that are made now,
-/// when `finish` has seen them.
+/// Returns the objects with their hashes: the fresh ones, and those that are made now, after
+/// `finish` has seen them.
 pub(super) fn make(
     run: &Run<'_>,
     compilations: &[Compilation],

@@ -1,15 +1,15 @@
-//! What to do about a device function that a compiler or linker does not find.
+//! Help for a device function that a compiler or linker does not find.
 
 use crate::error::{Error, ErrorKind};
 
-/// What compilers and linkers print about a device function that they do not find.
+/// Messages of compilers and linkers about a device function that they do not find.
 const UNDEFINED: [&str; 3] = [
     "Unresolved extern function",
     "lld: error: undefined ",
     "nvlink error   : Undefined reference",
 ];
 
-/// Adds what to do to the error of a compiler or linker that does not find a device function.
+/// Adds the help to the error of a compiler or linker that does not find a device function.
 pub(super) fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();
     if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words))

@@ -1,7 +1,7 @@
 //! The comment above a definition.
 
-/// Returns the lines of the comment that ends right above the declaration of which one part stands
-/// on `line`, counted from 1. What makes them a comment is taken away.
+/// Returns the lines of the comment directly above the declaration that has a part on `line`,
+/// counted from 1. The signs of comments are removed.
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
@@ -30,7 +30,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // One that ends before the last line is not one comment.
+            // A comment that ends before the last line is not the whole text.
             if text.contains("*/") {
                 return Vec::new();
             }
@@ -48,7 +48,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     comment
 }
 
-/// Without the space behind a sign of comments.
+/// Removes the space after a sign of comments.
 fn without_space(line: &str) -> String {
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }

@@ -13,14 +13,13 @@ use super::metadata::{Id, Metadata, reference, split, string};
 pub(super) struct Kernel<'ir> {
     /// Its mangled name.
     pub(super) symbol: String,
-    /// What is said of each argument: type, attributes, name.
+    /// The description of each argument: type, attributes, name.
     pub(super) arguments: Vec<&'ir str>,
     /// Its `DISubprogram`.
     pub(super) subprogram: Id,
 }
 
-/// The kernels in the order of their definitions. Those without debug information are not among
-/// them.
+/// The kernels in the order of their definitions. Kernels without debug information are left out.
 pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
     let annotated: Vec<&str> = metadata
         .named("nvvm.annotations")
@@ -50,7 +49,7 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
     defined.collect()
 }
 
-/// The arguments in the parentheses that the text starts with, and what is behind these.
+/// Splits the text after the arguments in the parentheses at its start.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {

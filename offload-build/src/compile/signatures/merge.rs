@@ -1,12 +1,12 @@
-//! Signatures of several sources, or of one source for several kinds of targets, as those of one
-//! module.
+//! Merges signatures of several sources, or of one source for several kinds of targets, to those of
+//! one module.
 
 use offload_format::signature::{
     Content, Identifiers, Record, Signature, Signatures, Type, identifier,
 };
 use std::collections::HashMap;
 
-/// Puts signatures together. Of a kernel that is there twice, the first counts.
+/// Puts signatures together. If a kernel has two signatures, the first counts.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
@@ -38,7 +38,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// New names of records that are not those which are known by their names.
+/// The names of unnamed records, which differ from all named ones.
 fn renamed(
     records: &[Record],
     known: &[Record],
@@ -68,7 +68,7 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
     }
 }
 
-/// Kernels of one name are told apart by the types of their parameters.
+/// Kernels of one name are distinguished by the types of their parameters.
 fn name_overloads(kernels: &mut [Signature]) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     kernels.iter().for_each(|it| *counts.entry(it.name.clone()).or_default() += 1);

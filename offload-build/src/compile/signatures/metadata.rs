@@ -6,7 +6,7 @@
 //! !15 = !{null, !12, !16}
 //! ```
 //!
-//! Source: LLVM's LangRef, "Metadata"; checked on what clang 14, 19 and 22 write.
+//! Source: LLVM's LangRef, "Metadata"; checked with clang 14, 19 and 22.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(super) struct Metadata<'ir> {
 pub(super) struct Node<'ir> {
     /// `DIBasicType`; empty for a list.
     pub(super) kind: &'ir str,
-    /// What stands in the parentheses or braces.
+    /// The text in the parentheses or braces.
     body: &'ir str,
 }
 
@@ -86,7 +86,7 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// What the commas are between, outside of strings and parentheses.
+    /// Returns the items between commas, outside of strings and parentheses.
     pub(super) fn items(&self) -> impl Iterator<Item = &'ir str> + use<'ir> {
         split(self.body)
     }
@@ -127,7 +127,7 @@ pub(super) fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }
 
-/// The text between quotation marks. A backslash stands before two hexadecimal digits.
+/// The text between quotation marks. A backslash precedes two hexadecimal digits.
 pub(super) fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
@@ -142,7 +142,8 @@ pub(super) fn string(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The parts of a text between its commas, but for those in strings, parentheses and the like.
+/// Returns the parts of a text between its commas, except commas in strings, parentheses and the
+/// like.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
     std::iter::from_fn(move || {

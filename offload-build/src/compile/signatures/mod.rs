@@ -4,8 +4,8 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
 //! ```
 //!
-//! Of the ways in which clang tells of a source, this one has mangled names, sizes and offsets as
-//! the target has them, in text that is the same in clang 14 to 22.
+//! clang has several descriptions of a source. This one has mangled names, sizes and offsets of the
+//! target, in text that is the same in clang 14 to 22.
 
 mod comment;
 mod kernels;
@@ -20,11 +20,11 @@ use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, i
 use std::collections::HashMap;
 use types::Types;
 
-/// Reads what clang wrote of a source. `read` returns the text of a file that debug information
+/// Reads clang's description of a source. `read` returns the text of a file that debug information
 /// names.
 ///
-/// A kernel with a parameter of unknown size is left out. Kernels that overload one name have the
-/// same name in Rust until [`merge`] gives each its own.
+/// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
+/// Rust until [`merge`] gives each its own.
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
@@ -87,7 +87,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();
-    // The first is what the function returns. There is none if types were not asked for.
+    // The first item is the function's result. There is none if types were not asked for.
     items.next()?;
     let all: Option<Vec<u32>> = items.map(metadata::reference).collect();
     Some((1..).zip(all?).collect())

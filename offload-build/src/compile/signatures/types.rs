@@ -1,10 +1,10 @@
-//! From types of debug information to those of signatures.
+//! Converts types of debug information to types of signatures.
 
 use super::metadata::{Id, Metadata, Node};
 use offload_format::signature::{Field, Identifiers, Record, Scalar, Size, Type, identifier};
 use std::collections::HashMap;
 
-/// Qualifiers and names of a type that has the same values.
+/// Qualifiers and names of a type with the same values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
@@ -27,11 +27,11 @@ struct Known {
     is_complete: bool,
 }
 
-/// Where a value lies.
+/// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Parameter,
-    /// In a record, or behind a pointer.
+    /// The value is in a record, or behind a pointer.
     Memory,
 }
 
@@ -62,8 +62,8 @@ impl<'ir> Types<'ir> {
         node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
     }
 
-    /// The node behind qualifiers and other names; whether one of them is `const`; the last of the
-    /// other names.
+    /// Returns the node without qualifiers and other names; whether one of them is `const`; and the
+    /// last of the other names.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
         // Types of compilers do not nest in a circle; damaged ones end too.
@@ -144,7 +144,7 @@ impl<'ir> Types<'ir> {
         Some(Type::Record(self.records[known.record].name.clone()))
     }
 
-    /// A record that there are values of: a struct, a union, or what has a size and nothing more.
+    /// Returns a record that has values: a struct, a union, or a type with nothing but a size.
     fn record(&mut self, id: Id, node: Node<'ir>, name: &str) -> Option<Type> {
         let bytes = node.number("size").filter(|bits| *bits > 0)? / 8;
         let known = self.known(id, node, name);
@@ -154,7 +154,7 @@ impl<'ir> Types<'ir> {
             let owner = self.records[known.record].source_name.clone();
             let (fields, natural) = self.fields(node, &owner);
             let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
-            // What is no struct has no fields.
+            // A type that is no struct has no fields.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let align = self.aligned.get(&id).copied().or(said).filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
@@ -191,7 +191,7 @@ impl<'ir> Types<'ir> {
         })
     }
 
-    /// The fields, if all can be told, and the greatest of their alignments.
+    /// Returns the fields, if all are known, and the greatest of their alignments.
     fn fields(&mut self, node: Node<'ir>, owner: &str) -> (Option<Vec<Field>>, Option<u64>) {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
@@ -238,7 +238,7 @@ impl<'ir> Types<'ir> {
         (fields, align)
     }
 
-    /// A name behind those of its namespaces and classes.
+    /// Returns a name after those of its namespaces and classes.
     pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
         let mut parts = vec![name.to_owned()];
         let mut scope = self.metadata.follow(node, "scope");

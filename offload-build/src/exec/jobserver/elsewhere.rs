@@ -1,5 +1,5 @@
-//! The same by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be opened
-//! anew.
+//! The jobserver by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be
+//! opened anew.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
@@ -25,11 +25,11 @@ struct Inbox {
 impl Jobserver {
     /// The crate reads the environment by itself.
     ///
-    /// `None` if the jobserver is not to be had.
+    /// Returns `None` if there is no jobserver.
     pub(crate) fn open(_auth: &str) -> Option<Self> {
-        // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the
-        // process that started this build script, and were inherited; nothing in a build script
-        // closes descriptors that it did not open.
+        // SAFETY: the process that started this build script opened the descriptors that
+        // CARGO_MAKEFLAGS or MAKEFLAGS names, and the script inherited them. Nothing in a build
+        // script closes descriptors that it did not open.
         #[allow(unsafe_code)]
         let client = unsafe { Client::from_env() };
         let inbox = Arc::<Mutex<Inbox>>::default();

@@ -18,7 +18,7 @@ pub(crate) struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe had room for it before. If it is gone, so is who would use the token.
+        // The pipe had room for it before. If the pipe is gone, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
@@ -31,10 +31,10 @@ pub(crate) struct Jobserver {
 }
 
 impl Jobserver {
-    /// `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the
-    /// numbers of the two ends of a pipe.
+    /// `auth` is the value of `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers
+    /// of the two ends of a pipe.
     ///
-    /// `None` if the jobserver is not to be had: switched off, or not inherited.
+    /// Returns `None` if there is no jobserver: it is switched off, or not inherited.
     pub(crate) fn open(auth: &str) -> Option<Self> {
         let (read, write) = match auth.strip_prefix("fifo:") {
             Some(path) => (PathBuf::from(path), PathBuf::from(path)),
@@ -47,10 +47,10 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // Opened anew, not inherited: who else has the pipe does not notice that here nobody waits
-        // for it.
+        // The pipe is opened anew, so that other processes with the inherited one do not see that
+        // this end never blocks.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // Of a make that did not pass it on only the number is known, which may be that of
+            // A make that did not pass the pipe on leaves only its number, which may be that of
             // another file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
@@ -75,8 +75,8 @@ impl Jobserver {
     }
 }
 
-/// The standard library has the call that sets this, which is the same for every kind of file, with
-/// sockets only.
+/// The standard library has the call for this setting, which works for every kind of file, only for
+/// sockets.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

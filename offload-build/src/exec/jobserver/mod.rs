@@ -1,8 +1,8 @@
 //! Tokens of the jobserver that Cargo, or the `make` around it, passes on: a process that holds
 //! some may run one job more than that.
 //!
-//! On Linux the standard library is enough to take them. Elsewhere the crate `jobserver` does it,
-//! which with `libc` takes a seventh of the time that all of this crate takes to compile.
+//! On Linux the standard library is enough to take them. On other systems the crate `jobserver`
+//! does it. With `libc` it adds a seventh to this crate's time to compile.
 
 #[cfg(any(not(target_os = "linux"), test))]
 mod elsewhere;

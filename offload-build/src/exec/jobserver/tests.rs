@@ -20,7 +20,7 @@ fn there_are_as_many_as_there_are_tokens() {
     let (jobserver, _read, mut write) = jobserver(b"ab");
     let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
     assert!(jobserver.take().unwrap().is_none());
-    // One comes from another process, and two are given back.
+    // One token comes from another process, and two are returned.
     write.write_all(b"c").unwrap();
     let third = jobserver.take().unwrap().unwrap();
     drop(tokens);
@@ -83,7 +83,7 @@ fn what_is_no_jobserver() {
     }
 }
 
-/// What other systems use can be called the same.
+/// Other systems' jobserver has the same functions.
 #[test]
 fn elsewhere_is_the_same() {
     let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;

@@ -1,4 +1,4 @@
-//! Ready-made images: what a file has, as the images' own headers say.
+//! Supplied images: the contents of a file, by the images' own headers.
 
 mod walk;
 
@@ -11,13 +11,13 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-/// What an image in a file is for.
+/// The target of an image in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// This target.
     Target(String),
     /// A cubin of this compute capability (times ten). Its header is the same with and without a
-    /// letter behind the number.
+    /// letter after the number.
     Cubin(u32),
 }
 
@@ -42,8 +42,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// What a file is for that is a code object or cubin, and no container of images. Only its header
-/// is read: these can be large.
+/// Returns the target of a file that is a code object or cubin, and no container of images. Only
+/// its header is read: these files can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
     let mut header = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     })
 }
 
-/// What the images in a file are for, in file order, each once.
+/// Returns the targets of the images in a file, in file order, each once.
 ///
 /// Returns an error if the file cannot be read or taken apart, or if it has no image.
 pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
@@ -85,7 +85,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file has two that differ.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // One that is known to be for exactly this target is before one that may be.
+    // An image that is surely for this target comes before one that may be.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
@@ -112,7 +112,7 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 /// An ELF file for a CPU, in words.
 const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device code out of one)";
 
-/// What is found in a file.
+/// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
     /// No image, in words.
@@ -126,7 +126,7 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// What is no container.
+/// Returns the part for bytes that are no container.
 fn single(bytes: &[u8]) -> Part<'_> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {

@@ -48,7 +48,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin says it with the letter behind the number, which no header has.
+            // A fatbin has the letter after the number, which no header has.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
@@ -64,7 +64,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
     Ok(())
 }
 
-/// Whether a fatbin says that this is a cubin or PTX. What else there is, LTO-IR, is scrambled.
+/// Whether a fatbin says that this is a cubin or PTX. The other kind, LTO-IR, is scrambled.
 fn is_loaded(image: &Image<'_>) -> bool {
     matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx))
         && image.target_id.is_some()

@@ -1,7 +1,7 @@
 //! How missing tools are installed on this system: complete commands to paste, for errors of builds
 //! and for `offload doctor`.
 //!
-//! The packages of each system are in one table, [`PACKAGES`]. The guide shows the same commands; a
+//! The packages of each system are in one table, [`PACKAGES`]. The guide has these commands, too; a
 //! test compares them.
 
 mod system;
@@ -9,20 +9,20 @@ mod system;
 use std::path::Path;
 pub(crate) use system::{Installer, System};
 
-/// What is to be installed.
+/// The package to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Clang,
     /// The lld of a clang of this major version, which systems with several versions name in the
     /// package.
     Lld(Option<u32>),
-    /// A clang that has `gpuintrin.h` with what kernels need.
+    /// A clang whose `gpuintrin.h` has everything that kernels need.
     NewClang,
     /// A clang that links device code.
     LinkingClang,
     /// The C++ compiler, and the variables that can name another.
     Cxx(&'static str),
-    /// NVIDIA's assembler, for architectures up to `sm_72` that of CUDA 12.
+    /// NVIDIA's assembler; for architectures up to `sm_72`, that of CUDA 12.
     Ptxas {
         old: bool,
     },
@@ -81,22 +81,23 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// Releases with a default clang that is too old, or without the linker wrapper, and what their
-/// package lists have instead. `None` for lists without any clang that can be used.
+/// Releases whose default clang is too old, or lacks the linker wrapper, and the package in their
+/// lists that replaces it. `None` for lists without any clang that can be used.
 const OTHER_CLANGS: [(&str, Option<u32>); 4] =
     [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
 
-/// Where NVIDIA's packages for Python are unpacked to: a folder for each purpose, as pip replaces
-/// what a folder has.
+/// The folder for NVIDIA's packages for Python: one for each purpose, since pip replaces the
+/// contents of a folder.
 const PYTHON_FOLDER: &str = "$HOME/.local/share/offload";
 
 impl Wanted {
-    /// Says what to install and how, on this system. Lines that begin with two spaces are commands.
+    /// Returns the packages to install and the commands, on this system. Lines that begin with two
+    /// spaces are commands.
     pub(crate) fn help(&self) -> String {
         self.help_on(&System::here())
     }
 
-    /// Says what to install and how, on a given system.
+    /// Returns the packages to install and the commands, on a given system.
     pub(crate) fn help_on(&self, system: &System) -> String {
         let (what, instead) = self.words(system);
         match self.commands(system) {
@@ -105,7 +106,7 @@ impl Wanted {
         }
     }
 
-    /// What it is, and what would do instead.
+    /// Returns its name, and the alternatives.
     fn words(&self, system: &System) -> (&'static str, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
@@ -163,7 +164,7 @@ impl Wanted {
         }
     }
 
-    /// The commands, one a line. None where no package of the system is known to do.
+    /// The commands, one a line. Empty if no package of the system is known.
     fn commands(&self, system: &System) -> Vec<String> {
         let installer = system.installer;
         let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {
@@ -252,9 +253,9 @@ const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bi
 const OWN_CLANG_OF_WINGET: &str =
     "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
 
-/// Commands that unpack packages of Python into a folder and set a variable. pip keeps the mode of
-/// programs, which other unpackers of wheels lose, and takes a folder of its own where the system
-/// manages Python's packages itself.
+/// Returns commands that unpack packages of Python into a folder and set a variable. pip keeps the
+/// mode of programs, which other unpackers of wheels lose, and accepts a folder of its own even if
+/// the system manages Python's packages itself.
 fn by_pip(
     system: &System,
     known: &Packages,
@@ -270,7 +271,7 @@ fn by_pip(
     install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
 }
 
-/// The cure for a program that cannot be started for want of permission.
+/// The help for a program that cannot be started for want of permission.
 pub(crate) fn make_executable(program: &Path) -> String {
     format!("make it executable:\n  chmod +x '{}'", program.display())
 }

@@ -1,14 +1,14 @@
-//! The system that commands are for: what installs packages, and which release it is.
+//! The system of the commands: its installer, and its release.
 
 use std::fs;
 use std::path::Path;
 
-/// What installs packages.
+/// The program that installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Installer {
-    /// Debian, Ubuntu and what is made of them.
+    /// Debian, Ubuntu and their derivatives.
     Apt,
-    /// Fedora, Red Hat Enterprise Linux and what is made of them.
+    /// Fedora, Red Hat Enterprise Linux and their derivatives.
     Dnf,
     /// Arch Linux.
     Pacman,
@@ -69,10 +69,10 @@ impl System {
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // ID first: what a system is like is said from near to far.
+        // ID first; `ID_LIKE` lists relatives from near to far.
         let ids =
             ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
-        // `opensuse-leap` and its kin count by what they are like.
+        // `opensuse-leap` and its kin count by their `ID_LIKE`.
         let by_id = |id: &str| {
             BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer)
         };
@@ -81,7 +81,7 @@ impl System {
             "windows" => Installer::Winget,
             _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
         };
-        // Of a system that is made of Ubuntu or Debian, the release whose packages it takes.
+        // Returns the release whose packages a derivative of Ubuntu or Debian uses.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));

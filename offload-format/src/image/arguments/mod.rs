@@ -18,7 +18,7 @@ use core::fmt;
 pub struct Arguments<'data>(Source<'data>);
 
 impl Arguments<'_> {
-    /// Of a kernel whose image names none.
+    /// The arguments of a kernel whose image names none.
     pub(super) const NONE: Self = Self(Source::None);
 }
 

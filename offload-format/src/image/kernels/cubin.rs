@@ -133,7 +133,7 @@ impl<'data> CubinKernels<'data> {
     }
 }
 
-/// What the attributes of a kernel say.
+/// Returns the attributes of a kernel.
 fn attributes<'data>(
     kernel: &mut Kernel<'data>,
     all: Attributes<'data>,

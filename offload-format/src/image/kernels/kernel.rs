@@ -1,4 +1,4 @@
-//! What is known of a kernel, whatever its image is.
+//! Properties of a kernel, for every kind of image.
 
 use crate::image::arguments::Arguments;
 
@@ -11,7 +11,7 @@ pub struct Kernel<'data> {
     /// The size of its code. AMD: without the functions that it calls, `None` in objects that are
     /// not linked. Cubin: with those that ptxas put behind it. PTX: `None`.
     pub code_size: Option<u64>,
-    /// What a launch passes.
+    /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
     /// The size of all arguments together, with the hidden ones and the gaps between.
     pub arguments_size: Option<u64>,

@@ -3,8 +3,8 @@
 //!
 //! Source: what LLVM 22.1.8 makes of each name; LLVM's ARMTargetParser for where to look.
 
-/// What a name may start with, and the architecture in either byte order. A longer start stands
-/// before its own start.
+/// The start of a name, and the architecture in either byte order. Longer starts come before their
+/// own starts.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -98,7 +98,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
     Some(orders[usize::from(big)])
 }
 
-/// What the version in a name counts as; empty where there is none or it is not known.
+/// Returns the sub-architecture for the version in a name; empty if there is none or it is unknown.
 #[cfg(feature = "read")]
 pub(super) fn sub_architecture(name: &str) -> &str {
     match name {

@@ -31,7 +31,7 @@ impl TargetTriple<'_> {
     }
 }
 
-/// What the names in a triple stand for.
+/// The meanings of the names in a triple.
 struct Meaning<'a> {
     arch: &'a str,
     sub_arch: &'a str,

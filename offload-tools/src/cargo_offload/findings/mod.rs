@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 /// Something that is wrong with a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is: `data race`, `heap-buffer-overflow`.
+    /// The kind: `data race`, `heap-buffer-overflow`.
     pub kind: String,
     /// The kernel, as the report calls it.
     pub kernel: Option<String>,
     /// Where: for a race, both sides.
     pub places: Vec<Place>,
-    /// What else a person needs to know, a line each.
+    /// More facts for a person, a line each.
     pub notes: Vec<String>,
     /// The process that it was found in.
     pub process: u32,
@@ -38,13 +38,13 @@ pub struct Finding {
 pub struct Place {
     /// `kernels/sum.cu:12`; empty if it is not known.
     pub line: String,
-    /// What happens there: `write of size 4`; may be empty.
+    /// The event there: `write of size 4`; may be empty.
     pub what: String,
     /// Block and thread: `block (0, 0, 0), thread (3, 0, 0)`; may be empty.
     pub thread: String,
 }
 
-/// What a file with reports has.
+/// The content of a file with reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Each thing that is wrong, once for each report.
@@ -94,8 +94,8 @@ fn failure(line: &str) -> Option<String> {
     })
 }
 
-/// What a stack has: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without
-/// the address.
+/// A frame of a stack: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or without the
+/// address.
 #[derive(Debug, PartialEq, Eq)]
 struct Frame<'a> {
     function: &'a str,

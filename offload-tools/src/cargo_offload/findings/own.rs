@@ -1,4 +1,4 @@
-//! What checked images report themselves, and what they say of a finding above:
+//! Reports of checked images themselves, and their lines about a finding above:
 //!
 //! ```text
 //! offload: the finding above is of the kernel scale, block (1, 0, 0), thread (36, 0, 0)

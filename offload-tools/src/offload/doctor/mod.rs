@@ -59,7 +59,7 @@ fn host() -> String {
     })
 }
 
-/// What is printed for one thing: its name, and lines beside it.
+/// The width of a name, before the lines about it.
 const INDENT: usize = 20;
 
 fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
@@ -207,11 +207,11 @@ fn wrapped(line: &str, indent: usize) -> Vec<String> {
 struct Record<'a> {
     /// The compilers, and what they need.
     tools: Vec<ToolRecord<'a>>,
-    /// What programs need when they run.
+    /// Libraries that programs need when they run.
     runtimes: Vec<RuntimeRecord<'a>>,
     /// Targets of the machine's GPUs; null if none was found.
     native: Option<&'a [String]>,
-    /// What was asked about.
+    /// The targets of the command line.
     targets: Vec<TargetRecord<'a>>,
 }
 

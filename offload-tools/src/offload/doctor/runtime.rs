@@ -10,7 +10,7 @@ use std::process::Command;
 pub struct Runtime {
     /// Its name, as people know it.
     pub name: &'static str,
-    /// What it is.
+    /// The name of the library.
     pub what: &'static str,
     /// Where it is.
     pub path: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub fn all() -> [Runtime; 3] {
     ]
 }
 
-/// What the system's loader knows.
+/// The libraries that the system's loader knows.
 struct Loader {
     /// The folders that a variable names.
     named: Vec<PathBuf>,

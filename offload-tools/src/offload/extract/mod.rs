@@ -104,13 +104,13 @@ fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
 
-/// What is asked for, and how far it is done.
+/// The request, and the progress so far.
 struct Task<'t> {
     args: &'t Args,
     context: &'t Context,
     wanted: &'t Wanted<'t>,
     out: out::Out,
-    /// What was asked for and no image is.
+    /// Requests that no image matches.
     unmet: Vec<&'t str>,
     /// The names of the images that are there, and how many of each: for the error that none is
     /// what was asked for.

@@ -1,4 +1,4 @@
-//! What files are called.
+//! Names of extracted files.
 
 use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};

@@ -8,14 +8,14 @@ use offload_format::inventory::Image;
 use offload_format::select::{Candidate, Code, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
-/// What `--target` and `--exact` say.
+/// The values of `--target` and `--exact`.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     targets: Vec<(&'a str, Target<'a>)>,
     names: &'a [String],
 }
 
-/// What images are judged by.
+/// The property that decides about an image.
 #[derive(Debug)]
 enum Target<'a> {
     /// A bundle entry ID.
@@ -114,7 +114,7 @@ impl<'a> Wanted<'a> {
         self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str))
     }
 
-    /// What was asked for and none of `images` is.
+    /// Returns the requests that none of `images` matches.
     pub(super) fn without_image(&self, images: &[&Image<'_>]) -> impl Iterator<Item = &'a str> {
         let targets = self
             .targets

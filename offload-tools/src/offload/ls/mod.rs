@@ -197,7 +197,7 @@ struct ArchiveRecord {
     files: Vec<FileRecord>,
 }
 
-/// What JSON says of a file. What could not be read is added to `problems`.
+/// Returns the JSON record of a file. Parts that could not be read are added to `problems`.
 fn record(
     name: &[u8],
     input: &Input,

@@ -1,4 +1,4 @@
-//! What people see.
+//! The table for people.
 
 use super::kernels::KernelTable;
 use super::size_text;
@@ -98,7 +98,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// What an image is, and its kernels.
+/// Reads an image and its kernels.
 fn read<'a>(
     image: &Image<'a>,
     images: &mut Images<'a>,
@@ -145,7 +145,7 @@ fn where_in_archive(
     if line.is_empty() { Ok(()) } else { writeln!(out, "  {}", styled(HEADING, &line)) }
 }
 
-/// What fits on a line of the terminal that has `taken` columns of other things.
+/// Shortens text to fit on a line of the terminal that has `taken` columns of other things.
 fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
     match terminal {
         Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),

@@ -7,7 +7,7 @@ use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
 /// Enough of an image to know what it is. PTX may start with comments.
 const START: u64 = 4096;
 
-/// What became of an image.
+/// The verdict on an image.
 pub(super) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal),

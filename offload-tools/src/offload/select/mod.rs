@@ -318,8 +318,8 @@ impl FileRecord {
     }
 }
 
-/// What JSON says of the image that is chosen of a module. What cannot be read of it was said when
-/// it was judged.
+/// Returns the JSON record of the image that is chosen for a module. Unreadable parts were reported
+/// when it was judged.
 fn record<'a>(
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Images of which a program loads one.
 pub(super) struct Module<'i, 'a> {
-    /// What it is called, where something says so: in an offload binary, in a fatbin.
+    /// The name, where there is one: in an offload binary, in a fatbin.
     pub(super) name: Option<String>,
     /// The numbers of its containers, of which there is at least one.
     pub(super) containers: Vec<usize>,
@@ -15,7 +15,7 @@ pub(super) struct Module<'i, 'a> {
     pub(super) chosen: Option<(&'i Image<'a>, Fit)>,
 }
 
-/// What tells modules apart.
+/// The key of a module.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: one module, whatever names its images have.

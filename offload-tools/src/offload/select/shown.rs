@@ -1,4 +1,4 @@
-//! What people see.
+//! The output for people.
 
 use super::modules::{Module, Reason};
 use crate::offload::{Result, out};
@@ -163,7 +163,7 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
 
-/// What the modules of one line have in common.
+/// The common part of the modules in one line.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
     kind: ContainerKind,

@@ -17,9 +17,9 @@ pub(super) struct Account {
     pub(super) parts: Vec<Part>,
     /// The containers, in file order.
     pub(super) containers: Vec<ContainerPart>,
-    /// What is in no container.
+    /// The bytes in no container.
     pub(super) rest: u64,
-    /// Of the rest, the sections of a file that is an object.
+    /// The sections that are in the rest, if the file is an object.
     pub(super) host: Vec<Share>,
     /// The names of kernels and sections, each once.
     pub(super) names: Vec<String>,
@@ -109,7 +109,7 @@ impl Account {
             .fold((0, 0u64), |sum, part| (sum.0 + part.bytes, sum.1.saturating_add(part.size)))
     }
 
-    /// What containers have beside their images.
+    /// Returns the bytes of containers beside their images.
     pub(super) fn overhead(&self) -> u64 {
         self.containers.iter().map(|container| container.bytes).sum()
     }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// A file of an archive, accounted for as if it were by itself.
 struct File {
     account: Account,
-    /// What it takes in the archive; `None` if that is compressed as a whole.
+    /// The size in the archive; `None` if the archive is compressed as a whole.
     stored: Option<u64>,
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// How the tables of a file look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
-    /// What the file has, in bytes.
+    /// The size of the file, in bytes.
     pub(super) file: u64,
     /// Rows of the first level. Deeper ones have fewer.
     pub(super) top: usize,

@@ -78,7 +78,7 @@ impl Split {
         share
     }
 
-    /// What nobody got.
+    /// Returns the bytes that were not claimed.
     pub(super) fn rest(&self) -> u64 {
         self.whole - self.given
     }

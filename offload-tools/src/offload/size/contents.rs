@@ -1,4 +1,4 @@
-//! What images have in them: kernels and sections.
+//! Contents of images: kernels and sections.
 
 use super::claims::{Claims, Split};
 use super::part::{Kernels, Part, Share};
@@ -13,8 +13,7 @@ pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host() && matches!(image.known_kind(), None | Some(ImageKind::Elf | ImageKind::Cubin))
 }
 
-/// What the sections of an object take that nobody has claimed, by name. If it is no object, there
-/// are none.
+/// Returns the unclaimed bytes of an object's sections, by name. A file that is no object has none.
 fn sections(
     object: &[u8],
     claims: &mut Claims,

@@ -11,7 +11,8 @@ use std::ops::Range;
 pub(super) struct Division {
     /// Each image's, in the order of the inventory.
     pub(super) images: Vec<u64>,
-    /// What containers have beside their images; also the padding in front of the next one.
+    /// The bytes of containers beside their images, including the padding before the next
+    /// container.
     pub(super) containers: Vec<u64>,
     /// Where all that is.
     pub(super) claims: Claims,
@@ -80,8 +81,8 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// The same for a fatbin, which compresses its payloads each by itself. Returns what none of their
-/// images gets.
+/// Claims the bytes of a fatbin, which compresses each payload by itself. Returns the bytes that no
+/// image gets.
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
@@ -106,8 +107,8 @@ fn claim_fatbin(
     rest
 }
 
-/// The same for a kernel pack, which compresses its code objects each by itself. Returns what none
-/// of them gets.
+/// Claims the bytes of a kernel pack, which compresses each code object by itself. Returns the
+/// bytes that no code object gets.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,

@@ -1,4 +1,4 @@
-//! What an image, a kernel and a section take of a file.
+//! Sizes of an image, a kernel and a section in a file.
 
 use offload_format::inventory::{Image, ImageKind};
 use offload_format::target::{OffloadArch, TargetTriple};
@@ -10,18 +10,19 @@ pub(super) struct Part {
     pub(super) file: Option<String>,
     /// The number of its container in its file.
     pub(super) container: usize,
-    /// What tells it from others of its target and module: `image 3 of the file`.
+    /// The place, which distinguishes it from others of its target and module: `image 3 of the
+    /// file`.
     pub(super) place: String,
-    /// What it is for.
+    /// The target.
     pub(super) target: String,
     /// Whose device that is.
     pub(super) vendor: Vendor,
-    /// What it belongs to: the module that its container names, else the library's member, else the
-    /// container's number if there are several. In an archive the file's name stands before that.
+    /// Its owner: the module that its container names, otherwise the library's member, otherwise
+    /// the container's number if there are several. In an archive the file's name comes first.
     pub(super) module: Option<String>,
-    /// What it is, where that is known without decompressing it.
+    /// The kind, where it is known without decompressing.
     pub(super) kind: Option<ImageKind>,
-    /// What it takes in the file.
+    /// The size in the file.
     pub(super) bytes: u64,
     /// Its size once decompressed.
     pub(super) size: u64,
@@ -31,7 +32,7 @@ pub(super) struct Part {
     pub(super) sections: Vec<Share>,
 }
 
-/// What a container takes of a file.
+/// The size of a container in a file.
 #[derive(Debug)]
 pub(super) struct ContainerPart {
     /// The file of an archive that it is in.
@@ -44,24 +45,24 @@ pub(super) struct ContainerPart {
     pub(super) offset: u64,
     /// All that it takes.
     pub(super) size: u64,
-    /// What is in none of its images: headers, tables, padding, also that in front of the next
+    /// The bytes in none of its images: headers, tables, padding, including that before the next
     /// container.
     pub(super) bytes: u64,
 }
 
-/// What a kernel takes, or sections of one name.
+/// The size of a kernel, or of sections of one name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     /// Index of its name.
     pub(super) name: usize,
     /// Its bytes in the file.
     pub(super) bytes: u64,
-    /// The same once decompressed.
+    /// The decompressed size.
     pub(super) size: u64,
 }
 
 impl Part {
-    /// What is in no kernel and no section: bytes in the file, and once decompressed.
+    /// Returns the bytes in no kernel and no section: in the file, and decompressed.
     pub(super) fn other(&self) -> (u64, u64) {
         let known = self.kernels.iter().flatten().chain(&self.sections);
         let sums =

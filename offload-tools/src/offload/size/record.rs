@@ -15,9 +15,9 @@ struct FileRecord {
     size: u64,
     images: Vec<ImageRecord>,
     containers: Vec<ContainerRecord>,
-    /// What is in no container.
+    /// The bytes in no container.
     rest_bytes: u64,
-    /// Of that, the sections of the file itself.
+    /// The sections of the file itself, in those bytes.
     sections: Vec<ShareRecord>,
 }
 
@@ -30,7 +30,7 @@ struct ImageRecord {
     container_index: usize,
     target: String,
     module: Option<String>,
-    /// What it takes in the file.
+    /// The size in the file.
     bytes: u64,
     /// Its size once decompressed.
     size: u64,
@@ -44,9 +44,9 @@ struct ImageRecord {
 #[derive(Serialize)]
 struct ShareRecord {
     name: String,
-    /// What it takes in the file.
+    /// The size in the file.
     bytes: u64,
-    /// The same once decompressed.
+    /// The decompressed size.
     size: u64,
 }
 
@@ -61,9 +61,9 @@ struct ContainerRecord {
     member: Option<String>,
     /// Offset in the file.
     offset: u64,
-    /// What it takes in the file.
+    /// The size in the file.
     size: u64,
-    /// What is in none of its images.
+    /// The bytes in none of its images.
     bytes: u64,
 }
 

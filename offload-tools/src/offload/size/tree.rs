@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use offload_format::inventory::ImageKind;
 use std::collections::HashMap;
 
-/// What comes first in the tree.
+/// The first level of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
     /// Targets, with modules in them, with kernels in those.
@@ -19,7 +19,7 @@ pub(super) enum By {
     Section,
 }
 
-/// What a row of the tree is.
+/// The kind of a row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// All of the file.
@@ -31,15 +31,15 @@ pub(super) enum Kind {
     Kernel,
     /// A section of an image, or of the file itself, without kernels.
     Section,
-    /// What is in an image and in no kernel or section of it.
+    /// Bytes of an image in no kernel and no section.
     Other,
-    /// What containers have beside images.
+    /// Bytes of containers beside images.
     Containers,
-    /// What is in no container.
+    /// Bytes in no container.
     Rest,
 }
 
-/// What tells a row from those beside it.
+/// The key of a row among its neighbours.
 type Row<'a> = (Kind, &'a str);
 
 /// A row of the tree.
@@ -50,25 +50,25 @@ pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     /// Bytes in the file, with those of all rows beneath.
     pub(super) bytes: u64,
-    /// The same once decompressed.
+    /// The decompressed size.
     pub(super) size: u64,
     pub(super) children: Vec<Node<'a>>,
     index: HashMap<Row<'a>, usize>,
 }
 
-/// What the code of all kernels is called.
+/// The label for the code of all kernels.
 pub(super) const KERNELS: &str = "code of kernels";
-/// What is in an image beside its kernels and sections.
+/// The label for bytes of an image beside its kernels and sections.
 pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
-/// What of images is in no kernel.
+/// The label for bytes of images in no kernel.
 pub(super) const NOT_KERNELS: &str = "(not in kernels)";
-/// What has no module's name.
+/// The label for images without a module's name.
 pub(super) const NO_MODULE: &str = "(no module)";
 pub(super) const CONTAINERS: &str = "(containers: headers, tables, padding)";
 pub(super) const REST: &str = "(rest of the file)";
 pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding)";
 
-/// What an image is called that is not looked into.
+/// Returns the label of an image that is not examined.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",

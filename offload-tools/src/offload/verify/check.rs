@@ -1,4 +1,4 @@
-//! What is checked, and what was found.
+//! Checks and their findings.
 
 use super::parameters::Parameters;
 use crate::text::{self, HEADING, styled};
@@ -82,7 +82,7 @@ pub(super) struct Report {
     pub(super) parameters: Parameters,
 }
 
-/// What a finding is about: a container, or an image of it.
+/// The subject of a finding: a container, or an image of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'s, 'a> {
     /// The number of the container, as `ls` has it.

@@ -1,4 +1,4 @@
-//! What containers say of themselves.
+//! Checks of containers.
 
 use super::bundles::{self, Entry};
 use super::check::{Check, Report, Subject};
@@ -83,7 +83,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
     places(report, subject, bundle, bytes);
 }
 
-/// What lies where in a bundle: nothing twice, and zeros between.
+/// Checks the places in a bundle: no byte belongs to two entries, and zeros are between them.
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
@@ -248,7 +248,8 @@ fn offload_binary(
     }
 }
 
-/// The same for what a compressed one holds. That it does not decompress, the inventory has found.
+/// Checks the content of a compressed binary. The inventory has reported one that does not
+/// decompress.
 fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,

@@ -1,4 +1,4 @@
-//! What an image's own bytes say, beside what is said of it.
+//! Checks of images: their own bytes against the records about them.
 
 use super::check::{Check, Report, Subject};
 use crate::describe::{self, Header, KernelRecord, Named};

@@ -191,7 +191,7 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     report
 }
 
-/// What could not be read.
+/// Returns the finding for an unreadable part.
 fn finding_of(problem: &Problem<'_>) -> Finding {
     let check = match problem.error.kind() {
         ErrorKind::Compression { .. }

@@ -1,4 +1,4 @@
-//! What a program hands to its runtime.
+//! Checks of the data that a program passes to its runtime.
 
 use super::check::{Check, Finding, Report};
 use offload_format::fat_file::{WrapperKind, wrappers};

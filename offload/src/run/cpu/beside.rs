@@ -2,7 +2,8 @@
 
 use std::thread;
 
-/// Calls `own`, and at the same time `other` on so many more threads, or on those that can be had.
+/// Calls `own`, and at the same time `other` on so many more threads, or on as many as the system
+/// allows.
 pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     thread::scope(|scope| {
         for _ in 0..count {

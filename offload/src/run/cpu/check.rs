@@ -1,5 +1,5 @@
-//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and
-//! the order in which blocks and threads run (`OFFLOAD_CPU_ORDER` when the program runs).
+//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` at build time), and the
+//! order in which blocks and threads run (`OFFLOAD_CPU_ORDER` at run time).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU64;
 use std::env;
 use std::sync::OnceLock;
 
-/// What an image says of its sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
+/// The description of an image's sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Checked<'a> {
     kind: &'a str,
@@ -18,7 +18,7 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// Returns what the bytes of an image say. `None` if it checks nothing.
+    /// Returns the record in the bytes of an image. `None` if it checks nothing.
     pub(super) fn of(image: &'a [u8]) -> Option<Self> {
         const START: &[u8] = b"offload-cpu-check 1\n";
         let start = image.windows(START.len()).position(|part| part == START)?;
@@ -32,13 +32,13 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Returns an error if the program was started without the sanitizer's library, in which case
-    /// the library ends it, or crashes.
+    /// Returns an error if the program was started without the sanitizer's library: the library
+    /// would end it, or crash.
     pub(super) fn is_loadable(&self) -> Result<(), String> {
         let symbol = match self.kind {
             "races" => "__tsan_init",
             "memory" | "all" => "__asan_init",
-            // This one may come later, if the loader finds it.
+            // This library may come later, if the loader finds it.
             _ => return Ok(()),
         };
         if is_there(symbol) {
@@ -159,7 +159,7 @@ impl Settings {
     }
 }
 
-/// What an error says of a launch in which an image found something.
+/// Returns the error text for a launch in which an image found something.
 pub(super) fn found(findings: u32) -> String {
     match findings {
         1 => "the checked build reports a finding, which stands above".to_string(),

@@ -60,7 +60,7 @@ pub(super) struct Launchers {
 pub(super) struct LoadedImage {
     library: ManuallyDrop<Library>,
     launchers: Launchers,
-    /// What [`LoadedImage::kernel`] has handed out.
+    /// Handles that [`LoadedImage::kernel`] returned.
     kernels: Mutex<Vec<Handed>>,
     source: ManuallyDrop<Source>,
 }
@@ -74,7 +74,7 @@ pub(super) struct Kernel {
 /// A kernel on the heap, which is this one's to free.
 struct Handed(*mut Kernel);
 
-// SAFETY: what is there is only read, and functions may be called on every thread.
+// SAFETY: the data is only read, and functions may be called on every thread.
 unsafe impl Send for Handed {}
 
 impl LoadedImage {
@@ -84,8 +84,8 @@ impl LoadedImage {
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
         let source = Source::new(bytes, checked.is_some())?;
         let path = source.path();
-        // SAFETY: the image was compiled by this program's build, and runs nothing when it is
-        // loaded or unloaded but what its source has.
+        // SAFETY: this program's build compiled the image, which runs only code of its source when
+        // it is loaded or unloaded.
         let library = unsafe { Library::new(&path) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
@@ -113,17 +113,17 @@ impl LoadedImage {
         address(&self.library, name.to_bytes_with_nul()).map(NonNull::as_ptr)
     }
 
-    /// What stands for a kernel as long as the image is loaded.
+    /// Returns the handle of a kernel, which is valid as long as the image is loaded.
     pub(super) fn kernel(&self, address: Address) -> *mut c_void {
         let kernel = Box::into_raw(Box::new(Kernel { address, launchers: self.launchers }));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
         kernel.cast()
     }
 
-    /// The address of an object of the loader's: what its functions take for the library.
+    /// The address of the loader's object for the library, which its functions take.
     pub(super) fn raw(&self) -> *mut c_void {
-        // The handle is to be had by giving the library up alone, which is done for a copy that is
-        // never dropped. SAFETY: the copy is given up at once, and does not close the library.
+        // The handle can be taken only by giving the library up; this copy is never dropped.
+        // SAFETY: the copy is given up at once, and does not close the library.
         let copy = unsafe { ptr::read(&*self.library) };
         raw_handle(copy)
     }
@@ -157,10 +157,10 @@ impl Drop for LoadedImage {
     }
 }
 
-/// What the loader reads.
+/// The file or memory from which the loader reads.
 enum Source {
-    /// A file without a name. Its path has the number of the descriptor, by which the loader knows
-    /// a library again.
+    /// A file without a name. Its path has the number of the descriptor, by which the loader
+    /// recognizes a library.
     #[cfg(target_os = "linux")]
     Memory(File),
     /// A file that only this process uses.
@@ -171,8 +171,8 @@ enum Source {
 
 impl Source {
     fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // Sanitizers read a file in memory as well, and end programs that would leave another file
-        // behind.
+        // Sanitizers read a file in memory as well; since they end programs, another file would
+        // stay on disk.
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
@@ -210,10 +210,10 @@ impl Source {
         }
     }
 
-    /// What has to stay while the library is loaded.
+    /// Returns the parts that have to stay while the library is loaded.
     fn once_loaded(self) -> Self {
         match self {
-            // What is loaded stays, and without a file nothing is left behind if the kernel
+            // The loaded library stays, and without a file nothing is left on disk if the kernel
             // crashes.
             Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
             other => other,
@@ -221,7 +221,7 @@ impl Source {
     }
 }
 
-/// Whether it has what debuggers read from the file of a library.
+/// Whether it has the sections that debuggers read from the file of a library.
 fn is_for_debuggers(bytes: &[u8]) -> bool {
     const NAME: &[u8] = b".debug_info\0";
     bytes.windows(NAME.len()).any(|part| part == NAME)
@@ -259,8 +259,8 @@ impl TemporaryFile {
         let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
         let path = env::temp_dir().join(name);
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if anything, even a link, is already there: nobody can have prepared
-        // the file for us.
+        // `create_new` fails if anything, even a link, is already there, so no one can have
+        // prepared the file.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -273,7 +273,7 @@ impl TemporaryFile {
     }
 }
 
-/// What the names of this process's files start with.
+/// Returns the common start of the names of this process's files.
 fn own_prefix() -> String {
     format!("offload-{}-", process::id())
 }

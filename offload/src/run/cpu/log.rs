@@ -1,5 +1,5 @@
-//! What launches on the CPU write down for who tests kernels: a file that `OFFLOAD_CPU_LOG` names
-//! gets a line for what is launched and what is found. Its words stand between TABs:
+//! The log of launches on the CPU, for tools that test kernels. A file that `OFFLOAD_CPU_LOG` names
+//! gets a line for each launch and each finding. Words are separated by TABs:
 //!
 //! | line | when |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end: that of the command `timeout`.
+/// The exit status of a program whose kernel did not end; the command `timeout` has the same one.
 const ENDED: i32 = 124;
 
 pub(super) fn launched(kernel: &str) {
@@ -100,7 +100,7 @@ pub(super) fn within(
             process::exit(ENDED);
         }
     };
-    // Without another thread, nobody watches.
+    // Without another thread, the time limit does not work.
     beside(1, &watch, &mut || {
         launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;

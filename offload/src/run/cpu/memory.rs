@@ -1,11 +1,11 @@
-//! Memory of the program's that stands for a device's.
+//! Memory of the program, in place of a device's.
 
 #[cfg(not(unix))]
 pub(super) use elsewhere::{allocate, free};
 #[cfg(unix)]
 pub(super) use unix::{allocate, free};
 
-/// What memory is aligned to, as that of GPUs is.
+/// The alignment of memory, the same as on GPUs.
 const ALIGN: usize = 256;
 
 /// The C library's. Nothing of ours is next to it, so that AddressSanitizer sees accesses on either
@@ -37,7 +37,7 @@ mod unix {
     }
 
     /// # Safety
-    /// It is of [`allocate`], and is freed once.
+    /// The memory comes from [`allocate`], and is freed once.
     pub(in super::super) unsafe fn free(memory: *mut u8) {
         // SAFETY: the caller answers for it.
         unsafe { c::free(memory.cast()) }
@@ -63,8 +63,8 @@ mod elsewhere {
         if start.is_null() {
             return start;
         }
-        // SAFETY: it has room for a number, is aligned for it, and has `ALIGN` bytes before what is
-        // handed out.
+        // SAFETY: the memory has room for a number, is aligned for it, and has `ALIGN` bytes before
+        // the returned address.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)
@@ -72,7 +72,7 @@ mod elsewhere {
     }
 
     /// # Safety
-    /// It is of [`allocate`], and is freed once.
+    /// The memory comes from [`allocate`], and is freed once.
     pub(in super::super) unsafe fn free(memory: *mut u8) {
         // SAFETY: `allocate` has put the size before it.
         unsafe {

@@ -27,7 +27,7 @@ use std::process;
 /// The CPU of this machine. There always is one.
 pub(super) fn device() -> Arc<Context> {
     let limits = DeviceLimits {
-        // What GPUs have: a kernel that needs more runs nowhere else.
+        // The limits of GPUs: a kernel that needs more runs nowhere else.
         threads: 1024,
         block: [1024, 1024, 64],
         grid: [i32::MAX as u64, 65_535, 65_535],
@@ -112,7 +112,7 @@ impl Backend for Cpu {
             ));
         }
         if check::is_checked() {
-            // NaN as floating point: a kernel that reads what nobody wrote shows it.
+            // NaN as floating point, which shows if a kernel reads memory that was never written.
             // SAFETY: it has so many bytes.
             unsafe { start.write_bytes(0xff, size) };
         }

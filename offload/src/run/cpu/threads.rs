@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::{env, thread};
 
-/// What the threads of a grid are called with.
+/// The context with which the threads of a grid are called.
 struct Context {
     function: *const c_void,
     arguments: *const u8,
@@ -40,7 +40,7 @@ unsafe extern "C" fn run_thread(context: *mut c_void) {
 /// checked image finds something.
 ///
 /// # Safety
-/// `kernel` is of an image that stays loaded meanwhile, and takes the arguments that `invoke`
+/// `kernel` belongs to an image that stays loaded meanwhile, and takes the arguments that `invoke`
 /// passes.
 pub(super) unsafe fn run(
     kernel: *const c_void,
@@ -52,9 +52,9 @@ pub(super) unsafe fn run(
     // SAFETY: the caller answers for it.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
     log::launched(name);
-    // Checked images have a limit of their own, which tells the line, too.
+    // Checked images have a limit of their own, whose message has the line, too.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
-    // In an order the image tells which thread runs.
+    // With an order, the image records which thread runs.
     let order = Order::asked()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {
         let with = kernel.launchers.with.ok_or(
@@ -106,11 +106,11 @@ pub(super) unsafe fn run(
     Ok(())
 }
 
-/// Runs a grid on this thread: in an order, or with checks, for which blocks are concurrent
+/// Runs a grid on this thread, for an order or for checks: checks treat blocks as concurrent
 /// wherever they run.
 ///
 /// # Safety
-/// As for [`run`]; `with` is of the kernel's image.
+/// The conditions of [`run`]; `with` belongs to the kernel's image.
 unsafe fn run_on_one(
     kernel: &Kernel,
     with: LaunchWith,
@@ -164,7 +164,7 @@ fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     format!("block {}, thread {}", index(&progress.block, grid), index(&progress.thread, block))
 }
 
-/// What all threads of a launch call.
+/// The function that all threads of a launch call.
 struct Shared<'a, F>(&'a F);
 
 impl<'a, F> Shared<'a, F> {
@@ -181,9 +181,8 @@ impl<F> Clone for Shared<'_, F> {
 
 impl<F> Copy for Shared<'_, F> {}
 
-// SAFETY: what it calls is a kernel with its arguments: that threads may run its blocks at the same
-// time is what makes it a kernel, and the caller of the launch answers for what its pointers point
-// to.
+// SAFETY: the function is a kernel with its arguments. Threads may run its blocks at the same time,
+// and the caller of the launch guarantees that its pointers are valid.
 unsafe impl<F> Send for Shared<'_, F> {}
 // SAFETY: as above.
 unsafe impl<F> Sync for Shared<'_, F> {}

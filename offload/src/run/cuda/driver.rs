@@ -1,8 +1,7 @@
 //! NVIDIA's driver: its functions, and its errors.
 //!
-//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header
-//! defines the plain name as a macro for it; what the driver exports under the plain name is an
-//! older function.
+//! Names, types and numbers as in `cuda.h` (CUDA 12). If a name ends in `_v2`, the header defines
+//! the plain name as a macro for it; the driver's export of the plain name is an older function.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -17,7 +16,7 @@ const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcud
 
 /// An enumeration in `cuda.h`.
 pub(super) type CUresult = c_int;
-/// What `cuDeviceGet` makes of an index.
+/// The device handle that `cuDeviceGet` returns for an index.
 pub(super) type CUdevice = c_int;
 pub(super) type CUdeviceptr = c_ulonglong;
 // Pointers to structures that only the driver knows.
@@ -35,9 +34,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// Of x; those of y and z follow.
+/// The attribute for x; those for y and z follow.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// Of x; those of y and z follow.
+/// The attribute for x; those for y and z follow.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -85,7 +84,8 @@ functions! {
         optional
         // CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
-        // Code; options and values of the compiler of PTX, and how many; the same of the library.
+        // The arguments: code; options and values of the compiler of PTX, and their number; options
+        // and values of the library, and their number.
         fn cuLibraryLoadData(
             *mut CUlibrary, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint,
         ) -> CUresult;
@@ -96,7 +96,7 @@ functions! {
     }
 }
 
-/// What a driver of CUDA 12 has for libraries: modules that belong to no context.
+/// Functions of CUDA 12's drivers for libraries: modules that belong to no context.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -106,7 +106,8 @@ pub(super) struct Libraries {
     pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
 }
 
-/// Code; options and values of the compiler of PTX, and how many; the same of the library.
+/// The arguments: code; options and values of the compiler of PTX, and their number; options and
+/// values of the library, and their number.
 type LoadLibrary = unsafe extern "C" fn(
     *mut CUlibrary,
     *const c_void,
@@ -120,7 +121,7 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// What the first call has found.
+/// The result of the first call.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {
@@ -146,7 +147,7 @@ impl Driver {
         }
     }
 
-    /// What it has for libraries: all, or nothing that is used.
+    /// Returns the functions for libraries, if the driver has all of them.
     pub(super) fn libraries(&self) -> Option<Libraries> {
         Some(Libraries {
             load: self.cuLibraryLoadData?,
@@ -161,7 +162,7 @@ impl Driver {
         format!("the CUDA driver, {}, finds no GPU", self.library.name)
     }
 
-    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` says what was to be done.
+    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` names the operation.
     pub(super) fn check(
         &self,
         function: &'static str,
@@ -174,7 +175,7 @@ impl Driver {
         Err(self.error(function, code, attempted()))
     }
 
-    /// The error of a code. It is generic in nothing: each call of a function has another closure.
+    /// The error of a code. It has no type parameters: each call of a function has another closure.
     #[cold]
     fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })

@@ -34,8 +34,8 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 /// The GPU of a context that another library has made.
 ///
 /// # Safety
-/// It is a context, and lives as long as what comes of this.
-// `#[inline]` in this file: compiled where it is called, as few programs do.
+/// `context` is a context, and lives as long as the result.
+// `#[inline]` in this file: few programs call these functions, and rustc compiles them there.
 #[inline]
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
@@ -74,7 +74,7 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     // SAFETY: it writes two numbers.
     let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
     driver.check("cuDevicePrimaryCtxGetState", code, attempted)?;
-    // None is made for this.
+    // No context is created for this.
     if is_active == 0 {
         return Ok(false);
     }
@@ -162,8 +162,8 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // From 9.0 on ptxas counts the KiB of each block that the driver has; that of 8.0, which
-        // has it too, does not.
+        // From 9.0 on, ptxas counts the KiB of each block that the driver reserves; ptxas for 8.0,
+        // whose driver reserves it, too, does not.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -187,7 +187,8 @@ fn open(
 struct Cuda {
     driver: &'static Driver,
     device: CUdevice,
-    /// The GPU's primary context, once it is needed; or that of another library.
+    /// The GPU's primary context, which is retained on first use; or the context of another
+    /// library.
     context: OnceLock<Handle>,
     foreign: Option<ForeignContext>,
 }
@@ -227,7 +228,7 @@ impl Drop for Current {
 }
 
 impl Cuda {
-    /// Makes the context current, for as long as what is returned lives.
+    /// Makes the context current, for the lifetime of the result.
     fn current(&self) -> Result<Current> {
         if let Some(context) = self.context.get() {
             return Current::new(self.driver, context.0);
@@ -252,8 +253,8 @@ impl Cuda {
             (self.foreign, self.driver.cuCtxGetId)
         {
             let mut now = 0;
-            // SAFETY: it writes one number. It is what drivers have for telling whether a context
-            // is there.
+            // SAFETY: it writes one number. This call is the driver's way to test whether a context
+            // exists.
             let code = unsafe { get_id(handle.0, &mut now) };
             if code == driver::CUDA_ERROR_INVALID_CONTEXT
                 || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -270,14 +271,14 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: retained once; what was made in it is gone. Nothing is left to do about an
-            // error.
+            // SAFETY: retained once; everything that was made in it is gone. Nothing is left to do
+            // about an error.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
 }
 
-/// What helps where a driver does not take an image that was selected for it.
+/// Advice for a driver that refuses an image that was selected for it.
 const REFUSED: &str = "Update the driver, or add this GPU's own target in build.rs.";
 
 impl Backend for Cuda {
@@ -353,8 +354,8 @@ impl Backend for Cuda {
         // SAFETY: the library is loaded, and the name ends with a NUL.
         let code = unsafe { (libraries.get_kernel)(&mut kernel, module.0, name.as_ptr()) };
         driver.check("cuLibraryGetKernel", code, attempted)?;
-        // SAFETY: the kernel is of a library that is loaded. The function is that of the context
-        // which is current.
+        // SAFETY: the kernel is of a library that is loaded. The function belongs to the current
+        // context.
         let code = unsafe { (libraries.get_function)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
@@ -384,7 +385,7 @@ impl Backend for Cuda {
     ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // It was compared with what the device has.
+        // The size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function is of a module that is loaded in this context, and the driver copies

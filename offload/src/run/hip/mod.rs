@@ -100,7 +100,7 @@ impl Gpu {
     }
 }
 
-/// What helps where the runtime does not take an image that was selected for it.
+/// Advice for a runtime that refuses an image that was selected for it.
 const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
 
 impl Backend for Gpu {
@@ -141,7 +141,7 @@ impl Backend for Gpu {
     ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // It was compared with what the device has.
+        // The size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies

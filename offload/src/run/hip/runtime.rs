@@ -1,7 +1,7 @@
 //! AMD's HIP runtime: its functions, and its errors.
 //!
-//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed
-//! between them is said where it matters.
+//! Names, types and numbers as in `hip/hip_runtime_api.h` (HIP 5.2 to 7); comments note the
+//! differences between them.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -10,7 +10,7 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The development files bring the plain name, which bindings look for; the runtime alone those
+/// The development files have the plain name, which bindings look for; the runtime alone has those
 /// with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
@@ -32,7 +32,7 @@ pub(super) const HOST_TO_DEVICE: c_int = 1;
 pub(super) const DEVICE_TO_HOST: c_int = 2;
 
 functions! {
-    /// The runtime. Handles are pointers to what only it knows.
+    /// The runtime. Handles are pointers to data that only the runtime knows.
     struct Hip {
         fn hipInit(c_uint) -> hipError_t;
         fn hipGetErrorName(hipError_t) -> *const c_char;
@@ -145,7 +145,7 @@ impl Properties {
     }
 }
 
-/// What the first call has found.
+/// The result of the first call.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
@@ -205,7 +205,7 @@ impl Hip {
         self.check(name, code, attempted).map(|()| properties)
     }
 
-    /// Makes an error of a code that is not `HIP_SUCCESS`. `attempted` says what was to be done.
+    /// Makes an error of a code that is not `HIP_SUCCESS`. `attempted` names the operation.
     pub(super) fn check(
         &self,
         function: &'static str,

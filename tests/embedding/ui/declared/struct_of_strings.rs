@@ -1,4 +1,4 @@
-//! What no kernel can take, in a struct.
+//! A struct with a field that no kernel can take.
 
 #[derive(Clone, Copy, offload::Parameter)]
 #[repr(C)]

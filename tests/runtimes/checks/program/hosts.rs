@@ -1,4 +1,4 @@
-//! What correct programs do around launches: none of it is a finding. And one that is not correct.
+//! Correct programs around launches, which cause no finding; and one that is not correct.
 
 use crate::{SIZE, address, launch};
 use offload::run::{Buffer, Device, Launch};

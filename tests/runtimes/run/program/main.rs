@@ -167,7 +167,7 @@ fn limits() -> Result {
     Ok(())
 }
 
-/// What a device says of what it has not.
+/// Checks the errors of a device about missing things.
 fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let print = |name: &str, result: std::result::Result<(), RunError>| match result {
@@ -326,7 +326,7 @@ unsafe extern "C" {
     safe fn alarm(seconds: u32) -> u32;
 }
 
-/// What a child of the process has of the device, and whether the parent keeps it.
+/// Checks the device in a child of the process, and whether the parent keeps it.
 fn fork() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     saxpy_on(&device)?;

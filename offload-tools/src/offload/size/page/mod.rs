@@ -18,7 +18,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// What the script gets. Lists of shares are three numbers each: the name's index, bytes in the
+/// The data of the script. Lists of shares are three numbers each: the name's index, bytes in the
 /// file, bytes once decompressed.
 #[derive(Serialize)]
 struct Data<'a> {
@@ -26,16 +26,16 @@ struct Data<'a> {
     size: u64,
     names: Vec<String>,
     images: Vec<ImageData<'a>>,
-    /// What containers have beside images.
+    /// The bytes of containers beside images.
     containers: u64,
-    /// What is in no container, and the sections of that.
+    /// The bytes in no container, and their sections.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
     labels: Labels,
 }
 
-/// What rows are called that are in every file.
+/// Labels of rows that every file has.
 #[derive(Serialize)]
 struct Labels {
     kernels: &'static str,
@@ -60,13 +60,13 @@ struct ImageData<'a> {
     target: String,
     vendor: Vendor,
     module: Option<String>,
-    /// What tells it from others of its target and module.
+    /// The place, which distinguishes it from others of its target and module.
     image: String,
     bytes: u64,
     size: u64,
     kernels: Option<Vec<u64>>,
     sections: Vec<u64>,
-    /// What is in no kernel and no section: name, bytes in the file, bytes once decompressed.
+    /// The bytes in no kernel and no section: name, bytes in the file, bytes once decompressed.
     other: (&'a str, u64, u64),
 }
 
@@ -154,7 +154,8 @@ fn as_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What a Content-Security-Policy calls a script or style: `sha256-` and the hash in base64.
+/// Returns the name of a script or style in a Content-Security-Policy: `sha256-` and the hash in
+/// base64.
 fn hash(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = "sha256-".to_owned();

@@ -1,0 +1,406 @@
+//! The builder's methods for compilers, their options, and linkers.
+
+use super::Build;
+use crate::request::Compiler;
+use std::path::Path;
+
+impl Build {
+    /// Adds a folder in which `#include` looks.
+    ///
+    /// A missing folder is an error, if a compiler is to read a source.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/gemm.cu")
+    ///     .include("cutlass/include")
+    ///     .archs(["sm_80"])
+    ///     .compile("gemm");
+    /// ```
+    pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.request.options.includes.push(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Adds a file on which the images depend, and which no compiler reports.
+    ///
+    /// When the file changes, the images are compiled again. A missing file is an error. Sources,
+    /// headers and files that flags name need no such call.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/lookup.cu")
+    ///     .flag("-fplugin=tables.so")
+    ///     .input("kernels/table.bin") // which the plugin reads
+    ///     .archs(["gfx90a"])
+    ///     .compile("lookup");
+    /// ```
+    pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
+        self.request.options.inputs.push(file.as_ref().to_owned());
+        self
+    }
+
+    /// Defines a macro. Without a value it is 1.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/tile.cu")
+    ///     .define("TILE", "32")
+    ///     .define("FAST", None)
+    ///     .archs(["gfx90a"])
+    ///     .compile("tile");
+    /// ```
+    pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
+        self.request.options.define(name, value.into());
+        self
+    }
+
+    /// Adds an option for every compiler that compiles a source, after all other options.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .flag("-std=c++20")
+    ///     .archs(["gfx90a"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
+        self.request.options.flag(None, flag.into());
+        self
+    }
+
+    /// Adds an option, as [`Build::flag`] does, for the targets of a [selector](Build::supports).
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .flag_for("amd", "-munsafe-fp-atomics")
+    ///     .archs(["gfx90a", "sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
+        self.request.options.flag(Some(selector), flag.into());
+        self
+    }
+
+    /// Sets whether images have full debug information.
+    ///
+    /// For NVIDIA's GPUs that is `-G`, without optimization unless [`Build::opt_level`] was called;
+    /// for others it is `-g`. Without this call, clang follows Cargo's profile, and vendors'
+    /// compilers write line tables.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .debug(true) // for cuda-gdb
+    ///     .archs(["sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn debug(&mut self, debug: bool) -> &mut Self {
+        self.request.options.debug = Some(debug);
+        self
+    }
+
+    /// Sets the level of optimization, from 0 to 3. A higher number counts as 3.
+    ///
+    /// Without this call, clang follows Cargo's profile, and vendors' compilers use 3.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .opt_level(2) // also in a dev build
+    ///     .archs(["gfx90a"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.request.options.opt_level = Some(level.min(3));
+        self
+    }
+
+    /// Demands that every GPU image of the build's own files has this kernel.
+    ///
+    /// [`Module::requires_kernel`](crate::Module::requires_kernel) does so for a module.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .requires_kernel("saxpy") // an error of the build if an #ifdef hides it
+    ///     .archs(["gfx90a", "sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel(name);
+        self
+    }
+
+    /// Demands this kernel in the images for the targets of a [selector](Build::supports).
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/quantize.cu")
+    ///     .requires_kernel_for(">=sm_89", "to_fp8")
+    ///     .archs(["sm_80", "sm_90"])
+    ///     .compile("quantize");
+    /// ```
+    pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel_for(selector, name);
+        self
+    }
+
+    /// Sets the code object version of AMD images. The default is the compiler's (6 in clang 22).
+    ///
+    /// ROCm's runtime reads version 5 from 5.5 on, and version 6 from 6.3 on. Generic targets need
+    /// 6.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .code_object_version(5)
+    ///     .archs(["gfx90a"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn code_object_version(&mut self, version: u32) -> &mut Self {
+        self.request.code_object_version = Some(version);
+        self
+    }
+
+    /// Sets the clang to use, in place of `OFFLOAD_CLANG` and the usual places.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .clang("/opt/llvm-22/bin/clang")
+    ///     .archs(["gfx90a"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn clang(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.clang = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the ptxas to use, in place of `OFFLOAD_PTXAS` and the usual places.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .ptxas("/opt/cuda/bin/ptxas")
+    ///     .archs(["sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn ptxas(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.ptxas = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the compiler of CUDA and HIP sources for the GPUs that this compiler serves.
+    ///
+    /// The default is [`Compiler::Clang`]. Call this method once for each vendor.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/gemm.cu")
+    ///     .compiler(Compiler::Nvcc) // gfx90a stays with clang
+    ///     .archs(["sm_80", "gfx90a"])
+    ///     .compile("gemm");
+    /// ```
+    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
+        self.request.options.compilers.push(compiler);
+        self
+    }
+
+    /// Sets the nvcc to use, in place of `NVCC` and the other variables and places.
+    ///
+    /// It has an effect only where [`Compiler::Nvcc`] or [`Compiler::ClangCuda`] is asked for.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/gemm.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .nvcc("/opt/cuda/bin/nvcc")
+    ///     .archs(["sm_80"])
+    ///     .compile("gemm");
+    /// ```
+    pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.nvcc = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
+    ///
+    /// `offload::include_kernels!` then has functions for these kernels without a declaration.
+    /// Clang gets the definitions and the folders for headers. A source that clang cannot read with
+    /// the toolkit's headers is an error.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .clang_signatures(true)
+    ///     .archs(["sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
+        self.request.options.clang_signatures = Some(clang_signatures);
+        self
+    }
+
+    /// Sets how many compilers run at a time for this pack, at least one. `OFFLOAD_JOBS` replaces
+    /// it.
+    ///
+    /// Without this call, as many run as `cargo build -j` allows. Set it for compilers that need
+    /// much memory.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .modules(["kernels/flash_fwd.cu", "kernels/flash_bwd.cu"])
+    ///     .max_parallel(4)
+    ///     .archs(["sm_80", "sm_90"])
+    ///     .compile("flash");
+    /// ```
+    pub fn max_parallel(&mut self, most: usize) -> &mut Self {
+        self.request.max_parallel = Some(most);
+        self
+    }
+
+    /// Sets the folder of the prebuilt set. The default is `prebuilt`.
+    ///
+    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. From then on an image whose
+    /// compiler is missing comes from there, as long as sources and options are the same. In a
+    /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .prebuilt("kernels/prebuilt")
+    ///     .archs(["gfx90a", "sm_80"])
+    ///     .compile("saxpy");
+    /// ```
+    pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.request.prebuilt = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Declares that programs with this pack are linked with the script below.
+    ///
+    /// Without this call, a pack of more than 1.5 GiB is an error with GNU ld for x86-64. The
+    /// script puts packs after everything else:
+    ///
+    /// ```text
+    /// /* large.ld */
+    /// SECTIONS
+    /// {
+    ///   .hip_fatbin ALIGN(4096) : { *(.hip_fatbin) }
+    ///   .llvm.offloading ALIGN(8) : { *(.llvm.offloading) }
+    /// }
+    /// INSERT AFTER .lrodata;
+    /// ```
+    ///
+    /// The build script of the program's own package passes it to the linker:
+    ///
+    /// ```no_run
+    /// let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    /// println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/large.ld");
+    /// println!("cargo::rerun-if-changed=large.ld");
+    /// ```
+    ///
+    /// The build script of the package with the kernels calls this method:
+    ///
+    /// ```no_run
+    /// offload_build::Build::new()
+    ///     .modules(["kernels/flash_fwd.cu", "kernels/flash_bwd.cu"])
+    ///     .large_pack_script()
+    ///     .archs(["sm_80", "sm_90"])
+    ///     .compile("flash");
+    /// ```
+    pub fn large_pack_script(&mut self) -> &mut Self {
+        self.request.large_pack_script = true;
+        self
+    }
+
+    /// Links the device code of all sources of a [static library](Build::compile_static).
+    ///
+    /// Its sources may then call each other's `__device__` functions and use each other's
+    /// `__device__` variables: nvcc's `-rdc=true` with `-dlink`, clang's `-fgpu-rdc`. Without this
+    /// call each source is a device program of its own.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .files(["kernels/launch.cu", "kernels/field.cu"])
+    ///     .compiler(Compiler::Nvcc)
+    ///     .device_link()
+    ///     .archs(["sm_80", "sm_90"])
+    ///     .compile_static("launch");
+    /// ```
+    ///
+    /// - Calls between sources are not inlined.
+    /// - Device functions of two libraries in one program need different names, as functions of the
+    ///   host do.
+    /// - For each target, only sources that support it are linked. A function that is missing for
+    ///   one target is an error.
+    /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
+    ///   has to support that PTX target.
+    /// - clang has to be 19 or newer, and links no PTX.
+    ///
+    /// The sources of a pack's module are always linked. In a pack this call is an error.
+    pub fn device_link(&mut self) -> &mut Self {
+        self.request.device_link = true;
+        self
+    }
+
+    /// Sets how a [static library](Build::compile_static) is linked with CUDA's runtime.
+    ///
+    /// | word | means |
+    /// |---|---|
+    /// | `"static"` (the default) | the runtime is in the program |
+    /// | `"shared"` | the program needs `libcudart.so` to start |
+    /// | `"none"` | the program links the runtime itself |
+    ///
+    /// Another word is an error, and so is this call for a pack. For AMD's GPUs it has no effect.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/launch.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .cudart("shared")
+    ///     .archs(["sm_80"])
+    ///     .compile_static("launch");
+    /// ```
+    pub fn cudart(&mut self, cudart: impl Into<String>) -> &mut Self {
+        self.request.cudart = Some(cudart.into());
+        self
+    }
+
+    /// Sets whether Cargo is told what to link with a [static library](Build::compile_static).
+    ///
+    /// The default is true. Build scripts that print these lines themselves have
+    /// [`link_folders`](crate::StaticLibrary::link_folders) and
+    /// [`link_libraries`](crate::StaticLibrary::link_libraries). The lines that make Cargo
+    /// run the build script again are printed in any case.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// let library = Build::new()
+    ///     .file("kernels/launch.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .cargo_metadata(false)
+    ///     .archs(["sm_80"])
+    ///     .compile_static("launch");
+    /// for name in library.link_libraries() {
+    ///     println!("cargo::rustc-link-lib={name}");
+    /// }
+    /// ```
+    pub fn cargo_metadata(&mut self, cargo_metadata: bool) -> &mut Self {
+        self.request.cargo_metadata = Some(cargo_metadata);
+        self
+    }
+}

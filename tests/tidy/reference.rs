@@ -1,0 +1,146 @@
+//! The guide's reference pages, compared with the lists in the code.
+
+use super::sources::code;
+use super::variables_of_offload_build;
+use offload_tests::scratch::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Variables that Cargo sets, and others that no user sets. `docs/what-a-build-does.md` has them.
+const NOT_FOR_USERS: [&str; 16] = [
+    "OUT_DIR",
+    "TARGET",
+    "HOST",
+    "OPT_LEVEL",
+    "DEBUG",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "RUSTC_LINKER",
+    "RUSTC",
+    "CLANG_CRASH_DIAGNOSTICS_DIR",
+    "CARGO_MAKEFLAGS",
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_LINKS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION",
+];
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn page(name: &str) -> String {
+    read(&format!("docs/guide/src/reference/{name}.md"))
+}
+
+/// Returns the texts between quotation marks in the code from `start` to `end`, without comments.
+fn quoted(path: &str, start: &str, end: &str) -> Vec<String> {
+    let code = code(&read(path));
+    let (_, list) = code.split_once(start).unwrap_or_else(|| panic!("{path} has no `{start}`"));
+    let list = list.split(end).next().unwrap_or_default();
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Returns the texts between backticks in this column of the rows that start with `start`.
+fn cells(page: &str, start: &str, column: usize) -> Vec<String> {
+    let rows = page.lines().filter(|line| line.starts_with(start));
+    let cells = rows.filter_map(|row| row.trim_matches('|').split(" | ").nth(column));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_of_variables_lists_those_that_the_build_reads() {
+    let text = page("variables");
+    let (build, _) = text.split_once("## At run time").expect("the page has its sections");
+    let words = build.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let on_page: BTreeSet<&str> = words.collect();
+    let read = variables_of_offload_build();
+    let is_cargos = |name: &str| NOT_FOR_USERS.contains(&name) || name.starts_with("CARGO_CFG_");
+    let missing: Vec<&String> =
+        read.iter().filter(|name| !is_cargos(name) && !on_page.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "docs/guide/src/reference/variables.md lacks {missing:?}");
+    let first_column = cells(build, "| `", 0);
+    let names = first_column.iter().map(|cell| cell.split(['=', '<']).next().unwrap_or(cell));
+    // The test of docs/what-a-build-does.md has the short names.
+    let unknown: Vec<&str> = names
+        .filter(|name| !read.contains(*name) && !read.contains(name.trim_end_matches('_')))
+        .filter(|name| !["cc", "CL", "_CL_"].contains(name))
+        .collect();
+    assert!(unknown.is_empty(), "offload-build reads no {unknown:?}");
+}
+
+#[test]
+fn the_page_of_variables_lists_those_of_programs() {
+    let text = page("variables");
+    let (_, run_time) = text.split_once("## At run time").expect("the page has its sections");
+    for name in cells(run_time, "| `", 0) {
+        let name = name.split('=').next().unwrap_or_default();
+        let folders = ["offload/src", "offload-embed-macro/src"];
+        let is_read = folders
+            .iter()
+            .flat_map(|folder| super::sources::sources(folder))
+            .any(|(_, text)| text.contains(&format!("\"{name}\"")));
+        assert!(is_read, "no program reads {name}");
+    }
+}
+
+#[test]
+fn the_page_of_targets_lists_the_variables_in_the_order_of_the_code() {
+    let path = "offload-build/src/targets/foreign_variables.rs";
+    let mut code = quoted(path, "const NVIDIA: ", "];");
+    code.extend(quoted(path, "const AMD: ", "];"));
+    let text = page("targets");
+    let mut rows = cells(&text, "| NVIDIA | ", 1);
+    rows.extend(cells(&text, "| AMD | ", 1));
+    assert_eq!(rows, code);
+}
+
+#[test]
+fn the_page_of_compilers_lists_the_extensions() {
+    let code = code(&read("offload-build/src/request/language.rs"));
+    let lists = code.split("extensions: &[").skip(1).filter_map(|rest| rest.split(']').next());
+    let extensions = lists.flat_map(|list| list.split('"').skip(1).step_by(2));
+    let extensions: BTreeSet<String> = extensions.map(|name| format!(".{name}")).collect();
+    let on_page = cells(&page("compilers"), "| `.", 0);
+    let is_extension = |text: &String| text.starts_with('.');
+    let on_page: BTreeSet<String> = on_page.into_iter().filter(is_extension).collect();
+    assert_eq!(on_page, extensions);
+}
+
+#[test]
+fn the_page_of_checks_lists_the_values() {
+    let code = quoted("offload-build/src/toolchain/sanitizer.rs", "fn name(self)", "fn parts");
+    let on_page = cells(&page("checks"), "| `", 0);
+    let on_page: Vec<&String> =
+        on_page.iter().filter(|text| text.chars().all(char::is_lowercase)).collect();
+    assert_eq!(on_page, code.iter().collect::<Vec<_>>());
+}
+
+/// Returns the headers that come with offload-build, as one text.
+fn headers() -> String {
+    let mut found = Vec::new();
+    super::sources::files(&workspace().join("offload-build/include"), "h", &mut found);
+    found.iter().map(|path| fs::read_to_string(path).expect("a header can be read")).collect()
+}
+
+#[test]
+fn the_page_of_kernels_lists_names_that_the_headers_have() {
+    /// Names that a macro of the headers composes.
+    const OTHERS: [&str; 1] = ["make_float4"];
+    let text = page("kernels");
+    let (table, _) = text.split_once("## Limits").expect("the page has its sections");
+    let headers = headers();
+    let names = cells(table, "| ", 1);
+    assert!(names.len() > 80, "the table was found");
+    let folder = workspace().join("offload-build/include");
+    let word = |name: &String| -> String {
+        let name = name.trim_matches(['<', '>']);
+        name.chars().take_while(|c| c.is_alphanumeric() || "_/.".contains(*c)).collect()
+    };
+    let is_known = |word: &String| {
+        headers.contains(word) || folder.join(word).exists() || OTHERS.contains(&word.as_str())
+    };
+    let unknown: Vec<String> = names.iter().map(word).filter(|word| !is_known(word)).collect();
+    assert!(unknown.is_empty(), "no header has {unknown:?}");
+}
