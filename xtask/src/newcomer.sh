@@ -1,4 +1,4 @@
-# A newcomer's day, in the bare system that `cargo xtask newcomer` has made: what the guide's first page shows, and what messages
+# A newcomer's day, in the bare system that `cargo xtask newcomer` has made: what the README shows, and what messages
 # say, pasted. It ends at the first command that fails without saying what to paste.
 set -u
 export PATH="/rust/bin:$PATH" HOME=/root
@@ -26,10 +26,10 @@ stop() {
   exit 1
 }
 
-# Writes a file of the guide's page: what stands in the block after its name.
+# Writes a file of the README: the block after its name.
 copy_out() {
   awk -v name="\`$1\`:" '$0 == name { found = 1 } found && /^```/ { if (inside) exit; inside = 1; next } inside' "$page" >"$1"
-  [ -s "$1" ] || stop "the guide shows no $1"
+  [ -s "$1" ] || stop "the README shows no $1"
 }
 
 echo "== The toolchain: what every user of Rust has"
@@ -40,7 +40,7 @@ cd /root || exit 1
 
 echo "== His own kernel"
 type_in "git clone -q /origin.git offload" 3
-page=/root/offload/docs/guide/src/build.md
+page=/root/offload/README.md
 mkdir -p saxpy/kernels saxpy/src && cd saxpy || exit 1
 for file in Cargo.toml kernels/saxpy.cu build.rs src/main.rs; do copy_out "$file"; done
 awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$page" >>Cargo.toml
