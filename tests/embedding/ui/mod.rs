@@ -91,7 +91,8 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     }
 }
 
-/// Returns `<message>` and below it `--> <line>:<column> <source text>`; nothing for summaries.
+/// Returns `<message>` and below it `--> <line>:<column> <source text>`, or the file in the place of
+/// line and column if it is one of offload's. Returns nothing for summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
@@ -108,12 +109,13 @@ fn message(message: &Value, folder: &Path) -> String {
     let (from, to) = (line["highlight_start"].as_u64(), line["highlight_end"].as_u64());
     let (from, to) = (from.unwrap_or(1) as usize - 1, to.unwrap_or(1) as usize - 1);
     let here = line["text"].as_str().and_then(|text| text.get(from..to)).unwrap_or_default();
-    format!(
-        "{}\n --> {}:{} {here}\n",
-        anywhere(text, folder),
-        span["line_start"],
-        span["column_start"]
-    )
+    // The lines of offload's own files say nothing of the error.
+    let file = Path::new(span["file_name"].as_str().unwrap_or_default());
+    let place = match file.strip_prefix(workspace()) {
+        Ok(own) if !file.starts_with(folder) => own.display().to_string(),
+        _ => format!("{}:{}", span["line_start"], span["column_start"]),
+    };
+    format!("{}\n --> {place} {here}\n", anywhere(text, folder))
 }
 
 /// Returns a message without what differs from machine to machine: folders and hashes.
