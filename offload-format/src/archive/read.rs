@@ -22,7 +22,7 @@ pub enum Kind {
     Coff,
 }
 
-/// Longest name that is looked for in the table of long names: many members may refer to the same
+/// The longest name that is read from the table of long names: many members may refer to the same
 /// bytes.
 const MAX_LONG_NAME: u64 = 4096;
 
@@ -36,7 +36,7 @@ pub struct Archive<'data> {
     names: &'data [u8],
     /// Where the bytes of the symbol table start, and the bytes.
     symbol_table: Option<(u64, &'data [u8])>,
-    /// Where the first member's header is, behind the tables.
+    /// The offset of the first member's header, after the tables.
     first: u64,
 }
 
@@ -44,8 +44,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if the magic is another, if a header is malformed, if a member ends outside
-    /// `data`, or if a name cannot be found (one of more than 4096 bytes in the table of long names
-    /// is not).
+    /// `data`, or if a name cannot be found (names of more than 4096 bytes in the table of long
+    /// names are not).
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -119,7 +119,7 @@ impl<'data> Archive<'data> {
         Ok(())
     }
 
-    /// Returns the bytes of a table, and puts the first member behind it.
+    /// Returns the bytes of a table, and moves the first member after it.
     fn take_table(&mut self, table: Header<'data>) -> Result<&'data [u8]> {
         self.first = table.next();
         Reader::new(self.data).range(
@@ -203,7 +203,7 @@ impl<'data> Archive<'data> {
         self.kind
     }
 
-    /// Whether the members lie in files of their own, whose paths are the names.
+    /// Whether the members are in files of their own, whose paths are the names.
     pub fn is_thin(&self) -> bool {
         self.thin
     }
@@ -276,7 +276,7 @@ impl<'data> Member<'data> {
         self.name
     }
 
-    /// The header's name field without the spaces behind it: `name/`, `/123`, `#1/20`.
+    /// The header's name field without trailing spaces: `name/`, `/123`, `#1/20`.
     pub fn raw_name(&self) -> &'data [u8] {
         self.header.name
     }
@@ -337,9 +337,9 @@ const SIZE_FIELD: u64 = 48;
 struct Header<'data> {
     at: u64,
     bytes: &'data [u8; HEADER_SIZE as usize],
-    /// The name field without the spaces behind it.
+    /// The name field without trailing spaces.
     name: &'data [u8],
-    /// As the header says: with the name, where that is in front of the data.
+    /// The size in the header, which includes a name in front of the data.
     size: u64,
 }
 

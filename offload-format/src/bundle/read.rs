@@ -14,28 +14,28 @@ pub struct Bundle<'data> {
 }
 
 impl<'data> Bundle<'data> {
-    /// Checks the magic and the whole entry table, and borrows from `data`, which may go on behind
-    /// the bundle.
+    /// Checks the magic and the whole entry table, and borrows from `data`, which may continue
+    /// after the bundle.
     ///
-    /// Returns an error where [`EntryTable::parse`] does, or if a code object lies outside `data`.
+    /// Returns an error if [`EntryTable::parse`] does, or if a code object is outside `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let table = EntryTable::parse_each(data, |entry| code_object(data, entry).map(drop))?;
         Ok(Self { data, table })
     }
 
-    /// The entries in file order. More than one may have the same ID.
+    /// The entries in file order. Several entries may have one ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, table: self.table.entries() }
     }
 
-    /// The code object that a HIP device gets: the first one, in file order, of kind `hip`, `hipv4`
-    /// or `hcc` whose target ID provides for the device's, which the runtime reports with all its
-    /// features (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device: the first one, in file order, of kind `hip`,
+    /// `hipv4` or `hcc` whose target ID provides for the device's, which the runtime reports with
+    /// all its features (`gfx90a:sramecc+:xnack-`).
     ///
     /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // What HIP's compilers write needs no taking apart.
+            // IDs of HIP's compilers need no parsing.
             let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str()) {

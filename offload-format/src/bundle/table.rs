@@ -19,7 +19,7 @@ impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from it.
     ///
     /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or
-    /// if an entry says that its code object starts where the bundle does.
+    /// if an entry's code object starts at the bundle's start.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
     }
@@ -43,7 +43,7 @@ impl<'data> EntryTable<'data> {
         Ok(Self { data, entries, size })
     }
 
-    /// The entries in file order. More than one may have the same ID.
+    /// The entries in file order. Several entries may have one ID.
     pub fn entries(&self) -> TableEntries<'data> {
         TableEntries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
     }
@@ -84,7 +84,7 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
             at,
         ));
     }
-    // No overflow: the ID lies inside the data.
+    // No overflow: the ID is inside the data.
     Ok((TableEntry { id, offset, size, field: at }, id_at + id_size))
 }
 

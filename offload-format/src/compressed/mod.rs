@@ -1,5 +1,5 @@
-//! The compressed bundle: a bundle in a zlib stream or zstd frame, behind a header with the magic
-//! `CCOB`. hipcc and `clang --offload-compress` write it.
+//! The compressed bundle: a header with the magic `CCOB`, then a bundle in a zlib stream or zstd
+//! frame. hipcc and `clang --offload-compress` write it.
 //!
 //! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against
 //! LLVM 22.1.8, version 1, which no LLVM since 19 writes, against files made by hand):

@@ -15,7 +15,7 @@ pub enum Found<'data> {
 }
 
 impl<'data> Found<'data> {
-    /// Reads the bundle at the start of `data`, which may go on behind it.
+    /// Reads the bundle at the start of `data`, which may continue after it.
     ///
     /// Returns an error if there is none, or if it is malformed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 pub enum Version {
     /// Sizes of 32 bits; read by LLVM 19 and later, and by ROCm 6.2 and later.
     V2,
-    /// Sizes of 64 bits; what LLVM 22 writes.
+    /// Sizes of 64 bits; LLVM 22 writes this version.
     V3,
 }
 
@@ -34,7 +34,7 @@ impl Version {
     }
 }
 
-/// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3,
+/// How a bundle is compressed. [`Default`] has the values of `clang-offload-bundler` 22: version 3,
 /// zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

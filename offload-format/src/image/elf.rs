@@ -30,7 +30,7 @@ pub fn is_shared_object(data: &[u8]) -> bool {
     data.starts_with(MAGIC) && kind == Ok(ET_DYN)
 }
 
-/// The fields of an ELF header that say what an image is.
+/// The fields of an ELF header that identify an image.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ElfHeader {
     pub(super) os_abi: u8,
@@ -103,7 +103,7 @@ pub(super) struct Note<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads the header and checks that both tables lie in the file.
+    /// Reads the header and checks that both tables are in the file.
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let mut elf = Self {
@@ -176,7 +176,7 @@ impl<'data> Elf<'data> {
     }
 
     /// Calls `found` with each note until it returns something. Notes that are loaded come first:
-    /// those are there when the section table is not.
+    /// they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,

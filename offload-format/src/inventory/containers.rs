@@ -62,7 +62,7 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // The table could be had. The images could not, and nobody asks for so much but by mistake.
+        // The table could be had. Images cannot, and such a request is a mistake.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -235,7 +235,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         .filter(is_compressed)
         .map(KpackKernel::size)
         .fold(0, u64::saturating_add);
-    // What is decompressed is one image at a time, which the limit is for.
+    // The limit is for one decompressed image at a time.
     let shared = kpack
         .kernels()
         .iter()
@@ -252,7 +252,7 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
     }
 }
 
-/// Takes what a fatbin says.
+/// Takes over the records of a fatbin.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));

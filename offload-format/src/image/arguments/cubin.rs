@@ -10,8 +10,8 @@ pub(in crate::image) const WHAT: &str = ".nv.info attribute";
 /// The kind of an argument that is too large for [`Attribute::short`]'s scheme.
 pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
 
-/// The arguments of a kernel: attributes that lie one behind the other, each 16 bytes, in ascending
-/// or descending order.
+/// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending
+/// order.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinArguments<'data> {
     /// The attributes from the first that is an argument on.
