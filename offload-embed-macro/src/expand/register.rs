@@ -1,4 +1,4 @@
-//! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before
+//! `register`: the data of clang's objects by which HIP's runtime registers the bundles before
 //! `main`.
 
 use offload_format::pack_index::IndexModule;
@@ -23,7 +23,7 @@ pub(super) fn tokens(
         let count = Literal::usize_unsuffixed(names.len());
         let functions = names.iter().enumerate().map(|(at, name)| {
             let (at, c_name) = (Literal::usize_unsuffixed(at), Literal::c_string(name));
-            // It came from UTF-8.
+            // The bytes are from UTF-8 text.
             let name = name.to_string_lossy();
             quote! { #at #name #c_name }
         });

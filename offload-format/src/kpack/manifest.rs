@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: which `.kpack` file beside it is for which target. It has no magic. MessagePack:
-/// a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to maps with
-/// `file`, `size` and `kernel_count`.
+/// A `.kpm` file: the `.kpack` file beside it for each target. The format has no magic.
+/// MessagePack: a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to
+/// maps with `file`, `size` and `kernel_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
     /// `blas_lib`.
@@ -33,8 +33,8 @@ pub struct ManifestFile<'data> {
 impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
-    /// Returns an error if it is malformed, if it has no files, or if the name of one has a folder:
-    /// they lie beside the manifest.
+    /// Returns an error if it is malformed, if it has no files, or if a file's name has a folder:
+    /// files are beside the manifest.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

@@ -15,8 +15,8 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// Kernels are named in one place of the table and found by another, so that this keeps a list of
-/// them: it takes no more than 16 times the table's size.
+/// The table has names of kernels in one place and refers to them by another. This list of them
+/// takes no more than 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -54,8 +54,8 @@ struct Table<'data> {
 impl<'data> Kpack<'data> {
     /// Reads the header and the table of a `.kpack` file.
     ///
-    /// Returns an error if the bytes are none, if the version or the compression scheme is not
-    /// known, or if the table is malformed or names bytes outside of the file. Nothing is
+    /// Returns an error if the bytes are no kernel pack, if the version or the compression scheme
+    /// is unknown, or if the table is malformed or names bytes outside of the file. Nothing is
     /// decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -82,7 +82,7 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
     }
 
-    /// The name of what was packed together: `blas`.
+    /// The name of the group that was packed together: `blas`.
     pub fn group(&self) -> &'data str {
         self.group
     }
@@ -269,7 +269,7 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 }
 
 impl<'data> KpackKernel<'data> {
-    /// The program or library that it is for, with its number among those of that file:
+    /// The program or library, with the number of the entry among those of that file:
     /// `lib/libfoo.so#0`.
     pub fn binary(&self) -> &'data str {
         self.binary

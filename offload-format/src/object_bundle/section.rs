@@ -13,8 +13,7 @@ pub(super) struct NewSection {
 
 /// How much longer than the file that it is made of the new one may become.
 ///
-/// Sections of a hostile file lie over each other, or have any alignment: a small one would become
-/// a huge one.
+/// Sections of a hostile file overlap, or have any alignment: a small file would become a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,

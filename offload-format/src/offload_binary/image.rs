@@ -43,7 +43,7 @@ impl fmt::Debug for Images<'_> {
     }
 }
 
-/// One device image and what is known of it.
+/// One device image, with its strings.
 #[derive(Clone, Copy)]
 pub struct Image<'data> {
     binary: &'data [u8],
@@ -80,8 +80,8 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and takes its size and that of its text from `text_left`, which may
-    /// not run out.
+    /// Reads every string pair, and subtracts its size and that of its text from `text_left`, which
+    /// limits them.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.strings().read(index)?;

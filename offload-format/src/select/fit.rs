@@ -40,14 +40,14 @@ pub enum Fit {
     Cpu,
 }
 
-/// The order of images, the greatest first: the kind of image; how much it names, or its compute
-/// capability; its suffix; the PTX ISA version; the code object version, the lowest first, since
-/// more runtimes load it. Unknown values come last.
+/// The order of images, the greatest first: the kind of image; the number of named features, or the
+/// compute capability; its suffix; the PTX ISA version; the code object version, the lowest first,
+/// since more runtimes load it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
     /// Whether an image with this fit is chosen before one with the other, both for the same
-    /// device. Of equal ones [`is_before`](super::is_before) knows which.
+    /// device. [`is_before`](super::is_before) decides between equal fits.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
     }
@@ -164,7 +164,7 @@ pub enum Refusal<S = String> {
     NotUnderstood,
 }
 
-/// A [`Refusal`] that has not copied anything yet: of most images nobody wants to know.
+/// A [`Refusal`] that has not copied anything yet: most of them are never shown.
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {

@@ -5,10 +5,10 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
-/// The type of a parameter, of a field, or of what a pointer points to.
+/// The type of a parameter, of a field, or of a pointee.
 ///
-/// Its text is that of Rust; `f16`, `bf16` and `void` stand for themselves, and any other name for
-/// a record.
+/// Its text is Rust's; `f16`, `bf16` and `void` have names of their own, and any other name is a
+/// record's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a truth value.
