@@ -143,7 +143,7 @@ fn nvidia() {
     }
 }
 
-/// The same image is chosen for any order of the images: there are no accidental ties.
+/// Selects one image for any order of the images: there are no accidental ties.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
     let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \
