@@ -16,7 +16,7 @@ pub enum Pass {
     Orders,
 }
 
-/// By which variables the runner learns what to do.
+/// The variables that configure the runner.
 pub mod variables {
     /// The folder of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
@@ -115,7 +115,7 @@ impl Place {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
-    /// The folder in which programs of a pass write down what they do.
+    /// The folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
         self.folder.join(pass.name()).join("log")
     }
@@ -155,7 +155,7 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
             .env("OFFLOAD_CPU_CHECK", check.variable())
             .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
             .env_remove(variables::ORDERS),
-        // What is built is what is built without this program.
+        // The build is the same as without this program.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")
