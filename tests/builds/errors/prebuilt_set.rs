@@ -20,7 +20,7 @@ enum Change {
 }
 use Change::{Append, Line3, Nothing, Remove};
 
-/// A file, what is done to it, the variables of the build after that, and sentences of the message.
+/// A file, its change, the variables of the build after that, and sentences of the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const BOTH: &str = "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only";

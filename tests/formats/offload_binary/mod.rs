@@ -1,4 +1,4 @@
-//! Offload binaries of versions 2 and 3, and what versus_llvm/ does not try of version 1.
+//! Offload binaries of versions 2 and 3, and cases of version 1 that versus_llvm/ lacks.
 //!
 //! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by
 //! field, from docs/formats.md, and so is what reads ours again; LLVM 22 compresses and
