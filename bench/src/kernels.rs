@@ -73,8 +73,8 @@ fn sources(folder: &Path, clang: &Path) {
     println!("  {:<58} {more:>22.1} ms   (nothing)", "");
 }
 
-/// Prints two rows; returns by how many milliseconds the least time of the first is longer: other
-/// work of the machine only adds.
+/// Prints two rows, and returns the difference of their least times in milliseconds. The least
+/// times count, since other work of the machine only adds.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);

@@ -438,7 +438,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // Without others there is nothing to build.
+    // The list has no other targets, so there is nothing to build.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once("the target 'native' (from the default of build.rs) is the GPU of this machine, and none was found");

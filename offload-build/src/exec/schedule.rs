@@ -138,7 +138,7 @@ struct State<'a> {
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Tokens beside the one that every process started by a jobserver has from the beginning.
+    /// Extra tokens: a process under a jobserver owns one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
 }

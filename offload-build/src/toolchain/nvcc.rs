@@ -186,8 +186,8 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     folders.filter(has_runtime).collect()
 }
 
-/// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder
-/// above its own.
+/// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
+/// folder above its own.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));

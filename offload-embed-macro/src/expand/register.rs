@@ -8,8 +8,8 @@ use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 
-/// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them
-/// over.
+/// Returns the wrappers of the bundles in `pack`, which is an expression for its bytes, and the
+/// constructor that passes them to the runtime.
 pub(super) fn tokens(
     expansion: &TokenStream,
     modules: &[IndexModule],
@@ -33,7 +33,7 @@ pub(super) fn tokens(
     quote! { #expansion::register_bundles! { #segment, #pack; #(#bundles)* } }
 }
 
-/// The kernels of a module's images, each once. HIP's runtime knows none whose name has a NUL.
+/// The kernels of a module's images, each once. HIP's runtime has no kernel with a NUL in its name.
 fn kernels(module: &IndexModule) -> Vec<CString> {
     let all: BTreeSet<&str> = module
         .images

@@ -42,7 +42,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let member_offset = out.len() + table as usize;
     let number =
         |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
-    // The size of the pairs; a pair: where the name starts, where the member's header is.
+    // First the size of the pairs. A pair has the offset of the name, and that of the member's
+    // header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
 

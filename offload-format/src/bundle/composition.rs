@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // Another kind, another triple, another processor; all that cannot be understood.
+        // IDs with another kind, triple or processor, and malformed ones.
         let fine = [
             GFX906,
             "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+",

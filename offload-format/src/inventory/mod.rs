@@ -21,9 +21,9 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. An
-//!   image's kind and bytes cost nothing until a caller needs them: [`Image::known_kind`],
-//!   [`Image::header`], `Images::read`.
+//! * [`Inventory::of`] reads headers and tables. Of a compressed bundle, it decompresses the entry
+//!   table alone. An image's kind and bytes cost nothing until a caller needs them:
+//!   [`Image::known_kind`], [`Image::header`], `Images::read`.
 //! * Text is as the file has it. It may hold anything: escape it before it is shown on a terminal.
 //! * A part that cannot be read is a [`Problem`]; so is a part that needs a missing feature
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).

@@ -146,7 +146,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
-    // A device that is asked for stays: then it may be that nothing is checked, which is said.
+    // A device that the user has chosen stays. Nothing may be checked then, and the summary reports
+    // it.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }

@@ -32,7 +32,7 @@ enum Target {
 pub enum Source<'a> {
     /// From memory.
     Bytes(&'a [u8]),
-    /// From a whole file.
+    /// The reader starts at the beginning of a whole file.
     File(&'a Input),
     /// From a part of a file: offsets in bytes from its start.
     Part(&'a Input, Range<u64>),
@@ -204,7 +204,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes `bytes` at `offset`, which was written before. Returns an error for outputs without
+    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error for outputs without
     /// seeking.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};

@@ -73,7 +73,7 @@ fn names_of_the_crate_mean_nothing_to_packs() {
     assert_eq!(scenario.run().passes().stdout, "amd 1\nsaxpy 1\n");
 }
 
-/// All options are used but those that work on Linux alone.
+/// The test uses all options except those for Linux alone.
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
     let packs = pack("A", "\"mixed\", retain")

@@ -98,7 +98,7 @@ fn several_in_a_row() {
             }
         }
         scratch::write(folder.join("section"), &section);
-        // Aligned, as linkers leave it.
+        // The bundles are aligned, as in a linker's output.
         let source = ".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"section\"\n";
         scratch::write(folder.join("fat.s"), source);
         let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];

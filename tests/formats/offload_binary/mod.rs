@@ -24,7 +24,7 @@ offload_tests::tests! {
     writing::tests(),
 }
 
-/// An image as the files made by hand have it.
+/// An image of the files made by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Made {
     image_kind: u16,

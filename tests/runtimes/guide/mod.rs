@@ -13,8 +13,8 @@
 //! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be
 //!   hidden;
 //! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any
-//!   lines, `…` for anything in a line, and a size for any other size. What Cargo prints around the
-//!   words of a failed build script is such a `...`.
+//!   lines, `…` for anything in a line, and a size for any other size. Such a `...` also replaces
+//!   Cargo's lines around the output of a failed build script.
 //!
 //! `BLESS=1` writes what was printed into the pages.
 

@@ -81,7 +81,7 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
-    /// The type of a value. `name` is for a record that has none.
+    /// The type of a value. `name` is the name for an unnamed record.
     fn convert(&mut self, id: Id, place: Place, name: &str) -> Option<Type> {
         let (id, _, alias) = self.bare(id);
         let node = self.metadata.node(id)?;

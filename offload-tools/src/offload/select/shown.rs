@@ -141,7 +141,7 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Items of one key together, in the order of the first of each.
+/// Returns groups of the items with one key, in the order of their first items.
 fn grouped<T, K: Eq + Hash + Clone>(
     items: impl Iterator<Item = T>,
     key: impl Fn(&T) -> K,

@@ -18,7 +18,7 @@ pub(super) struct Look {
     pub(super) unpacked: bool,
     /// Cells of the longest bar.
     bar: usize,
-    /// Columns for a line; `None` if there are as many as it takes.
+    /// Columns for a line; `None` if the width is unlimited.
     width: Option<usize>,
 }
 

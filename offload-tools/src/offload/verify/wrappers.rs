@@ -9,7 +9,8 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks where the structures point that a program registers its device code with.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // In objects that are linked with the one that has it, the image is unknown.
+        // An object may be linked with another one that has the image: the image is then unknown
+        // here.
         let Some(image) = wrapper.image() else { return };
         let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
         let (whose, is_there) = match wrapper.kind() {

@@ -19,7 +19,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end; the command `timeout` has the same one.
+/// The exit status of a program whose kernel did not end, as of the command `timeout`.
 const ENDED: i32 = 124;
 
 pub(super) fn launched(kernel: &str) {
