@@ -197,7 +197,7 @@ pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     moved.collect()
 }
 
-/// Where the type starts and ends.
+/// Returns the first and the last place of the type.
 pub(crate) fn ends(ty: &TokenStream) -> (Span, Span) {
     let mut spans = ty.clone().into_iter().map(|token| token.span());
     let first = spans.next().unwrap_or_else(Span::call_site);

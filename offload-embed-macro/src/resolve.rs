@@ -1,4 +1,4 @@
-//! Which pack is meant, and whether its files are whole. Reads the index and a few bytes of the
+//! Finds the pack, and checks that its files are whole. Reads the index and a few bytes of the
 //! library, never the pack.
 
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Which names of sections users may choose.
+//! Names of sections that users may choose.
 //!
 //! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so it must
 //! be a section in which bytes are only bytes. Functions in `.init_array` are called before `main`,

@@ -12,7 +12,7 @@ pub(crate) fn closest<'a>(
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
-/// How many characters have to be put in, taken out or replaced to make one of the other.
+/// Returns how many characters have to be inserted, removed or replaced to turn one into the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     // The number of changes, for each start of `to`, that make it from the characters so far.

@@ -140,7 +140,7 @@ pub struct IndexImage {
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Where it came from.
+    /// The origin of the image: compiled, prebuilt, or supplied.
     pub origin: Origin,
     /// The kind of the image.
     pub kind: PackImageKind<String>,

@@ -172,8 +172,8 @@ impl Nvcc {
     }
 }
 
-/// Where a toolkit may have its static libraries: installed, of another host, of Python's packages,
-/// on Windows.
+/// Folders that may have a toolkit's static libraries: installed, of another host, of Python's
+/// packages, on Windows.
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",
@@ -217,8 +217,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where
-/// installers, pip and conda put them.
+/// Returns the folders for a toolkit's programs without a variable: those of `PATH`, then those of
+/// installers, pip and conda.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
@@ -239,7 +239,7 @@ pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none among Python's packages (nvidia/cu13/bin)");
 }
 
-/// Where installers put toolkits, in words.
+/// The usual folders of toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
 /// Toolkits where installers put them: the one that is linked as the current one first, then the

@@ -68,9 +68,9 @@ struct Functions<'a> {
 /// Arguments of kernels that the same code stores, and passes on to functions for the CPU.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
-    /// Where each starts, and its type.
+    /// The offset of each argument, and its type.
     arguments: Vec<(u64, String)>,
-    /// Where the last one ends.
+    /// The end of the last argument.
     bytes: u64,
     has_buffer: bool,
     is_passed_alike: bool,

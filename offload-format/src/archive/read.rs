@@ -6,7 +6,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// How names and symbols are stored.
+/// The variant of the format: how names and symbols are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -34,7 +34,7 @@ pub struct Archive<'data> {
     thin: bool,
     /// The table of long names.
     names: &'data [u8],
-    /// Where the bytes of the symbol table start, and the bytes.
+    /// The offset of the symbol table's bytes, and the bytes.
     symbol_table: Option<(u64, &'data [u8])>,
     /// The offset of the first member's header, after the tables.
     first: u64,
@@ -198,7 +198,7 @@ impl<'data> Archive<'data> {
         if self.kind == Kind::Coff { Ok(name) } else { name.strip_suffix(b"/").ok_or_else(wrong) }
     }
 
-    /// How names and symbols are stored.
+    /// Returns the variant of the format: how names and symbols are stored.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -363,7 +363,7 @@ impl<'data> Header<'data> {
         &self.bytes[from..to]
     }
 
-    /// Where the next header is: members start at even offsets.
+    /// Returns the offset of the next header: members start at even offsets.
     fn next(&self) -> u64 {
         // No overflow: the size has at most ten digits.
         self.at + HEADER_SIZE + self.size.next_multiple_of(2)

@@ -18,7 +18,7 @@ pub struct ArchiveBuilder {
     /// The name field and the size of each member.
     members: Vec<(Vec<u8>, u64)>,
     names: Vec<u8>,
-    /// Where each long name is.
+    /// The place of each long name.
     name_offsets: BTreeMap<Vec<u8>, usize>,
     /// The member that each symbol is in.
     symbols: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Which entry serves which request.
+//! Rules by which an entry serves a request.
 
 use super::EntryId;
 use crate::target::{FeatureState, TargetId};

@@ -137,7 +137,8 @@ mod tests {
             GFX906,
         ]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
-        // Of several, returns the one whose second ID comes first, wherever its processor does.
+        // Of several pairs, returns the one whose second ID comes first, regardless of its
+        // processor.
         let several = [
             "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
             "hip-amdgcn-amd-amdhsa--gfx90a",

@@ -120,7 +120,7 @@ pub struct TableEntry<'data> {
     id: &'data str,
     offset: u64,
     size: u64,
-    /// Where the table has the offset, for error messages.
+    /// The offset of the offset's field in the table, for error messages.
     pub(crate) field: u64,
 }
 

@@ -50,7 +50,7 @@ pub use write::{CompressOptions, Version, compress, hash, header};
 /// The first bytes of a compressed bundle.
 pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
 
-/// Where the fields of one version's header are.
+/// The offsets of one version's header fields.
 struct Header {
     /// Offset of the size of the whole; version 1 has none.
     total_size: Option<u64>,

@@ -32,8 +32,8 @@ impl<'data> Found<'data> {
 /// The bundles of a section, with their offsets in bytes from its start. Zeros between them are
 /// skipped.
 ///
-/// Where a bundle ends is said by its table or header, never found by looking for the next magic: a
-/// payload may have it. The first error is the last item.
+/// A bundle's table or header gives its end. The reader never looks for the next magic, which a
+/// payload may contain. The first error is the last item.
 #[derive(Debug, Clone)]
 pub struct Bundles<'data> {
     section: &'data [u8],

@@ -34,8 +34,8 @@ impl Version {
     }
 }
 
-/// How a bundle is compressed. [`Default`] has the values of `clang-offload-bundler` 22: version 3,
-/// zstd, level 3.
+/// The compression of a new bundle. [`Default`] has the values of `clang-offload-bundler` 22:
+/// version 3, zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {

@@ -1,4 +1,4 @@
-//! Which symbols of a member go into an archive's symbol table.
+//! The symbols of a member for an archive's symbol table.
 
 use crate::image::Bitcode;
 use crate::{Error, ErrorKind, Result};

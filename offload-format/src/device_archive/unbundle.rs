@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-/// How code objects are taken.
+/// Options for taking code objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {

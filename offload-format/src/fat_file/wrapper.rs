@@ -110,7 +110,7 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
 
 struct Walk<'walk, 'data> {
     file: &'walk File<'data>,
-    /// How many there are.
+    /// The number of sections.
     sections: u64,
     /// Steps that may still be taken.
     left: u64,

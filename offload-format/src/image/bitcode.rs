@@ -264,7 +264,7 @@ impl<'data> Block<'data> {
         Ok(Self { id, start, size, content: bits })
     }
 
-    /// Where the block ends, in bits.
+    /// Returns the end of the block, in bits.
     pub(super) fn end(&self) -> u64 {
         (self.start + self.size).saturating_mul(8)
     }

@@ -210,7 +210,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
     Ok(())
 }
 
-/// How the operands of a record are stored, the code first.
+/// The storage of a record's operands, the code first.
 struct Abbreviation(Vec<Operand>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -78,9 +78,9 @@ pub(super) struct Section {
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) size: u64,
-    /// Where its bytes start in the file.
+    /// The start of its bytes in the file.
     pub(super) offset: u64,
-    /// Where its own row is.
+    /// The offset of its own row.
     pub(super) row: u64,
 }
 
@@ -248,7 +248,7 @@ fn notes_in<'data, T>(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Symbols<'data> {
     rows: Reader<'data>,
-    /// Where they start in the file.
+    /// Their offset in the file.
     base: u64,
     names: &'data [u8],
 }
@@ -277,7 +277,7 @@ impl<'data> Symbols<'data> {
         read().map_err(|error: Error| error.shifted(self.base))
     }
 
-    /// Where the name of a symbol starts, up to the end of all names.
+    /// Returns a symbol's name, up to the end of all names.
     pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
     }

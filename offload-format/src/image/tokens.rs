@@ -13,7 +13,7 @@ impl<'data> Tokens<'data> {
         Self { data, at: 0 }
     }
 
-    /// Where the next token is looked for.
+    /// Returns the place where the search for the next token begins.
     pub(super) fn at(&self) -> u64 {
         self.at as u64
     }

@@ -28,7 +28,7 @@ pub struct Container<'a> {
     /// compressed as a whole (images of a fatbin are compressed each by itself:
     /// [`Image::stored_size`](super::Image::stored_size)).
     pub inflated_size: Option<u64>,
-    /// How it is compressed: `zstd`, `zlib`, `method 7`; `None` where `inflated_size` is.
+    /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
     pub method: Option<String>,
     /// Its images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,

@@ -52,7 +52,7 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
     let inflated = bundle.uncompressed_size();
-    // Where the size is not stored, it has been found already.
+    // If the size is not stored, it was found before.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
     let added =
         list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
@@ -244,7 +244,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// Where the code objects of a program or library are.
+/// The reference of a program or library to its code objects.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),

@@ -51,7 +51,7 @@ pub struct Image<'a> {
     pub(super) said: Option<ImageKind>,
 }
 
-/// Where the bytes of an image are.
+/// The place of an image's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes<'a> {
     /// In the file.

@@ -19,7 +19,7 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The memory that may still be used.
     pub(super) left: u64,
-    /// How many bytes images in the file may still have.
+    /// The bytes that images in the file may still have.
     in_file: u64,
 }
 
@@ -64,8 +64,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Adds images to the last container. Uncompressed images share the file's bytes; others have
-    /// `inflated_size` bytes together. Where they share them beyond all reason, the rest is a
-    /// problem.
+    /// `inflated_size` bytes together. If they share bytes too often, the rest is a problem.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,

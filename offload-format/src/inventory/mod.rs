@@ -1,5 +1,5 @@
-//! All containers and images of a file: the one walk that `offload ls`, `extract`, `select`,
-//! `verify` and `size`, the macro and offload-build share.
+//! All containers and images of a file: `offload ls`, `extract`, `select`, `verify` and `size`, the
+//! macro and offload-build share this walk.
 //!
 //! ```
 //! # #[cfg(feature = "compression")] {
@@ -122,7 +122,7 @@ impl<'a> Inventory<'a> {
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
-    /// Where it is.
+    /// The place of the reference.
     pub place: Place<'a>,
     /// The content of the reference.
     pub reference: KpackReference<'a>,
@@ -131,7 +131,7 @@ pub struct Reference<'a> {
 /// Something that could not be read.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
-    /// Where it is.
+    /// The place of the problem.
     pub place: Place<'a>,
     /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
     pub error: Error,

@@ -26,7 +26,7 @@ pub struct ManifestFile<'data> {
     pub file: &'data str,
     /// Its size in bytes, as the manifest has it.
     pub size: u64,
-    /// How many code objects it has, as the manifest has it.
+    /// The number of its code objects, as the manifest records it.
     pub kernels: u64,
 }
 

@@ -39,7 +39,7 @@ pub struct KpackKernel<'data> {
     is_compressed: bool,
 }
 
-/// Where the parts of the table begin, whose keys may come in any order.
+/// The starts of the table's parts, whose keys may come in any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -92,7 +92,7 @@ impl<'data> Kpack<'data> {
         self.family
     }
 
-    /// How the code objects are compressed, in the file's words: `none`, `zstd-per-kernel`.
+    /// The compression of the code objects, in the file's words: `none`, `zstd-per-kernel`.
     pub fn scheme(&self) -> &'data str {
         self.scheme
     }
@@ -158,7 +158,7 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// Where the code objects are, by ordinal; `at` is the table's offset in the file.
+    /// The places of the code objects, by ordinal; `at` is the table's offset in the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();

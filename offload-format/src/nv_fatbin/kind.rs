@@ -72,7 +72,7 @@ impl HostOs {
     }
 }
 
-/// How a payload is compressed.
+/// The compression of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// The image is not compressed.

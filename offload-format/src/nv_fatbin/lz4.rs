@@ -94,7 +94,7 @@ fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<
         .ok_or("a match from before the start")?;
     let mut left = usize::try_from(length).map_err(|_| TOO_LONG)?;
     while left > 0 {
-        // All that is there from `start` on is a whole number of repetitions.
+        // All bytes from `start` on are a whole number of repetitions.
         let piece = left.min(out.len() - start);
         out.extend_from_within(start..start + piece);
         left -= piece;

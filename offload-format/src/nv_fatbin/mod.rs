@@ -2,9 +2,9 @@
 //! (`__nv_relfatbin` where device code is linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a
 //! file.
 //!
-//! NVIDIA does not publish the format. All of this was found by changing inputs and bytes and
-//! watching fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and
-//! 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
+//! NVIDIA does not publish the format. These facts come from experiments: changing inputs and
+//! bytes, and the reactions of fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
+//! 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|

@@ -169,7 +169,7 @@ impl<'data> Entry<'data> {
         self.kind
     }
 
-    /// How the payload is compressed.
+    /// Returns the compression of the payload.
     pub fn compression(&self) -> Compression {
         self.compression
     }

@@ -130,7 +130,7 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub(super) fn count(&self) -> u32 {
         self.before.last().copied().unwrap_or(0)
     }

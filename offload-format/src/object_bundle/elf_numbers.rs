@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-/// Which sections stay, and the numbers that they get.
+/// The sections that stay, with their new numbers.
 pub(super) struct SectionNumbers {
     /// The new number of each section; [`GONE`] where it has none.
     new: Vec<u32>,

@@ -178,7 +178,7 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// How many sections there are, which is the number of the last one.
+    /// Returns the number of sections, which is the number of the last one.
     pub(super) fn count(&self) -> usize {
         match self {
             Sections::Elf32(sections, _) => sections.len().saturating_sub(1),

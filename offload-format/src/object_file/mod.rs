@@ -12,7 +12,7 @@ pub(crate) use slices::Slices;
 
 use core::ptr;
 
-/// Where in a file a structure is that the `object` crate has found there.
+/// Returns the offset in a file of a structure that the `object` crate has found there.
 fn offset_of<Structure>(file: &[u8], found: &Structure) -> u64 {
     ptr::from_ref(found).addr().wrapping_sub(file.as_ptr().addr()) as u64
 }

@@ -31,7 +31,7 @@ pub(crate) struct Section<'data> {
     pub(crate) name: &'data [u8],
     /// `sh_type` in ELF files.
     pub(crate) elf_type: Option<u32>,
-    /// Where the contents are in the file, in bytes.
+    /// The offset of the contents in the file, in bytes.
     pub(crate) offset: u64,
     /// The section's bytes in the file; an error if they are outside the file.
     pub(crate) data: Result<&'data [u8]>,

@@ -25,7 +25,7 @@ enum Table<'data> {
 pub(crate) struct Slice<'data> {
     /// The processor's number, `cputype`.
     pub(crate) processor: u32,
-    /// Where the slice is in the file, in bytes.
+    /// The offset of the slice in the file, in bytes.
     pub(crate) offset: u64,
     /// The slice; an error if it is outside the file.
     pub(crate) data: Result<&'data [u8]>,

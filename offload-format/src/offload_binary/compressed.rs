@@ -38,7 +38,7 @@ impl<'data> Compressed<'data> {
         Ok(Self { head, stream, inflated_size })
     }
 
-    /// How the content is compressed, by its first bytes.
+    /// Returns the compression method of the content, by its first bytes.
     pub fn method(&self) -> Method {
         Method::of_stream(self.stream)
     }

@@ -100,7 +100,7 @@ impl<'data> Image<'data> {
         self.image_kind
     }
 
-    /// Which programming model made the image.
+    /// Returns the programming model that made the image.
     pub fn offload_kind(&self) -> OffloadKind {
         self.offload_kind
     }

@@ -9,8 +9,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// Pairs may share text, and images may share pairs, so a small file could ask for reading the same
-/// bytes millions of times. All pairs of all images together may have this many times the binary's
-/// own size.
+/// bytes millions of times. The limit for all pairs of all images together, as a multiple of the
+/// binary's own size.
 const TEXT_LIMIT: u64 = 64;
 
 /// One offload binary whose header, entries and strings have been checked.

@@ -16,7 +16,7 @@ pub struct IndexKernel {
 /// An argument of a kernel, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
-    /// Where it is among the arguments, in bytes from where they start.
+    /// Offset in bytes from the start of the arguments.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,

@@ -1,6 +1,7 @@
 //! Reads an index.
 //!
-//! All of it is `#[inline]`, so that it is compiled where it is called: few programs read an index.
+//! All functions are `#[inline]`, so that only their callers compile them: few programs read an
+//! index.
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,

@@ -35,7 +35,7 @@ pub(super) enum DeviceKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hip {
     name: String,
-    /// Where the processor ends in the name.
+    /// The end of the processor in the name.
     processor_end: usize,
     /// The primary name, where the runtime's is an alias.
     primary: Option<&'static str>,

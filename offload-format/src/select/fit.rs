@@ -1,4 +1,4 @@
-//! How well an image fits, and why one does not.
+//! The fit of an image, and the reasons against one.
 
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
@@ -7,7 +7,7 @@ use alloc::string::String;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// How an image fits a device.
+/// The way in which an image fits a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {

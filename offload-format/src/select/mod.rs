@@ -1,4 +1,4 @@
-//! Which image a device gets, and why not the others.
+//! The selection of an image for a device, with the reasons against the others.
 //!
 //! | device | what fits, best first |
 //! |---|---|
@@ -39,11 +39,10 @@
 //! );
 //! ```
 //!
-//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime
-//! (clr, 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities"
-//! and "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
-//! 9.1, release history. Where vendors' own programs choose otherwise: docs/formats.md,
-//! "Selection".
+//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr,
+//! 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and
+//! "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
+//! 9.1, release history. Vendors' own programs may choose otherwise: docs/formats.md, "Selection".
 
 mod amdgpu;
 mod choice;

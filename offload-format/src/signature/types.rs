@@ -113,7 +113,7 @@ impl fmt::Display for TypeError {
 
 impl core::error::Error for TypeError {}
 
-/// How deep types may nest: more than any source has, and less than a stack.
+/// The deepest nesting of types: more than any source has, and less than a stack allows.
 const DEEPEST: usize = 32;
 
 impl FromStr for Type {

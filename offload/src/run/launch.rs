@@ -56,7 +56,7 @@ pub(super) struct DeviceLimits {
     pub(super) reserved_shared_memory: u64,
 }
 
-/// How a kernel is launched: a grid of blocks of threads.
+/// The shape of a launch: a grid of blocks of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     pub(super) grid: Dim,

@@ -15,7 +15,7 @@ pub(super) struct Types<'ir> {
     /// The alignments that the compiler itself says.
     aligned: HashMap<Id, u64>,
     pub(super) records: Vec<Record>,
-    /// Which record a node is.
+    /// The record of each node.
     known: HashMap<Id, Known>,
     names: Identifiers,
 }
@@ -196,7 +196,7 @@ impl<'ir> Types<'ir> {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
         let mut align = None;
-        // Where the bit-fields before this one start and end, in bytes.
+        // The start and the end of the bit-fields before this one, in bytes.
         let mut bits: Option<(u64, u64)> = None;
         let members: Vec<Node<'ir>> = self.members(node).collect();
         for member in members {

@@ -1,4 +1,4 @@
-//! How missing tools are installed on this system: complete commands to paste, for errors of builds
+//! Commands that install missing tools on this system: complete ones to paste, for errors of builds
 //! and for `offload doctor`.
 //!
 //! The packages of each system are in one table, [`PACKAGES`]. The guide has these commands, too; a

@@ -7,8 +7,8 @@ pub struct Argument<'data> {
     /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count
     /// too.
     pub ordinal: u64,
-    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture
-    /// that the text names; on another, an alignment of more than 16 bytes may move it.
+    /// Offset in bytes from the start of the arguments. PTX: on the architecture that the text
+    /// names; on another, an alignment of more than 16 bytes may move it.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,

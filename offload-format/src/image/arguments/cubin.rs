@@ -59,7 +59,7 @@ impl<'data> CubinArguments<'data> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::image) struct Attributes<'data> {
     pub(in crate::image) reader: Reader<'data>,
-    /// Where the section starts in the file.
+    /// The start of the section in the file.
     pub(in crate::image) base: u64,
     pub(in crate::image) at: u64,
 }
@@ -69,7 +69,7 @@ pub(in crate::image) struct Attribute {
     pub(in crate::image) kind: u8,
     /// The value, or its size.
     pub(in crate::image) short: u64,
-    /// Where a long value is.
+    /// The start of a long value.
     pub(in crate::image) start: u64,
 }
 

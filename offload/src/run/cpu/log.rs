@@ -59,7 +59,7 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
     }
 }
 
-/// How long a launch may take, if there is a limit.
+/// Returns the time limit of a launch, if there is one.
 ///
 /// Returns an error in words if the variable is no number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
