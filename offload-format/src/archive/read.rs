@@ -7,6 +7,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// The variant of the format: how names and symbols are stored.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -27,6 +29,8 @@ pub enum Kind {
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Archive<'data> {
     data: &'data [u8],
@@ -237,6 +241,8 @@ impl fmt::Debug for Archive<'_> {
 }
 
 /// The members of an [`Archive`] in file order; returned by [`Archive::members`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Members<'data> {
     archive: Archive<'data>,
@@ -261,6 +267,8 @@ impl fmt::Debug for Members<'_> {
 }
 
 /// One member of an archive.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Member<'data> {
     header: Header<'data>,

@@ -27,6 +27,8 @@ pub struct ArchiveBuilder {
 }
 
 /// Why a member cannot be added.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -7,6 +7,8 @@ use crate::target::{ParseError, TargetId};
 use core::fmt;
 
 /// A binary bundle whose entry table has been checked against the code objects that are there.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bundle<'data> {
     data: &'data [u8],
@@ -73,6 +75,8 @@ fn code_object<'data>(data: &'data [u8], entry: &TableEntry<'_>) -> Result<&'dat
 }
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -97,6 +101,8 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One bundle entry: an ID and a code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     entry: TableEntry<'data>,

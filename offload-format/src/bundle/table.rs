@@ -8,6 +8,8 @@ use core::fmt;
 
 /// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes
 /// of a bundle that is still being decompressed or downloaded will do.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -89,6 +91,8 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
 }
 
 /// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct TableEntries<'data> {
     data: &'data [u8],
@@ -115,6 +119,8 @@ impl fmt::Debug for TableEntries<'_> {
 }
 
 /// The table's entry for one code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
     id: &'data str,

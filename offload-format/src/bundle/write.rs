@@ -13,6 +13,8 @@ use core::fmt;
 ///
 /// The builder needs the sizes of the code objects; [`Layout`] takes their bytes, from memory or
 /// from files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -21,6 +23,8 @@ pub struct BundleBuilder {
 }
 
 /// Why an entry cannot be added.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -30,6 +30,8 @@ use core::fmt;
 /// }
 /// # }
 /// ```
+///
+/// The format and its sources are on the [module's page](super).
 pub struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,

@@ -12,6 +12,8 @@ use core::fmt;
 pub(super) const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct CompressedBundle<'data> {
     version: u16,

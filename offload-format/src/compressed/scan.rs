@@ -6,6 +6,8 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
 /// A bundle of either kind.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'data> {
     /// A binary bundle.
@@ -34,6 +36,8 @@ impl<'data> Found<'data> {
 ///
 /// A bundle's table or header gives its end. The reader never looks for the next magic, which a
 /// payload may contain. The first error is the last item.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Bundles<'data> {
     section: &'data [u8],

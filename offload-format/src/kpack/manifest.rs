@@ -9,6 +9,8 @@ const WHAT: &str = "kpack manifest";
 /// A `.kpm` file: the `.kpack` file beside it for each target. The format has no magic.
 /// MessagePack: a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to
 /// maps with `file`, `size` and `kernel_count`.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
     /// `blas_lib`.
@@ -18,6 +20,8 @@ pub struct KpackManifest<'data> {
 }
 
 /// One `.kpack` file of a manifest.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ManifestFile<'data> {
     /// The target ID that it is for.

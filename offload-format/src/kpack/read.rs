@@ -17,6 +17,8 @@ const TABLE_OFFSET: u64 = 8;
 ///
 /// The table has names of kernels in one place and refers to them by another. This list of them
 /// takes no more than 16 times the table's size.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -28,6 +30,8 @@ pub struct Kpack<'data> {
 }
 
 /// The code object of one binary for one target.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct KpackKernel<'data> {
     binary: &'data str,

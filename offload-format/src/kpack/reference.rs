@@ -16,6 +16,8 @@ const MOST: usize = 64 * 1024;
 /// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a
 /// program or library are. MessagePack: a map with `kernel_name` and the array
 /// `kpack_search_paths`.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.

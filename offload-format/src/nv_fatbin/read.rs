@@ -28,6 +28,8 @@ use core::fmt;
 ///     }
 /// }
 /// ```
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {
     data: &'data [u8],
@@ -83,6 +85,8 @@ impl fmt::Debug for NvFatbin<'_> {
 }
 
 /// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -107,6 +111,8 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One entry: a payload with one image, or with several that were compressed together.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
@@ -212,6 +218,8 @@ impl fmt::Debug for Entry<'_> {
 }
 
 /// The images of an [`Entry`], in file order; returned by [`Entry::images`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     /// The headers of all images, one after another.
@@ -281,6 +289,8 @@ impl fmt::Debug for Images<'_> {
 }
 
 /// The entry of one image.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: ImageKind,

@@ -8,6 +8,8 @@ use crate::Result;
 ///
 /// The step from one to the next is its size, then zeros, eight at a time. Iteration ends at the
 /// end of the bytes, after the first error, or where only zero bytes are left.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbins<'data> {
     data: &'data [u8],

@@ -18,6 +18,8 @@ const ENTRY_VERSION: u16 = 0x0101;
 ///
 /// The builder reads the images for the fields that entries repeat, and keeps nothing else of them;
 /// [`Layout`] takes the bytes again, from memory or from files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {
     host: HostOs,

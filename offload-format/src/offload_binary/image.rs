@@ -6,6 +6,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// The device images of an [`OffloadBinary`](super::OffloadBinary) in file order.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     binary: &'data [u8],
@@ -44,6 +46,8 @@ impl fmt::Debug for Images<'_> {
 }
 
 /// One device image, with its strings.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Image<'data> {
     binary: &'data [u8],
@@ -168,6 +172,8 @@ impl fmt::Debug for Image<'_> {
 }
 
 /// The string pairs of an [`Image`]: keys, and values as bytes.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Strings<'data> {
     binary: &'data [u8],

@@ -13,6 +13,8 @@ use alloc::vec::Vec;
 ///
 /// The builder needs the sizes of the images; [`Layout`] takes their bytes, from memory or from
 /// files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -93,6 +95,8 @@ impl OffloadBinaryBuilder {
 }
 
 /// One image of an [`OffloadBinaryBuilder`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
     image_kind: ImageKind,

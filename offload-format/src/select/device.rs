@@ -17,6 +17,8 @@ pub struct ComputeCapability {
 }
 
 /// A device to select an image for.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) kind: DeviceKind,

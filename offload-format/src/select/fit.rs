@@ -8,6 +8,8 @@ use core::cmp::Reverse;
 use core::fmt;
 
 /// The way in which an image fits a device.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -119,6 +121,8 @@ impl fmt::Display for Fit {
 }
 
 /// Why an image does not run on a device. `S` is how text is held.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {

@@ -57,6 +57,8 @@ pub(super) struct DeviceLimits {
 }
 
 /// The shape of a launch: a grid of blocks of threads.
+///
+/// Source: `cuLaunchKernel` (CUDA driver API) and `hipModuleLaunchKernel` (HIP).
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     pub(super) grid: Dim,
