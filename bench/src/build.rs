@@ -29,7 +29,7 @@ fn parallel(folder: &Path, clang: &Path) {
         Some(_) => {
             r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#
         }
-        // The same number where there is no ptxas.
+        // The number of rounds where there is no ptxas.
         None => {
             r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#
         }
@@ -45,7 +45,7 @@ fn parallel(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang);
         time(|| succeed(&mut command))
     };
-    // The first compiles what the build script depends on.
+    // The first build compiles the dependencies of the build script.
     build("-j2", 0);
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for round in 0..3 {
@@ -74,7 +74,7 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    // The same with headers: each is looked at once, however many images there are.
+    // The rows with headers: each header is read once, however many images there are.
     const HEADERS: usize = 200;
     let headers = self::package(folder, "headers", OFFLOAD_BUILD);
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
@@ -108,8 +108,8 @@ pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
 /// Packages whose build script depends on one crate and does nothing, in empty target folders.
-/// Nothing is compiled incrementally: Cargo does that with crates in folders, as ours is here, and
-/// never with those from a registry.
+/// Nothing is compiled incrementally: Cargo does that for crates in folders, as ours is here, but
+/// never for those from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),

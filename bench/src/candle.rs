@@ -1,6 +1,6 @@
-//! The published crate candle-kernels, built by offload-build and by cudaforge, which builds it
-//! there: the same sources, the same nvcc, the same target; PTX of the modules, and the sources
-//! with launches as a static library, in one program.
+//! The published crate candle-kernels, built by offload-build and by its own build tool, cudaforge.
+//! Both have the same sources, nvcc and target, and make PTX of the modules, and a static library
+//! of the sources with launches, in one program.
 
 use crate::build::{self, OFFLOAD_BUILD};
 use crate::data;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 /// Modules and sources with launches, if it is not to be all. They take seconds.
 const SOME: [&[&str]; 2] = [&["affine", "fill", "sort", "ternary"], &["mmq_gguf/mmq_quantize.cu"]];
 
-/// A helper for build scripts, and what a package says to use it.
+/// A helper for build scripts, and the lines of a package that use it.
 struct Helper {
     name: &'static str,
     build_dependency: &'static str,
@@ -23,7 +23,7 @@ struct Helper {
     program: fn(&Sources) -> String,
 }
 
-/// Paths in the package, without `kernels/` before and, of modules, `.cu` behind them.
+/// Paths in the package, without `kernels/` before them; those of modules also without `.cu`.
 struct Sources {
     modules: Vec<String>,
     launched: Vec<String>,
@@ -66,7 +66,7 @@ pub fn bench(all: bool) {
         let package = package(&folder, &helper);
         copy(&source.join("src"), &package.folder.join("kernels"));
         let name = helper.name;
-        // What the build script depends on is no part of it.
+        // The time does not include the build script's dependencies.
         write(&package, "fn main() {}\n", "fn main() {}\n");
         build(&package, &cuda);
         let without = program_size(&package);
@@ -115,12 +115,12 @@ fn write(package: &Package, script: &str, program: &str) {
     package.write("src/main.rs", program);
 }
 
-/// `nvcc` is the program, or what stands before it.
+/// `nvcc` is the program, with any words before it.
 fn build_with(package: &Package, nvcc: &Path, jobs: u8) {
     let mut command =
         package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
-    // cudaforge does not ask Cargo; it runs as many as half of the machine's cores if it is told
-    // nothing.
+    // cudaforge ignores Cargo's jobserver; without an option it runs half as many as the machine
+    // has cores.
     if jobs > 1 {
         command.env("CUDAFORGE_THREADS", jobs.to_string());
     }
@@ -149,7 +149,7 @@ fn program_size(package: &Package) -> u64 {
     fs::metadata(package.folder.join("target/release").join(name)).map_or(0, |it| it.len())
 }
 
-/// Builds with `-j1`; how many sources were compiled, and the most that were at the same time. A
+/// Builds with `-j1`; returns how many sources were compiled, and the most at the same time. A
 /// script before nvcc writes down how many of its kind it finds.
 fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     let (script, running, log) = (
@@ -213,8 +213,8 @@ fn their_script(sources: &Sources) -> String {
     )
 }
 
-/// Links all of the library into the program, as one that calls all of its functions would, with
-/// the same runtime.
+/// Links the whole library into the program, with the same runtime, as a program that calls all of
+/// its functions would.
 fn link(library: &str) -> String {
     let then = "-lcudart_static,-ldl,-lrt,-lpthread,-lstdc++";
     format!(
@@ -265,7 +265,7 @@ fn sources(source: &Path, all: bool) -> Sources {
             let launches = !folder.is_empty() || text.contains("<<<");
             let is_wanted =
                 if launches { SOME[1].contains(&name.as_str()) } else { SOME[0].contains(&stem) };
-            // Another crate's runtime is what moe_align needs, too.
+            // moe_align needs another crate's runtime, too.
             if (all && stem != "moe/moe_align") || is_wanted {
                 found[usize::from(launches)].push(if launches { name } else { stem.to_owned() });
             }

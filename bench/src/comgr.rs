@@ -35,8 +35,8 @@ impl Comgr {
     /// Loads it.
     pub fn load() -> Result<Self, libloading::Error> {
         // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
-        // types of the functions are those of amd_comgr.h, version 2, which the library's file name
-        // stands for.
+        // types of the functions are those of amd_comgr.h, version 2, which is part of the
+        // library's file name.
         unsafe {
             let library = Library::new("libamd_comgr.so.2")?;
             Ok(Self {
@@ -54,8 +54,8 @@ impl Comgr {
         let isa = CString::new(format!("amdgcn-amd-amdhsa--{device}")).ok()?;
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
         let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes and a length that belong together, used for
-        // one query that has room for one answer, and released; bytes and name live until then.
+        // SAFETY: a data object is made, given bytes with their length, used for one query that has
+        // room for one answer, and released; bytes and name live until then.
         let found = unsafe {
             let found = (self.create_data)(KIND_FATBIN, &mut data) == 0
                 && (self.set_data)(data, bundle.len(), bundle.as_ptr().cast()) == 0

@@ -24,8 +24,7 @@ pub fn folder() -> PathBuf {
 /// Processors of the bundles' code objects.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
-/// Numbers that are the same in every run (a linear congruential generator, upper half of its
-/// state).
+/// Numbers that are equal in every run (a linear congruential generator, upper half of its state).
 pub struct Generator(pub u64);
 
 impl Generator {
@@ -35,7 +34,7 @@ impl Generator {
         self.0 >> 32
     }
 
-    /// So many bytes, of which `fresh` in 100 are new and the rest are stretches that came before.
+    /// Returns so many bytes: `fresh` in 100 are new, and the rest repeats earlier stretches.
     pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
         const STRETCH: usize = 512;
         let mut out: Vec<u8> = Vec::with_capacity(size);

@@ -7,11 +7,11 @@
 //! | `include_bytes` | a `static` of the library in the same section with the same alignment, of `include_bytes!` |
 //! | `plain` | an object file that is there already, which the program's link gets as one more argument: no copy of the bytes but the linker's own |
 //!
-//! Two runs are timed. *Cold*: nothing is there of the two crates, and all that they depend on is:
-//! our build script is compiled, linked and run, then the library and the program. What is not
-//! timed is what a workspace does once, the compilation of offload-build, offload-format and the
-//! macro; `cargo xtask bench build` has that. *Edit*: a line of the library's `lib.rs` has changed.
-//! Memory is that of the largest process of Cargo's in any of these runs.
+//! Two runs are timed. *Cold*: nothing of the two crates was built, but all of their dependencies
+//! were. Our build script is compiled, linked and run, then the library and the program. The
+//! compilation of offload-build, offload-format and the macro, once for a workspace, is not timed;
+//! `cargo xtask bench build` measures it. *Edit*: a line of the library's `lib.rs` has changed.
+//! Memory is that of Cargo's largest process in any of these runs.
 
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};
@@ -26,7 +26,7 @@ use std::process::Command;
 
 const IMAGE_SIZE: usize = 256 << 20;
 
-/// The code object that the image starts with; what follows is as good as code.
+/// The start of the image, which is a code object; the rest is as good as code.
 const CODE_OBJECT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/saxpy/prebuilt/saxpy.gfx90a.hsaco");
 
@@ -54,7 +54,7 @@ pub fn bench(json: bool) {
     for workspace in [&ours, &theirs, &plain] {
         workspace.build();
     }
-    // In turn, so that what else the machine does falls on all.
+    // The runs take turns, so that other work of the machine affects all of them.
     for round in 0..2 * ROUNDS {
         for (workspace, edits) in [&ours, &theirs, &plain].into_iter().zip(&mut edits) {
             if round % 2 == 0 || workspace.name != theirs.name {
@@ -139,7 +139,7 @@ impl Workspace {
         self.package.write("images/src/lib.rs", &(line + &self.library));
     }
 
-    /// Removes what Cargo has made of the two crates.
+    /// Removes Cargo's outputs for the two crates.
     fn forget(&self) {
         measure::succeed(&mut self.package.cargo(&[
             "clean",
@@ -153,7 +153,7 @@ impl Workspace {
     }
 
     fn build(&self) -> Run {
-        // What the run before has written goes to the disk now, and not while this one is timed.
+        // The output of the run before is written to the disk now, and not while this one is timed.
         measure::succeed(&mut Command::new("sync"));
         let run = measure::process(&mut self.package.cargo(&[
             "build",

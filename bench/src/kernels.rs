@@ -56,7 +56,7 @@ fn sources(folder: &Path, clang: &Path) {
                 package.1.write(format!("kernels/{name}.cu"), &kernel(name, round))
             });
             let times = (build(package, 2 * round), build(package, 2 * round + 1));
-            // The first compiles what the build script depends on.
+            // The first build compiles the dependencies of the build script.
             if round > 0 {
                 changed.push(times.0);
                 again.push(times.1);
@@ -73,8 +73,8 @@ fn sources(folder: &Path, clang: &Path) {
     println!("  {:<58} {more:>22.1} ms   (nothing)", "");
 }
 
-/// Prints two rows; returns how many milliseconds the least time of the first is longer: what else
-/// the machine does only adds.
+/// Prints two rows, and returns the difference of their least times in milliseconds. The least
+/// times count, since other work of the machine only adds.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);
@@ -84,7 +84,7 @@ fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     difference * 1e3
 }
 
-/// A clang; one that is `blind` writes nothing where it is to tell of kernels.
+/// A clang; a `blind` one writes no description of kernels.
 fn wrapper(package: &Package, clang: &Path, blind: bool) -> PathBuf {
     let nothing = "case \" $* \" in *\" -disable-llvm-passes \"*)
   while [ $# -gt 0 ]; do
@@ -146,7 +146,7 @@ fn functions(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang);
         time(|| succeed(&mut command))
     };
-    // The first compiles what the crate depends on, and its kernels.
+    // The first build compiles the crate's dependencies, and its kernels.
     for package in &packages {
         build(package, 0);
     }

@@ -22,7 +22,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // An object with the section in it is what the tool reads.
+    // The tool reads an object with the section in it.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();

@@ -23,7 +23,7 @@ pub fn time(run: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Prints a row of times, of which there is at least one; returns the median.
+/// Prints a row of times, at least one; returns the median.
 pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     let median = times[times.len() / 2];
@@ -31,7 +31,8 @@ pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     median
 }
 
-/// As [`row`], for what takes less than a clock's step: each run is `times` runs.
+/// Prints a row like [`row`], for work that is shorter than a clock's step: each run is `times`
+/// runs.
 pub fn row_of_many(name: &str, runs: usize, times: u32, mut run: impl FnMut()) {
     let mut each: Vec<Duration> = (0..runs)
         .map(|_| {
@@ -79,20 +80,20 @@ pub fn llvm_program(name: &str) -> Option<PathBuf> {
 /// A file, mapped.
 pub fn map(file: &Path) -> Mmap {
     let file = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    // SAFETY: nobody writes to the files of a bench while it runs.
+    // SAFETY: no other program writes to the files of a bench while it runs.
     unsafe { Mmap::map(&file) }.expect("the file can be mapped")
 }
 
 /// A run of a process.
 pub struct Run {
     pub time: Duration,
-    /// Processor time, with that of the processes that it has waited for.
+    /// Processor time, including the processes that it has waited for.
     pub processor: Duration,
     /// The most memory that it had at a time, in bytes.
     peak: u64,
 }
 
-/// Runs a process that must succeed; what it prints is dropped.
+/// Runs a process that must succeed; drops its output.
 ///
 /// # Panics
 /// If it fails.
@@ -113,13 +114,13 @@ pub fn process(command: &mut Command) -> Run {
     }
 }
 
-/// Waits for a process; returns its raw status, and what it has used.
+/// Waits for a process; returns its raw status, and its resources.
 fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
-    // SAFETY: the struct is all numbers, of which every pattern of bits is one.
+    // SAFETY: the struct has only numbers, for which every bit pattern is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: it is this process's child, nobody else waits for it, and both places live as long as
-    // the call.
+    // SAFETY: it is this process's child, nothing else waits for it, and both places live as long
+    // as the call.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
     (status, usage)
@@ -152,7 +153,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Runs a command that must succeed, and shows what it prints.
+/// Runs a command that must succeed, and shows its output.
 ///
 /// # Panics
 /// If it fails.
@@ -161,7 +162,7 @@ pub fn show(command: &mut Command) {
     assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
 }
 
-/// Runs a command that must succeed; what it prints is dropped.
+/// Runs a command that must succeed; drops its output.
 ///
 /// # Panics
 /// If it fails.

@@ -15,7 +15,7 @@ impl Package {
         Self { folder }
     }
 
-    /// Writes a file, and makes the folders that it lies in.
+    /// Writes a file, and creates its folders.
     pub fn write(&self, path: impl AsRef<Path>, text: &str) {
         let path = self.folder.join(path);
         fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -23,7 +23,7 @@ impl Package {
         fs::write(path, text).expect("the target folder can be written");
     }
 
-    /// Cargo without what this program's own Cargo has set.
+    /// Returns Cargo without the variables of this program's own Cargo.
     pub fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {

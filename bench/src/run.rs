@@ -101,7 +101,7 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// The least of some times: what else the machine does only adds.
+/// Returns the least of some times: other work of the machine only adds.
 fn seconds(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
@@ -203,7 +203,7 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     print_row("cuLaunchKernel through its address", of("raw"));
 }
 
-/// Times of one grid, and a hash of what it wrote.
+/// Times of one grid, and a hash of its results.
 struct Grid {
     name: String,
     times: Vec<Duration>,

@@ -26,7 +26,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
     image(target, PackImageKind::Cubin)
 }
 
-/// As the macro makes it.
+/// The pack has the macro's form.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
@@ -75,11 +75,11 @@ pub fn bench() {
     compressed();
 }
 
-/// The decoder's window: what long-distance matching asks for.
+/// The decoder's window for long-distance matching.
 const LIMIT: u64 = 1 << 30;
 
 fn compressed() {
-    // Nine code objects of 54 MB, of which 149 MB are left after compression.
+    // Nine code objects of 54 MB, which compress to 149 MB.
     let targets: Vec<String> =
         (0..9).map(|number| format!("{HIP_ENTRY_PREFIX}gfx110{number}")).collect();
     let images: Vec<Vec<u8>> = (1..=9).map(|seed| Generator(seed).code(54_200_000, 29)).collect();

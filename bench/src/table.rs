@@ -7,14 +7,14 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use std::hint::black_box;
 use std::path::Path;
 
-/// The decoder's window: what long-distance matching asks for.
+/// The decoder's window for long-distance matching.
 const LIMIT: u64 = 128 << 20;
 
 /// Prints the times.
 pub fn bench() {
     println!("table: the entry table of a compressed bundle");
     let path = data::folder().join("compressed");
-    // Four code objects of 122 MB, of which 149 MB are left after compression.
+    // Four code objects of 122 MB, which compress to 149 MB.
     let parts: Vec<Vec<u8>> = (1..=4).map(|seed| Generator(seed).code(122_000_000, 26)).collect();
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let mut bundle = Vec::new();

@@ -22,7 +22,7 @@ const PROCESSORS: [&str; 9] =
 
 const TOOL: &str = "clang-offload-bundler";
 
-/// Work, and what is asked for: our time and our memory at most, as parts of LLVM's.
+/// Work, and its limits: our time and our memory at most, as parts of LLVM's.
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
@@ -32,8 +32,8 @@ struct Work {
     memory: Option<f64>,
 }
 
-/// Prints the times. A process has at least the memory that the one had which started it: this one
-/// must be small, so what takes more is done in processes of its own.
+/// Prints the times. A process has at least the memory of the process that started it. This one
+/// must be small, so large work runs in processes of its own.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -57,12 +57,12 @@ pub fn bench() {
     );
     for work in works() {
         let mut runs = [Vec::new(), Vec::new()];
-        // In turn, so that what else the machine does falls on both.
+        // The runs take turns, so that other work of the machine affects both.
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
-                // What the run before has written goes to the disk now, and not while this one is
-                // timed.
+                // The output of the run before is written to the disk now, and not while this one
+                // is timed.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
                 // The first fills the caches.
@@ -163,8 +163,8 @@ fn works() -> Vec<Work> {
     ]
 }
 
-/// Checks that both wrote the same; compressed, that ours is not larger, and that LLVM's tool finds
-/// the same in it.
+/// Checks that both wrote the same; for compressed files, that ours is not larger, and that LLVM's
+/// tool finds the same in it.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));
@@ -198,7 +198,7 @@ fn compare(work: &Work) {
     }
 }
 
-/// Whether two files are the same, of which little is held at a time.
+/// Whether two files are equal, reading little at a time.
 fn same(a: &str, b: &str) -> bool {
     let open = |path: &str| File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut a, mut b) = (open(a), open(b));
@@ -214,8 +214,8 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Makes the images in the folder that it runs in: those of each processor in a row, as much as is
-/// wanted; the one that the library has nothing for has what comes behind that of the first.
+/// Writes the images to the current folder: those of each processor in a row, as many bytes as
+/// needed. The processor without code in the library gets the bytes after those of the first.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Packs what `kernels/build.sh` has compiled.
+//! Packs the output of `kernels/build.sh`.
 
 fn main() {
     offload_build::Build::new()

@@ -367,12 +367,12 @@ impl Cargo {
         self.tell(format!("rustc-link-lib={library}"));
     }
 
-    /// One line that the user sees.
+    /// Prints a line for the user.
     pub(crate) fn warn(&self, line: &str) {
         self.note(&format!("cargo::warning={line}"));
     }
 
-    /// One line that the user sees, once in a run of the build script.
+    /// Prints a line for the user, once in a run of the build script.
     pub(crate) fn warn_once(&self, line: &str) {
         static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);

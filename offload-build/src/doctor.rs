@@ -49,7 +49,7 @@ pub struct Tool {
     pub name: &'static str,
     /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
-    /// Where it is; `None` if there is none that can be used.
+    /// The path; `None` if there is none that can be used.
     pub path: Option<PathBuf>,
     /// The version that it reports, in one line.
     pub version: Option<String>,
@@ -58,8 +58,8 @@ pub struct Tool {
     /// The reason why a build cannot use it, or can use only a part. Lines that begin with two
     /// spaces are commands.
     pub problem: Option<String>,
-    /// How to install it on this system, where builds need it and it is missing. Lines that begin
-    /// with two spaces are commands.
+    /// The commands that install it on this system, if builds need it and it is missing. Lines that
+    /// begin with two spaces are commands.
     pub install: Option<String>,
     /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and
     /// PTX (`compute_90`) count each.

@@ -69,8 +69,8 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list that is put in part by part. Where one ends counts: `["ab"]` and `["a", "b"]`
-/// differ.
+/// The hash of a list that is put in part by part. The end of each part counts: `["ab"]` and `["a",
+/// "b"]` differ.
 #[derive(Default)]
 pub(crate) struct Parts(SipHasher13);
 

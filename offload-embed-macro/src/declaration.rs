@@ -9,13 +9,13 @@ use syn::{Error, LitStr, Result, Token, braced, parenthesized};
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<Declaration>,
-    /// Those of modules, by their names in Rust.
+    /// The declarations of modules, by their names in Rust.
     pub(crate) modules: Vec<(Ident, Vec<Declaration>)>,
 }
 
 /// A kernel.
 pub(crate) struct Declaration {
-    /// Its documentation, and what else stands before it.
+    /// Its documentation, and its attributes.
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
     /// Its name in images, if that is another.
@@ -40,7 +40,7 @@ impl Declarations {
     /// Reads an `extern` block.
     pub(crate) fn parse_block(input: ParseStream) -> Result<Self> {
         input.parse::<Token![extern]>()?;
-        // As Rust's blocks have an ABI.
+        // The ABI, as Rust's `extern` blocks have one.
         input.parse::<Option<LitStr>>()?;
         let content;
         braced!(content in input);
@@ -121,8 +121,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // As a function in an `extern` block may have it. The function here is safe, and its launch is
-    // not.
+    // An item, as a function in an `extern` block may have it. The function here is safe, and its
+    // launch is not.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {
@@ -152,7 +152,7 @@ fn kernel(
     Ok(Declaration { attributes, name, symbol, parameters })
 }
 
-/// `n: i32`, up to the comma behind it.
+/// Parses `n: i32`, with the comma after it.
 fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
     let name = if input.peek(Token![_]) {
         Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0])
@@ -197,7 +197,7 @@ pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     moved.collect()
 }
 
-/// Where the type starts and ends.
+/// Returns the first and the last place of the type.
 pub(crate) fn ends(ty: &TokenStream) -> (Span, Span) {
     let mut spans = ty.clone().into_iter().map(|token| token.span());
     let first = spans.next().unwrap_or_else(Span::call_site);

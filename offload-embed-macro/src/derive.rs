@@ -87,7 +87,7 @@ fn visibility(input: ParseStream) -> Result<()> {
     if input.parse::<Option<Token![pub]>>()?.is_none() {
         return Ok(());
     }
-    // In a tuple, a type may stand in parentheses.
+    // In a tuple, a type may be in parentheses.
     if let Ok(TokenTree::Group(group)) = input.fork().parse()
         && let Some(TokenTree::Ident(word)) = group.stream().into_iter().next()
         && ["crate", "self", "super", "in"].iter().any(|known| word == known)

@@ -13,7 +13,7 @@ pub(crate) enum Error {
     NoOutDir,
     /// The name is empty.
     NoName,
-    /// The name is that of a file.
+    /// The name is a file's.
     FileName(String),
     /// No pack of that name; the names there are.
     NoPack { name: String, folder: PathBuf, others: Vec<String> },
@@ -29,18 +29,17 @@ pub(crate) enum Error {
     Switch { variable: &'static str, value: String },
     /// The path is empty.
     NoPath,
-    /// The path is that of a source.
+    /// The path is a source's.
     Source(PathBuf),
     /// The path starts with a variable that is none, or not set.
     Variable(String),
     /// The compiler does not say where the macro is called.
     NoSourceFile,
-    /// The file cannot be read; what lies beside it, and what there is to say of a path of this
-    /// form.
+    /// The file cannot be read: the files beside it, and advice for a path of this form.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file is not what can be embedded: what it is, or what is wrong with it.
+    /// The file cannot be embedded: its kind, or its fault.
     Content { path: PathBuf, what: String },
-    /// Nothing in it is for a driver; what there is instead.
+    /// The file has nothing for a driver: its contents.
     NoImage { path: PathBuf, left_out: Vec<String> },
 }
 

@@ -27,7 +27,7 @@ pub(crate) enum What {
 pub(crate) struct Options {
     pub(crate) section: Option<LitStr>,
     pub(crate) align: Option<LitInt>,
-    /// Where they stand, for messages.
+    /// Their place, for messages.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
@@ -36,11 +36,12 @@ pub(crate) struct Options {
     caller: Option<TokenStream>,
 }
 
-/// The version of what expansions use of the crate `offload`, which passes its own: `__expansion`.
+/// The version of the interface between expansions and the crate `offload`, which passes its own:
+/// `__expansion`.
 const EXPANSION: u32 = 2;
 
 impl Options {
-    /// The hidden module of the crate `offload` with what an expansion uses.
+    /// The hidden module of the crate `offload` for expansions.
     pub(crate) fn expansion(&self) -> TokenStream {
         let offload = self
             .krate

@@ -22,16 +22,16 @@ use input::{Input, Options, What};
 use offload_format::pack_index::Index;
 use proc_macro::TokenStream;
 
-/// Embeds a pack of GPU images: called by `offload::include_offload!`, which passes the version of
-/// what expansions use and the name of its crate before the user's tokens.
+/// Embeds a pack of GPU images. `offload::include_offload!` calls it, and passes the version of the
+/// interface and the name of its crate before the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Embeds a pack, and declares a function for each of its kernels: called by
-/// `offload::include_kernels!` in the same way.
+/// Embeds a pack, and declares a function for each of its kernels. `offload::include_kernels!`
+/// calls it in the same way.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand_kernels(&input));

@@ -1,4 +1,4 @@
-//! Which options go with what is embedded.
+//! The options that go with each kind of input.
 
 use crate::file::{File, FileKind};
 use crate::input::Options;

@@ -1,4 +1,4 @@
-//! Which pack is meant, and whether its files are whole. Reads the index and a few bytes of the
+//! Finds the pack, and checks that its files are whole. Reads the index and a few bytes of the
 //! library, never the pack.
 
 use crate::error::Error;
@@ -12,8 +12,8 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The index of the pack `name`, which the build script of the package left in `OUT_DIR`, and the
-/// folder there in which its files are.
+/// Finds the index of the pack `name`, which the package's build script left in `OUT_DIR`, and the
+/// folder of its files.
 pub(crate) fn pack(name: &str) -> Result<(Index, PathBuf), Error> {
     if name.is_empty() {
         return Err(Error::NoName);

@@ -1,15 +1,15 @@
-//! Which names of sections users may choose.
+//! Names of sections that users may choose.
 //!
-//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so that it
-//! must be one in which bytes are only bytes: those in `.init_array` are called before `main`,
-//! those in `.eh_frame` are believed by the unwinder, and linkers name the ends of a section whose
-//! name is a word of C, so that any crate can read it as a list of its own.
+//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so it must
+//! be a section in which bytes are only bytes. Functions in `.init_array` are called before `main`,
+//! the unwinder trusts `.eh_frame`, and linkers name the ends of a section whose name is a C word,
+//! so that any crate can read it as its own list.
 
 use crate::file::FileKind;
 
 /// First words of the names that ELF and COFF linkers, loaders, unwinders, debuggers and the
-/// runtimes of languages and vendors know: `.init_array` starts with `init`. Those of the vendors
-/// that programs may choose are found before, by [`device`].
+/// runtimes of languages and vendors know: `.init_array` starts with `init`. [`device`] finds the
+/// vendors' sections that programs may choose.
 const TAKEN: [&str; 72] = [
     "00cfg",
     "ARM",
@@ -85,7 +85,7 @@ const TAKEN: [&str; 72] = [
     "xdata",
 ];
 
-/// Segments of Mach-O programs that Apple's linker and loader know, and those of the vendors.
+/// Segments of Mach-O programs that Apple's linker and loader know, and the vendors' segments.
 const TAKEN_SEGMENTS: [&str; 11] = [
     "__AUTH",
     "__DATA",
@@ -110,7 +110,7 @@ pub(crate) fn device(name: &str) -> Option<FileKind> {
     })
 }
 
-/// Whether bytes in the section of this name are only bytes; the error says what to do.
+/// Checks that bytes in the section of this name are only bytes; the error says what to do.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -2,8 +2,7 @@
 //! them (strsim) would be one more to compile in each user's build; offload-tools uses that crate,
 //! since no crate depends on it.
 
-/// The name that is closest to what stands there, if it is close: no more than a third of it is to
-/// be changed.
+/// Returns the closest name, if it differs by no more than a third.
 pub(crate) fn closest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -13,10 +12,10 @@ pub(crate) fn closest<'a>(
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
-/// How many characters have to be put in, taken out or replaced to make one of the other.
+/// Returns how many characters have to be inserted, removed or replaced to turn one into the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each start of `to`, what it takes to make it of the characters so far.
+    // The number of changes, for each start of `to`, that make it from the characters so far.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -28,7 +28,7 @@ pub enum ErrorKind {
         /// Bytes present from the part's start.
         have: u64,
     },
-    /// A range given by the file lies outside it.
+    /// A range in the file is outside it.
     OutOfBounds {
         /// First byte of the range, from the start of the container.
         start: u64,
@@ -69,7 +69,7 @@ pub enum ErrorKind {
         /// Bytes allowed.
         limit: u64,
     },
-    /// Anything else; the part says what.
+    /// Another fault, which the part names.
     Malformed,
 }
 

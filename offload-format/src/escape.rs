@@ -1,4 +1,4 @@
-//! Texts of one line: what would end it is written with a backslash.
+//! Texts of one line: a backslash replaces each character that would end it.
 
 use alloc::string::String;
 

@@ -1,14 +1,14 @@
 //! Files described before they are written.
 //!
 //! A container is a few small runs of bytes around large payloads. A [`Layout`] names the runs and
-//! leaves the payloads to whoever has them: in memory ([`Layout::to_vec`]), or on disk, where the
-//! kernel copies them from file to file. Layouts nest: [`Layout::nest`] puts a whole layout in the
-//! place of a payload (a bundle inside a host object inside an archive).
+//! leaves the payloads to its callers: they are in memory ([`Layout::to_vec`]), or on disk, where
+//! the kernel copies them from file to file. Layouts nest: [`Layout::nest`] puts a whole layout in
+//! the place of a payload (a bundle inside a host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// One run of bytes of a file to be written.
+/// One run of bytes of a file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes in memory.
@@ -38,7 +38,7 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// That of all pieces, which is asked for at each of them.
+    /// The size of all pieces, which each of them needs.
     size: u64,
 }
 
@@ -95,7 +95,7 @@ impl Layout {
         self.pieces.extend(other.pieces);
     }
 
-    /// Replaces every payload by what `inner` returns for its number.
+    /// Replaces every payload by the layout that `inner` returns for its number.
     ///
     /// # Panics
     /// If that has another size than the payload.

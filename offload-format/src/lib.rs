@@ -1,5 +1,5 @@
-//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of what an image is
-//! for, and the rules for what runs where.
+//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of targets, and the
+//! rules for which image runs on which device.
 //!
 //! | module | has |
 //! |---|---|
@@ -20,9 +20,8 @@
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file,
-//! environment, process or clock in here. Bytes from outside may be hostile: a view that parsed
-//! iterates without failing, and nothing read from a file is used as an index or a size before it
-//! was checked.
+//! environment, process or clock in here. Bytes from outside may be hostile. A parsed view iterates
+//! without failing, and no value of a file is used as an index or a size before it was checked.
 //!
 //! | feature | adds |
 //! |---|---|

@@ -4,7 +4,7 @@
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// One value. Of arrays and maps only the head was read; their items follow.
+/// One value. For arrays and maps only the head is read; their items follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value<'data> {
     Uint(u64),
@@ -37,20 +37,19 @@ impl<'data> Cursor<'data> {
         self.at
     }
 
-    /// Reads a value and steps behind it, or behind its head.
+    /// Reads a value and moves after it, or after its head.
     pub(crate) fn next(&mut self) -> Result<Value<'data>> {
         let what = self.what;
         let start = self.at;
         let code = self.reader.u8(start, what)?;
-        // A big-endian number of so many bytes behind the code, or behind the part that was read
-        // before.
+        // Reads a big-endian number of so many bytes after the code, or after the part before.
         let mut number = |size: u64| {
             let bytes = self.reader.bytes(self.at + 1, size, what)?;
             self.at += size;
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
         let low = u64::from(code);
-        // The value, and the size of what lies behind its number.
+        // Returns the value, and the size of the bytes after its number.
         let (value, size) = match code {
             0x00..=0x7f => (Value::Uint(low), 0),
             0x80..=0x8f => (Value::Map(low & 0xf), 0),
@@ -74,8 +73,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Steps behind a whole value, with all that is in it. No value is smaller than a byte, so a
-    /// count of items that are not there ends at the end of the bytes.
+    /// Moves after a whole value, with its items. No value is smaller than a byte, so a count of
+    /// items that are not there ends at the end of the bytes.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {

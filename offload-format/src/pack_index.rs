@@ -1,4 +1,4 @@
-//! The index of a pack: what the build script knows of it, for the macro that embeds it. A text
+//! The index of a pack: the build script's facts about it, for the macro that embeds it. A text
 //! file in `OUT_DIR`:
 //!
 //! ```text
@@ -24,18 +24,17 @@
 //! kernels unknown
 //! ```
 //!
-//! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset
-//! of the module's own in bytes stands before them. In a compressed pack, `stream` stands there
-//! too: offset and size in bytes of the module's stream, size of what comes out of it, and `zstd`
-//! or `zlib`; the offsets of its images are those in what comes out. An `image` line has the
-//! target, offset and size in bytes in the pack, the origin, the kind and what belongs to it; the
-//! names of its kernels follow, or that they are not known. In a kernel's name, a backslash, TAB
-//! and line ends are `\\`, `\t`, `\n` and `\r`. Behind a kernel's name stand offset and size in
-//! bytes of each argument, if the image records them, with what it says of its type. Behind the
-//! images of a module stands what is known of its kernels' parameters: `signatures`, how many lines
-//! follow, and these lines, as they are displayed by `Signatures` of the module `signature`. A pack
-//! that was not built has `absent` and the reason after `name`, `compressed` if it would be, then
-//! its modules without images.
+//! The images of a module follow its `module` line. In a pack of bundles, `bundle` and the bundle's
+//! offset in bytes come before them. In a compressed pack, `stream` comes there, too: offset and
+//! size in bytes of the module's stream, its decompressed size, and `zstd` or `zlib`. The offsets
+//! of its images are offsets in the decompressed stream. An `image` line has the target, offset and
+//! size in bytes in the pack, the origin, the kind and its details. The names of its kernels
+//! follow, or a line that they are unknown. In a kernel's name, a backslash, TAB and line ends are
+//! `\\`, `\t`, `\n` and `\r`. After a kernel's name come offset and size in bytes of each argument,
+//! with its type, if the image records them. After the images of a module come its kernels'
+//! signatures: `signatures` with a number of lines, then these lines, as `Signatures` of the module
+//! `signature` prints them. A pack that was not built has `absent` and the reason after `name`,
+//! `compressed` if it would be, then its modules without images.
 
 mod image;
 mod kernel;
@@ -101,7 +100,7 @@ pub struct IndexModule {
     /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this
     /// one has any image.
     pub bundle: Option<u64>,
-    /// Where it lies, if the pack is compressed.
+    /// The place, if the pack is compressed.
     pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
@@ -125,7 +124,7 @@ pub struct IndexStream {
     pub offset: u64,
     /// Size.
     pub size: u64,
-    /// Size of what comes out.
+    /// The decompressed size.
     pub inflated_size: u64,
     /// The method.
     pub method: Method,
@@ -136,12 +135,12 @@ pub struct IndexStream {
 pub struct IndexImage {
     /// Canonical name of the target.
     pub target: String,
-    /// Offset in bytes from the start of the pack; in a compressed one, in what comes out of the
-    /// module's stream.
+    /// Offset in bytes from the start of the pack; in a compressed pack, in the module's
+    /// decompressed stream.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Where it came from.
+    /// The origin of the image: compiled, prebuilt, or supplied.
     pub origin: Origin,
     /// The kind of the image.
     pub kind: PackImageKind<String>,

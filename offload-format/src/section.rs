@@ -1,8 +1,7 @@
-//! Sections with device code: what they are called in each format of host files, and how they are
-//! aligned.
+//! Sections with device code: their names in each format of host files, and their alignment.
 //!
-//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for
-//! those that are written, [`SectionNames`] for all of them.
+//! This file has all sections that other tools read: [`DeviceSection`] for the written ones,
+//! [`SectionNames`] for all.
 
 use core::fmt;
 
@@ -27,7 +26,7 @@ impl fmt::Display for ObjectFormat {
     }
 }
 
-/// Where device code lies in a host file that this crate writes.
+/// The section for device code in a host file that this crate writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
     /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime,
@@ -50,7 +49,7 @@ impl DeviceSection {
         }
     }
 
-    /// Name in ELF files, which is also what people call it.
+    /// The name in ELF files, by which the section is commonly known.
     pub const fn elf_name(self) -> &'static str {
         self.names().name
     }
@@ -61,7 +60,7 @@ impl DeviceSection {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
     }
 
-    /// Alignment in bytes of the section, and of what lies in it: bundles by the pages that HIP's
+    /// Alignment in bytes of the section, and of its contents: bundles by the pages that HIP's
     /// runtime maps, offload binaries by their fields.
     pub const fn align(self) -> u64 {
         match self {
@@ -71,16 +70,16 @@ impl DeviceSection {
     }
 }
 
-/// `HIPF`: what each structure in [`SectionNames::HIP_FATBIN_SEGMENT`] that points to a bundle
-/// starts with, as a number.
+/// `HIPF`: the first number of each structure in [`SectionNames::HIP_FATBIN_SEGMENT`] that points
+/// to a bundle.
 pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// The name of a section in each format.
 ///
-/// Objects for Windows have the ELF name, whatever its length, so that linkers put what different
-/// compilers call the same together. Images for Windows have room for eight bytes: `link.exe` cuts
-/// the name there, `.hip_fat`; `lld-link` cuts it before a second period first, `.llvm`; linkers
-/// for MinGW can write it in full.
+/// Objects for Windows have the ELF name, whatever its length, so that linkers join the sections of
+/// different compilers. Images for Windows have eight bytes for a name. `link.exe` cuts it there,
+/// `.hip_fat`; `lld-link` first cuts it before a second period, `.llvm`; linkers for MinGW can
+/// write it in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// Name in ELF files, COFF objects, and uncut in images for Windows.

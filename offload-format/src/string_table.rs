@@ -1,6 +1,6 @@
-//! String tables in the order that LLVM 22 gives them: the distinct strings sorted by their
-//! reversed bytes, greatest first, each NUL-terminated; a string that the one before ends in shares
-//! its bytes. COFF has two groups, section names and symbol names, each sorted by itself.
+//! String tables in LLVM 22's order: the distinct strings sorted by their reversed bytes, greatest
+//! first, each NUL-terminated. A string that ends the previous one shares its bytes. COFF has two
+//! groups, section names and symbol names, each sorted by itself.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -11,7 +11,7 @@ use core::cmp::Ordering;
 /// A finished string table.
 #[derive(Debug)]
 pub(crate) struct StringTable<'a> {
-    /// All of it, with what it starts with.
+    /// Returns the whole table, including its first bytes.
     pub(crate) bytes: Vec<u8>,
     /// The strings of each group in their order, with their offsets.
     groups: Vec<Vec<(&'a [u8], u64)>>,
@@ -26,8 +26,7 @@ impl<'a> StringTable<'a> {
         Self { bytes: start.to_vec(), groups }
     }
 
-    /// Adds a group of strings behind those that are there; those that are there already are not
-    /// added.
+    /// Adds a group of strings after the existing ones; existing strings are not added again.
     pub(crate) fn add(&mut self, strings: Vec<&'a [u8]>) {
         let mut sorted = strings;
         sorted.retain(|it| self.find(it).is_none());
@@ -64,22 +63,22 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Names in a string table of a file.
 ///
-/// They may share their bytes, so that a small file could make its reader look at very many: there
-/// is an end to it.
+/// Names may share their bytes, so a small file could make its reader look at very many: this
+/// limits them.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
     left: usize,
 }
 
-/// All names together may be so many times the size of what they are read from. In what compilers
-/// write they are a few times the size of the table at most.
+/// The limit for all names together, as a multiple of the size of their source. In the output of
+/// compilers, the names have a few times the size of the table at most.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 
 #[cfg(feature = "object")]
 impl<'a> Names<'a> {
-    /// The names in `table`, to which records of `records` bytes refer.
+    /// Returns the names in `table`, to which records of `records` bytes refer.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }

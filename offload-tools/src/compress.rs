@@ -37,7 +37,7 @@ impl Compressed {
     ) -> Result<Self, String> {
         let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;
         let begun = Instant::now();
-        // Both go through the whole bundle, one beside the other.
+        // Both read the whole bundle, in parallel.
         let (payload, hash) = thread::scope(|scope| {
             let hash = scope.spawn(|| hash(&bundle));
             (compression::compress(options.method, options.level, &bundle), hash.join())

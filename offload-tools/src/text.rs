@@ -16,8 +16,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it
-/// again.
+/// Returns `text` in a style; streams that are no terminal remove it again.
 pub fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
         text.to_owned()
@@ -26,9 +25,9 @@ pub fn styled(style: Style, text: &str) -> String {
     }
 }
 
-/// A name from a file with nothing in it that a terminal obeys: control characters and what is no
-/// UTF-8 are escaped (`\n`, `\x1b`, `\xff`), and what changes the direction of text or cannot be
-/// seen (`\u{202e}`).
+/// Returns a name from a file without anything that a terminal obeys. It escapes control characters
+/// and bytes that are no UTF-8 (`\n`, `\x1b`, `\xff`), and characters that change the direction of
+/// text or are invisible (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -50,7 +49,7 @@ pub fn escaped(name: &[u8]) -> String {
 /// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the
 /// direction of text, or cannot be seen.
 pub fn is_invisible(c: char) -> bool {
-    // Rust's own list of what cannot be printed.
+    // The characters are Rust's own list of unprintable ones.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
 }
 
@@ -86,7 +85,7 @@ pub fn size(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // What would be shown as 1024.0 of one unit is 1.0 of the next.
+    // A value that would be shown as 1024.0 of one unit is 1.0 of the next.
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;

@@ -157,7 +157,7 @@ macro_rules! register_bundles {
     };
 }
 
-/// How a function of the CPU is called with the arguments of a kernel, each at its offset: an
+/// The function that calls a kernel for the CPU with its arguments, each at its offset: an
 /// `Option<Invoke>`.
 #[cfg(feature = "run")]
 #[doc(hidden)]

@@ -1,5 +1,4 @@
-//! Packs that build.rs wants compressed: what a program has of them, and what other tools read in
-//! them.
+//! Compressed packs: a program's view of them, and other tools' reading.
 
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
@@ -171,7 +170,7 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
         .has("has a compressed pack, and the program was compiled for one that is not: build the program again");
 }
 
-/// LLVM's bundler unbundles what is in `.hip_fatbin`.
+/// LLVM's bundler unbundles the contents of `.hip_fatbin`.
 fn bundles_are_those_of_llvm() {
     let scenario = package("compressed_bundles");
     build(&scenario, AMD).passes();
@@ -219,7 +218,7 @@ fn bundles_are_those_of_llvm() {
     }
 }
 
-/// No tool here knows this version. Our own reader reads what is compressed; for the compressed
+/// No tool here knows this version. Our own reader reads the compressed pack; for the compressed
 /// streams, LLVM's objcopy is the judge in offload_binary.rs.
 fn offload_binaries_are_of_version_3() {
     let scenario = package("compressed_binaries");

@@ -49,7 +49,7 @@ fn whole_calls(trace: &str) -> Vec<Call> {
         let Some((process, call)) = line.split_once(' ') else { continue };
         let process: u32 = process.parse().expect("strace -f begins lines with the process");
         let call = call.trim_start();
-        // What another process interrupts stands in two lines.
+        // strace prints an interrupted call in two lines.
         let call = match (call.strip_suffix(" <unfinished ...>"), call.split_once(" resumed>")) {
             (Some(start), _) => {
                 unfinished.insert(process, start.to_owned());

@@ -1,6 +1,6 @@
 //! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. The
-//! judge is Cargo. Only build scripts run: what linkers make of such packs takes too long for a
-//! test, and was tried by hand (`offload-build/src/pack/linker.rs` has what came of it).
+//! judge is Cargo. Only build scripts run: linking such packs takes too long for a test, and was
+//! tried by hand (`offload-build/src/pack/linker.rs` has the results).
 
 use offload_tests::data::read;
 use offload_tests::registry::GCC;

@@ -1,7 +1,7 @@
 //! Build scripts with offload-build, in packages that Cargo builds: packs of kernels in every
 //! language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
-//! `offload/kernel.h`. The tests check what is in the images, for which targets they are made, when
-//! they are made again, and what a user reads when one cannot be made.
+//! `offload/kernel.h`. The tests check the contents and targets of images, the reasons to compile
+//! them again, and the messages for an image that cannot be made.
 //!
 //! How packs get into programs is in `embedding`.
 

@@ -180,7 +180,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
-/// One module of several sources, of which not all are for all targets.
+/// One module of several sources, some of which are not for all targets.
 fn sources_of_other_targets_stay_out() {
     let scenario = package(
         "modules_sources",

@@ -9,7 +9,7 @@ offload_tests::tests! {
     needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]) => [all_headers_for_every_kind_of_target, other_languages_for_amd],
 }
 
-/// Every header of the kit, and of each what compilers could lack.
+/// Every header of the kit, with features of each that compilers could lack.
 const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n\
     extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w, int *n) {\n  \
       __shared__ float tile[64];\n  int i = threadIdx.x;\n  \

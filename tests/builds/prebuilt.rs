@@ -78,7 +78,7 @@ fn packaged(scenario: &Scenario) -> PathBuf {
     scenario.target.join("package").join(format!("{}-0.1.0", scenario.name()))
 }
 
-/// `cargo install` of a folder, without compilers; what the program prints.
+/// Runs `cargo install` of a folder, without compilers; returns the program's output.
 fn install(scenario: &Scenario, folder: &Path) -> String {
     let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
     let install = install
@@ -223,7 +223,7 @@ fn a_prebuilt_set_can_travel() {
     printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 }
 
-/// The package's own folder, and one that lies elsewhere on each machine.
+/// The package's own folder, and one that is elsewhere on each machine.
 fn folders_outside_go_by_their_position() {
     const CALLS: &str = r#"
         .file("kernels/add.cu")
@@ -261,7 +261,7 @@ fn folders_outside_go_by_their_position() {
     }
     build(&here, "only").has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
 
-    // What goes by no position is refused where the set is made.
+    // The set's command refuses a folder without a position.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));
@@ -272,7 +272,7 @@ fn folders_outside_go_by_their_position() {
     ));
 }
 
-/// git's core.autocrlf changes a source, and what is said of that.
+/// git's core.autocrlf changes a source, and the message names it.
 fn line_ends_of_windows() {
     let scenario = Scenario::new("set_crlf");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");

@@ -1,5 +1,4 @@
-//! Which targets a pack is built for: names, words that stand for several, variables of the
-//! environment.
+//! The targets of a pack: names, words for several, variables of the environment.
 
 use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
 use offload_tests::scenario::{Run, Scenario, Watched, printed};
@@ -7,7 +6,7 @@ use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
 use std::fs;
 use std::path::PathBuf;
 
-/// Linux knows AMD's GPUs better than the stand-ins.
+/// Linux lists AMD's GPUs better than the stand-ins do.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
@@ -31,7 +30,7 @@ fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
     scenario.targets("add")
 }
 
-/// The name of a program, and the commands of the script that stands for it.
+/// The name of a program, and the commands of the script that replaces it.
 type StandIn = (&'static str, &'static str);
 
 /// A machine whose tools that look for GPUs are stand-ins, next to a clang and first in PATH.
@@ -83,7 +82,7 @@ fn names_in_any_spelling() {
 
 fn variables_of_other_programs() {
     let scenario = package("targets_field", "");
-    /// Variables, targets, and what is printed for each variable that counts.
+    /// Variables, targets, and the line that is printed for each variable that counts.
     type Row =
         (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
     let rows: &[Row] = &[
@@ -158,7 +157,7 @@ fn build_rs_and_our_variable_come_first() {
     );
 }
 
-/// nvcc is asked what it would make, of which the compilers here may know less.
+/// nvcc lists the targets, some of which the compilers here may not know.
 fn all_major_is_what_it_is_for_nvcc() {
     let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
     let ours = targets(&scenario, &[]);
@@ -209,7 +208,7 @@ fn native_is_each_gpu_once() {
             &[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")],
             &["sm_90", "sm_80", "compute_80"],
         ),
-        // A driver that is broken, and a letter that nobody asked for.
+        // A driver that is broken, and a letter that was not requested.
         (
             &[
                 ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
@@ -295,8 +294,8 @@ fn the_default_counts_after_all_variables() {
             format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // Those of a vendor that the pack is not for do not count, and nothing is said of them: by what
-    // build.rs supports, by the sources, by the compiler.
+    // Variables of a vendor that the pack is not for are ignored without a line: by build.rs's
+    // filters, by the sources, by the compiler.
     for (name, calls) in [
         ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
         ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
@@ -363,7 +362,7 @@ fn a_build_script_asks_for_its_targets() {
     println!("cargo::rerun-if-env-changed=LISTED");"#,
     );
     const BUILT: &str = "skipped false None";
-    /// Variables, and what is printed.
+    /// Variables, and the printed lines.
     type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
     let rows: &[Row] = &[
         (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
@@ -397,7 +396,7 @@ fn a_build_script_asks_for_its_targets() {
                 BUILT,
             ],
         ),
-        // What needs no tool is known without one.
+        // Targets that need no tool are known without one.
         (
             &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
             &[
@@ -439,7 +438,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // Without others there is nothing to build.
+    // The list has no other targets, so there is nothing to build.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once("the target 'native' (from the default of build.rs) is the GPU of this machine, and none was found");

@@ -172,7 +172,7 @@ fn each_package_builds_its_part() {
             .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
             .passes()
     };
-    // An ordinary build, without -v, prints what is left out.
+    // An ordinary build, without -v, prints the names of the parts that are left out.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
     for (member, left) in
         [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")]

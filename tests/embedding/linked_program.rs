@@ -44,7 +44,7 @@ pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections of these names in what `llvm-readelf -SW` prints, in alphabetical order:
+/// Returns the sections of these names in the output of `llvm-readelf -SW`, in alphabetical order:
 /// linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = listing
@@ -59,7 +59,7 @@ pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     sections
 }
 
-/// Returns what `llvm-objdump --offloading` prints about a program. It gets a link to the program,
+/// Returns the output of `llvm-objdump --offloading` for a program. It gets a link to the program,
 /// since it writes files next to it.
 pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     let link = scenario.folder.join("listed/program");

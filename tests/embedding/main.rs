@@ -1,5 +1,5 @@
-//! Packs in programs: what `include_offload!` embeds, what linkers keep of it, and what the macro's
-//! errors say.
+//! Packs in programs: the bytes that `include_offload!` embeds, the parts that linkers keep, and
+//! the macro's errors.
 //!
 //! - `built_packs`: packs that a build script makes, in the crates of a package and the packages
 //!   that depend on it

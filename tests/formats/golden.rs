@@ -68,7 +68,7 @@ fn every_dump_has_its_file() {
     }
 }
 
-/// Lines, indented by what they belong to.
+/// Lines, indented below their owners.
 #[derive(Default)]
 struct Dump {
     text: String,
@@ -86,7 +86,7 @@ impl Dump {
         self.depth -= 1;
     }
 
-    /// A line for what was read, or its error; what follows belongs to it.
+    /// A line for a part, or its error; the lines below belong to it.
     fn result<T>(
         &mut self,
         what: &str,

@@ -1,6 +1,6 @@
 //! Every reader on files that are cut short, and on files with any field at its extremes.
 //!
-//! `visit` runs the readers and says what they may not do. What they allocate is weighed here.
+//! `visit` runs the readers and checks their limits. The bytes that they allocate are counted here.
 
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};

@@ -1,5 +1,5 @@
-//! ROCm's kernel packs, field by field, and files of them that mean harm. What ROCm's packer wrote
-//! is in the corpus; the requirements are those of the tests of its reader
+//! ROCm's kernel packs, field by field, and files of them that mean harm. ROCm's packer wrote the
+//! files in the corpus; the requirements are those of the tests of its reader
 //! (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
@@ -61,7 +61,7 @@ fn both_schemes_have_the_same_code_objects() {
 }
 
 fn references_and_manifests() {
-    // The keys in either order, what is not known passed over, bytes behind.
+    // The keys in either order, unknown ones skipped, bytes at the end.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",

@@ -1,5 +1,5 @@
 //! Containers of every format: reading, writing and searching them, judged by the tools of LLVM,
-//! AMD, NVIDIA and GNU, by files of the corpus that are checked in, and by what went in.
+//! AMD, NVIDIA and GNU, by files of the corpus that are checked in, and by the inputs.
 
 mod allocations;
 mod archives;
@@ -21,7 +21,7 @@ mod target_ids;
 mod text_bundle;
 mod versus_llvm;
 
-// `hostile` and `allocations` weigh what readers allocate.
+// `hostile` and `allocations` count the allocations of readers.
 #[global_allocator]
 static ALLOCATOR: offload_tests::counting::Counting = offload_tests::counting::Counting;
 

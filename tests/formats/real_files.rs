@@ -1,7 +1,7 @@
 //! Device code that this project did not make: libraries that others have published, of Debian's
-//! clang 15 to AMD's clang 23 and CUDA 11.8 to 13.5. What we and `offload` find in them is what
-//! LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of these is wrong or does not know
-//! the file, another judges.
+//! clang 15 to AMD's clang 23 and CUDA 11.8 to 13.5. We and `offload` find the same images as
+//! LLVM's tools, `roc-obj-ls` and `cuobjdump`; where one of these is wrong or does not know the
+//! file, another judges.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -97,7 +97,7 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     images.into_iter().zip(extracted).collect()
 }
 
-/// How many containers of which kind are in which section.
+/// The number of containers of each kind in each section.
 fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
     let key = |image: &Value| {
         [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
@@ -223,7 +223,7 @@ fn compressed_bundles() {
         assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
         assert_are_unbundled(&folder, &path, &bundles);
-        // What it takes for the code objects.
+        // The bytes that it needs for the code objects.
         let extracted: Vec<_> =
             objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
         for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted)

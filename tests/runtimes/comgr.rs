@@ -2,7 +2,7 @@
 //! no GPU: the HIP runtime hands it the first bytes of a bundle and the name of the device, and so
 //! do these tests.
 //!
-//! What comgr 2.4 (ROCm 5.2.3) does, and what is left out for that reason:
+//! The abilities of comgr 2.4 (ROCm 5.2.3), and the cases that are therefore left out:
 //! * It knows 33 processors, gfx600 to gfx1036. For a device of another name it finds the entry of
 //!   that very name and no other: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
 //!   Devices are the known ones, images are all.
@@ -204,7 +204,7 @@ fn bundle_with_table(size: usize) -> Vec<u8> {
     while left(&ids) > 200 {
         ids.push(format!("{HIP_ENTRY_PREFIX}gfx{}", 7000 + ids.len()));
     }
-    // A processor whose name fills what is left.
+    // A processor whose name fills the rest.
     ids.push(format!("{:0<1$}", format!("{HIP_ENTRY_PREFIX}gfx8"), left(&ids) - 24));
     ids.push(last);
     let mut builder = BundleBuilder::new();
@@ -232,7 +232,7 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// The command line chooses what comgr does, in files that it has written itself.
+/// The command line chooses comgr's actions, in files that it has written itself.
 fn offload_select() {
     let comgr = comgr();
     let folder = scratch::folder("comgr-select");
@@ -413,8 +413,8 @@ fn comgr() -> MutexGuard<'static, Comgr> {
 impl Comgr {
     fn load() -> Self {
         // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
-        // types of the functions are those of amd_comgr.h, version 2, which the library's file name
-        // stands for.
+        // types of the functions are those of amd_comgr.h, version 2, which is part of the
+        // library's file name.
         unsafe {
             let library = Library::new("libamd_comgr.so.2").unwrap();
             Self {
@@ -473,8 +473,8 @@ impl Comgr {
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
         let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes and a length that belong together, used for
-        // one query that has room for one answer, and released; bytes and name live until then.
+        // SAFETY: a data object is made, given bytes with their length, used for one query that has
+        // room for one answer, and released; bytes and name live until then.
         let status = unsafe {
             assert_eq!((self.create_data)(KIND_FATBIN, &mut data), 0);
             assert_eq!((self.set_data)(data, bundle.len(), bundle.as_ptr().cast()), 0);

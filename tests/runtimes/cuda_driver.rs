@@ -1,5 +1,5 @@
-//! The example with a CUDA driver: with a stand-in that has whatever GPUs a test asks for, and,
-//! where there is one, with NVIDIA's own.
+//! The example with a CUDA driver: with a stand-in that has the GPUs that a test needs, and, where
+//! there is one, with NVIDIA's own.
 
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
@@ -141,8 +141,8 @@ fn wrong_results_are_found() {
     }
 }
 
-/// Functions that run a kernel: what each is called for, an error's code, and how the program
-/// prints that error.
+/// Functions that run a kernel: the purpose of each, an error's code, and how the program prints
+/// that error.
 const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
     (
         "cuDevicePrimaryCtxRetain",
@@ -205,7 +205,7 @@ fn errors_while_running_are_told() {
     }
 }
 
-/// Functions that find out which GPUs there are, and what each is called for.
+/// Functions that list the GPUs, and the purpose of each.
 const WHILE_LOOKING: [(&str, &str); 6] = [
     ("cuInit", "the CUDA driver does not start"),
     ("cuDriverGetVersion", "could not ask for the properties of cuda:0"),
@@ -275,7 +275,7 @@ fn no_driver_is_needed_to_start() {
         .map(|line| line.split(['[', ']']).nth(1).unwrap_or(line))
         .collect();
     assert!(needed.contains(&"libc.so.6"), "{dynamic}");
-    // What each Rust program for Linux may need.
+    // Libraries that each Rust program for Linux may need.
     let usual = ["libc.", "libgcc_s.", "libm.", "libdl.", "libpthread.", "ld-linux"];
     for library in needed {
         assert!(

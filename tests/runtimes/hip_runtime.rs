@@ -1,6 +1,6 @@
 //! AMD's real HIP runtime, version 5, with our images. A stand-in below it pretends that there is a
-//! GPU, so everything happens but the kernel: the runtime starts, picks, checks and loads code
-//! objects, and queues a launch.
+//! GPU, so only the kernel does not run: the runtime starts, picks, checks and loads code objects,
+//! and queues a launch.
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
 
@@ -115,7 +115,7 @@ fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &
     );
 
     assert_eq!(outcome.log.get(..3), Some(&example.loading(target)[..]), "{gpu}: {outcome:#?}");
-    // What follows are the runtime's own kernels, which copy memory.
+    // The runtime's own kernels follow, which copy memory.
     let others = outcome.log[3..].iter().filter_map(|line| line.strip_prefix("symbol: "));
     for symbol in others {
         assert!(symbol.starts_with("__amd_rocclr_"), "{symbol}: {outcome:#?}");
@@ -167,7 +167,7 @@ to run on this device, add ";
 }
 
 /// AMD's runtime gets the whole section of the finished program and searches it by its own rules.
-/// The program prints what `select` chooses.
+/// The program prints the image that `select` chooses.
 fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     let load = LIBRARIES.join("hip_load");
     compile("hip_load.c", &["-ldl"], &load);

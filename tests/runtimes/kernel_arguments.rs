@@ -1,5 +1,5 @@
-//! Calls of `include_kernels!` reach kernels: what a program passes is what each kernel gets, byte
-//! by byte, of all types.
+//! Calls of `include_kernels!` reach kernels: each kernel gets the program's arguments, byte by
+//! byte, of all types.
 //!
 //! | image | who reads the arguments |
 //! |---|---|
@@ -36,7 +36,7 @@ fn kernels_get_the_bytes_that_were_passed() {
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
         );
     // Without optimization each kernel has a buffer for messages to the host, which the stand-in
-    // has not.
+    // lacks.
     scenario.build().release().passes().lacks("other parameters");
     let program = scenario.program("release", "kernel_arguments");
     let masks = random.masks(&scenario.folder, []);
@@ -98,7 +98,7 @@ fn masked(text: &str, mask: &str) -> String {
         .collect()
 }
 
-/// Launches all kernels on a pretended GPU; returns what the stand-in has logged.
+/// Launches all kernels on a pretended GPU; returns the log of the stand-in.
 fn launch(
     scenario: &Scenario,
     libraries: &Path,
@@ -127,8 +127,7 @@ fn launch(
     outcome.log
 }
 
-/// Each kernel has got its arguments by `ways`: the first of which each has, the second those that
-/// have a buffer.
+/// Each kernel got its arguments by `ways`: all have the first, and those with a buffer the second.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {

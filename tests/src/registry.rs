@@ -132,8 +132,8 @@ impl Test {
         Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
     }
 
-    /// The test does not run where this returns a reason. It is asked once the tools are known to
-    /// be there.
+    /// The test does not run if this returns a reason. It is asked once the tools are known to be
+    /// there.
     pub fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
         Self { ignored_if: reason, ..self }
     }

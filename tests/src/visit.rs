@@ -235,7 +235,7 @@ pub fn fat_file(bytes: &[u8]) {
     }
 }
 
-/// ROCm's kernel packs, what refers to them, and lists of them.
+/// ROCm's kernel packs, references to them, and their manifests.
 pub fn kpack(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     seen.kpack(bytes);

@@ -170,7 +170,7 @@ fn devices_and_containers() {
         ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
         ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
-        // The version of PTX in a compressed fatbin, which no text is read for.
+        // The version of PTX in a compressed fatbin, whose text is not read.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),

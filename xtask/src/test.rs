@@ -42,7 +42,7 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
         Failure::Failed(format!("{} cannot be written: {error}", record.display()))
     })?;
     let mut cargo = setup.cargo();
-    // Every kind of target but doctests, each of which is a program to be linked.
+    // Every kind of target except doctests: each doctest is a program of its own to link.
     cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]).args(args);
     cargo.env("OFFLOAD_TEST_QUICK", "1").env("OFFLOAD_TEST_RECORD", &record);
     let result = passes(&mut cargo);

@@ -1,5 +1,5 @@
-//! Measures the run time. It prints a line for each run: a name and nanoseconds; of a grid on the
-//! CPU also the nanoseconds of processor time that its busier thread took, and a hash of the
+//! Measures the run time. It prints a line for each run: a name and nanoseconds. For a grid on the
+//! CPU, the line also has the nanoseconds of processor time of its busier thread, and a hash of the
 //! results.
 
 use libloading::Library;
@@ -85,7 +85,7 @@ fn calls() {
         }
     };
     const RUNS: usize = 21;
-    // What is loaded and looked up once is not measured.
+    // Loading and looking up, which happens once, is not measured.
     (0..64).for_each(|_| of_many());
     launch();
     for _ in 0..RUNS {
@@ -171,7 +171,7 @@ fn cpu() {
     });
 }
 
-/// Blocks with barriers; the first launch makes what later ones use again.
+/// Blocks with barriers; the first launch allocates memory that later ones use again.
 fn checks() {
     let device = Device::cpu();
     let count = 200 * 256;
@@ -229,7 +229,7 @@ fn now(clock: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Runs a grid; prints how long it took, and a hash of the bits of what it wrote.
+/// Runs a grid; prints its time, and a hash of the bits of its results.
 fn grid(
     name: &str,
     result: &mut Buffer<f32>,

@@ -22,7 +22,7 @@ unsafe extern "C" {
 /// Returns an error if there is none, or no driver that this runtime can work with.
 pub fn gpus() -> Result<usize, NoGpu> {
     let mut count = 0;
-    // SAFETY: it writes the number to where it is told.
+    // SAFETY: it writes the number to the given place.
     let code = unsafe { cudaGetDeviceCount(&mut count) };
     check("cudaGetDeviceCount", code).map_err(|error| NoGpu { driver: driver_version(), error })?;
     Ok(usize::try_from(count).unwrap_or(0))
@@ -31,7 +31,7 @@ pub fn gpus() -> Result<usize, NoGpu> {
 /// The newest CUDA that the driver knows, 12080 for 12.8; 0 if there is no driver.
 fn driver_version() -> c_int {
     let mut version = 0;
-    // SAFETY: it writes the number to where it is told.
+    // SAFETY: it writes the number to the given place.
     match unsafe { cudaDriverGetVersion(&mut version) } {
         0 => version,
         _ => 0,
@@ -52,8 +52,7 @@ pub struct CudaError {
 
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: both return texts that end in a NUL and stay, for numbers that stand for no
-        // error, too.
+        // SAFETY: both return static texts that end in a NUL, also for numbers that are no error.
         let [name, text] = [cudaGetErrorName, cudaGetErrorString]
             .map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
         write!(f, "{} returned {name} ({}), \"{text}\"", self.function, self.code)

@@ -41,8 +41,8 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn add(a: &[f32], b: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
     let n = a.len().min(b.len());
     let mut sum = vec![0.0; n];
-    // SAFETY: the declaration is that of the source. It reads `n` elements of `a` and `b`, and
-    // writes as many to `sum`, before it returns.
+    // SAFETY: the declaration matches the source. The function reads `n` elements of `a` and `b`,
+    // and writes as many to `sum`, before it returns.
     let code =
         unsafe { launch_vector_add(n.try_into()?, a.as_ptr(), b.as_ptr(), sum.as_mut_ptr()) };
     cuda::check("launch_vector_add", code)?;

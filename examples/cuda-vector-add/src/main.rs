@@ -29,7 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    // Without a driver, any call of cudarc's would panic. This says what was looked for.
+    // Without a driver, any call of cudarc's would panic. The error lists the places where it was
+    // looked for.
     Device::named("cuda:0")?;
     let context = CudaContext::new(0)?;
     // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device
@@ -74,7 +75,7 @@ fn add(
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     {
-        // What stands beside an address tells cudarc, when it is dropped, that the memory was used
+        // The value beside an address tells cudarc, when it is dropped, that the memory was used
         // until then.
         let ((a, _a), (b, _b), (result, _result)) =
             (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));

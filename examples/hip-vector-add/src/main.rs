@@ -32,7 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    // Without a runtime, any call of cubecl-hip-sys would panic. This says what was looked for.
+    // Without a runtime, any call of cubecl-hip-sys would panic. The error lists the places where
+    // it was looked for.
     let gpu = Device::from_hip_device(0)?;
 
     // Small whole numbers: their sums are exact.
@@ -76,7 +77,7 @@ fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
     result.read(sum)
 }
 
-/// Makes an error of a code that is not that of success.
+/// Makes an error of a code, unless it means success.
 fn check(function: &str, code: hip::hipError_t) -> Result<()> {
     if code == hip::HIP_SUCCESS {
         return Ok(());

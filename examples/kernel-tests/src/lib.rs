@@ -91,7 +91,7 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// A property: whatever the matrices, the kernel computes what three loops do.
+    /// A property: for any matrices, the kernel computes the product of three loops.
     #[test]
     fn products_are_those_of_three_loops() {
         for seed in 0..5 {

@@ -1,5 +1,5 @@
-//! Element-wise functions on vectors. Each is a module of one pack, which is loaded when it is
-//! first called, onto the best device of the machine: a GPU of either vendor, or the CPU.
+//! Element-wise functions on vectors. Each function is a module of one pack. Its first call loads
+//! it onto the best device of the machine: a GPU of either vendor, or the CPU.
 
 pub mod python;
 
@@ -48,7 +48,7 @@ fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
 ) -> Result<()> {
-    // The first call looks for devices. What it finds keeps its modules loaded.
+    // The first call looks for devices. The device keeps its modules loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
         Some(device) => device,

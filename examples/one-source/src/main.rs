@@ -1,5 +1,5 @@
 //! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum
-//! with that of a plain loop. With the name of a device: which image that would get.
+//! with a plain loop's. With the name of a device: which image that would get.
 
 use std::env;
 use std::error::Error;

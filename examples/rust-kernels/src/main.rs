@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use offload::run::Device;
 
-/// The pack, and its kernel as it is in the crate of the kernels: the images tell of sizes, and are
-/// compared with it.
+/// The pack, and its kernel as declared in the kernels' crate: the images record sizes, and are
+/// compared with the declaration.
 mod kernels {
     offload::include_kernels!(
         "saxpy",

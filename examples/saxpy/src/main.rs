@@ -1,7 +1,7 @@
 //! One kernel, y = a * x + y, for every GPU that the build script lists and for the CPU.
 //!
-//! The images are inside this program. It looks for devices, chooses the image that fits the best
-//! of them, runs it and compares every element with the same sum done in Rust. Neither CUDA nor
+//! The images are inside this program. The program looks for devices, chooses the image that fits
+//! the best of them, runs it and compares every element with the same sum in Rust. Neither CUDA nor
 //! ROCm is needed to build or to start it: the CUDA driver and the HIP runtime are loaded where
 //! they are found.
 //!
@@ -25,7 +25,7 @@ use offload::run::{Device, devices};
 use crate::args::Command;
 use crate::saxpy::{BLOCK, Problem};
 
-/// A result whose error is a text for the user: what was attempted, what happened, what to do.
+/// A result whose error is a text for the user: attempt, fact, help.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a

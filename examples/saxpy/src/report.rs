@@ -6,7 +6,7 @@ use offload::run::Devices;
 use offload::select::{Choice, judge};
 use offload::{DeviceInfo, KernelPack, PackImage};
 
-/// Prints what is embedded.
+/// Prints the embedded images.
 pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
     if let Some(why) = pack.absent() {
         return writeln!(out, "The images of {} were not built: {why}\n", pack.name());
@@ -31,7 +31,7 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
     table.print(out)
 }
 
-/// Prints what this machine has, and which image each device gets.
+/// Prints the devices of this machine, and the image for each.
 pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::Result<()> {
     writeln!(out, "Devices in this machine:")?;
     let mut table = Table::new(["device", "product", "is", "image", "because"]);
@@ -66,7 +66,7 @@ pub fn explain(
     choice: &Choice<PackImage>,
 ) -> io::Result<()> {
     writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
-    // Images are views; the same address means the same image.
+    // Images are views; equal addresses mean the same image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
     let mut table = Table::new(["not chosen", "kind", "because"]);
     for image in others {
@@ -79,8 +79,8 @@ pub fn explain(
     table.print(out)
 }
 
-/// Rows of text under a header. Each column is as wide as its widest cell; numbers are at the right
-/// of theirs.
+/// Rows of text under a header. Each column is as wide as its widest cell; numbers are aligned at
+/// the right.
 struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
     notes: Vec<String>,

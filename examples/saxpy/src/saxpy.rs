@@ -8,11 +8,11 @@ pub const BLOCK: u32 = 256;
 
 const LEN: usize = 1 << 20;
 
-/// The operands, and what must come out.
+/// The operands, and the expected result.
 ///
-/// All values are small integers, which `f32` holds exactly, and so are their products and sums:
-/// the result is the same to the last bit whether a device fuses the multiplication with the
-/// addition or not.
+/// All values are small integers, which `f32` holds exactly, and so are their products and sums.
+/// The result is therefore the same to the last bit, whether or not a device fuses the
+/// multiplication with the addition.
 pub struct Problem {
     /// The factor.
     pub a: f32,
@@ -49,7 +49,7 @@ impl Problem {
         u32::try_from(self.len()).expect("2^20 fits").div_ceil(BLOCK)
     }
 
-    /// Compares every element of `y` with what must have come out.
+    /// Compares every element of `y` with the expected one.
     ///
     /// Returns an error with the first wrong element and the number of wrong ones, if there are
     /// any.
@@ -70,7 +70,7 @@ impl Problem {
     }
 }
 
-/// Some elements are not what they must be.
+/// Some elements differ from the expected ones.
 #[derive(Debug)]
 pub struct WrongResult {
     index: usize,

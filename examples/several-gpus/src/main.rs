@@ -1,5 +1,5 @@
 //! All GPUs of the machine at once, of both vendors, each with the image that fits it. With
-//! `--pretend`, what other GPUs would get.
+//! `--pretend`, the images for other GPUs.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -73,7 +73,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Adds vectors on one GPU and checks the sums. Returns what to say of it.
+/// Adds vectors on one GPU and checks the sums. Returns the line about it.
 fn add(gpu: &Device) -> Result<String, RunError> {
     const LEN: u16 = 10_000;
     const BLOCK: u32 = 256;

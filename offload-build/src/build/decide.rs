@@ -1,4 +1,5 @@
-//! Where the image of one target comes from: an earlier run, a compiler, or a source that has it.
+//! Decides where the image of one target comes from: an earlier run, a compiler, or a source that
+//! contains it.
 
 use super::missing_tool::{MissingTool, NotMade};
 use super::run::{PrebuiltUse, Run, Source};
@@ -47,7 +48,7 @@ impl<'a> Needed<'a> {
 }
 
 impl Run<'_> {
-    /// How the image comes about on this machine.
+    /// Decides how this machine gets the image.
     ///
     /// Returns an error if it does not: its tools are missing, or the build has to end.
     pub(super) fn decide(

@@ -128,7 +128,7 @@ pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
 
-/// Where the manifest of a module is, whose files' names start with `stem`.
+/// Returns the path of the manifest of a module whose files' names start with `stem`.
 pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }

@@ -72,7 +72,7 @@ pub(crate) struct Run<'a> {
     probed: RefCell<Vec<(String, Option<String>)>>,
 }
 
-/// Where the image of one target comes from.
+/// The source of one target's image.
 #[derive(Debug)]
 pub(super) enum Source {
     /// An earlier run made the image from the same inputs.
@@ -86,7 +86,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// How it is compiled, here.
+    /// Returns its compilation on this machine.
     fn compilation(&self) -> Option<&Compilation> {
         match self {
             Source::Fresh(compilation, _) | Source::Compile(compilation) => Some(compilation),
@@ -359,7 +359,7 @@ impl<'a> Run<'a> {
             step.after.extend(&compilations);
         }
         if steps.is_empty() {
-            // How they would be run is of no account.
+            // The steps would not run, so their settings do not matter.
             return Ok(None);
         }
         let start = cache::file_time(self.output)?;
@@ -367,7 +367,7 @@ impl<'a> Run<'a> {
         Ok(Some(start))
     }
 
-    /// How compilers are run, as build.rs and the environment want it.
+    /// Returns the settings for running compilers, from build.rs and the environment.
     fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
             None => self.request.max_parallel.unwrap_or(usize::MAX),

@@ -1,5 +1,5 @@
-//! Where names were looked for: a file that appears in one of these places may be read in place of
-//! another, or for the first time.
+//! The places where names were looked for: a file that appears in one of them may be read in place
+//! of another, or for the first time.
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};

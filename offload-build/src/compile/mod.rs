@@ -8,8 +8,8 @@
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
-//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects
-//! so that calls between them can be inlined, and because PTX has no linker.
+//! `language.rs` has clang's mode for each language. Sources become bitcode and not objects so that
+//! calls between them can be inlined, and because PTX has no linker.
 
 pub(crate) mod cache;
 mod cpu;
@@ -59,8 +59,8 @@ pub(crate) struct Compilation {
     pub(crate) sources: Vec<PathBuf>,
     /// Inputs that build.rs names beside the sources: as such, and in flags.
     pub(crate) named_files: Vec<PathBuf>,
-    /// Where headers are looked for, but for the compiler's own folders: as build.rs and the
-    /// environment have it.
+    /// The folders for headers, without the compiler's own: those of build.rs and of the
+    /// environment.
     pub(crate) include_folders: Vec<PathBuf>,
     /// Folders of tools. Files in them that dependency files list are not watched: identities
     /// represent them.
@@ -473,7 +473,7 @@ fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Ve
     identities
 }
 
-/// Where a clang that says where it is installed has its own headers.
+/// Returns the folder of clang's own headers, if clang reports where it is installed.
 fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
     Some(Path::new(folder).parent()?.join("lib").join("clang"))

@@ -148,7 +148,7 @@ impl<'a> Compilations<'a> {
                 .filter(|_| mode == "hip")
                 .map(|it| format!("-mcode-object-version={it}").into()),
         );
-        // Which macros there are depends on it.
+        // The macros depend on it.
         let profile = self.profile(source);
         list.push(format!("-O{}", profile.level).into());
         // With optimization clang has ptxas make lines of it.

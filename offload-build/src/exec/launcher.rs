@@ -32,7 +32,7 @@ const BROKEN: [(&str, Kind, &str, &str); 1] = [(
 )];
 
 impl Launcher {
-    /// Where it is named, in words.
+    /// The variable that names it, in words.
     pub(crate) const PLACES: &'static str = VARIABLE;
 
     pub(crate) fn program(&self) -> &Path {

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) struct How {
     /// The most steps at a time, if the jobserver allows more.
     pub(crate) most: usize,
-    /// How to reach the jobserver, in the words of the environment. Without one, processors count.
+    /// The jobserver, as the environment describes it. Without one, processors count.
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
@@ -138,7 +138,7 @@ struct State<'a> {
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Tokens beside the one that every process started by a jobserver has from the beginning.
+    /// Extra tokens: a process under a jobserver owns one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
 }

@@ -1,4 +1,4 @@
-//! How a tool ended, in words.
+//! The exit status of a tool, in words.
 
 use super::step::Step;
 use crate::error::{Error, ErrorKind};
@@ -71,7 +71,7 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
     path.into()
 }
 
-/// How a message of nvcc about its own command line starts.
+/// The start of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
 /// The flags that nvcc takes from the environment, in words: its message is about a command line

@@ -48,7 +48,7 @@ pub(crate) struct Depfile {
     pub(crate) by: DepfileBy,
 }
 
-/// Which part of a compiler writes a dependency file.
+/// The part of a compiler that writes a dependency file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DepfileBy {
     /// The driver, asked by `-MD`.

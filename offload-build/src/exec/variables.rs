@@ -10,9 +10,9 @@
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | count |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! Where one counts, Cargo runs the build script again when it changes, and images that were made
-//! with another value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables
-//! Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! When a variable that counts changes, Cargo runs the build script again, and images that were
+//! made with the earlier value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment
+//! Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 /// The meaning of a variable that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(crate) struct NvccFlags {
     pub(crate) value: String,
     /// The options that name GPUs.
     pub(crate) gpu_options: String,
-    /// All other flags: the value that nvcc gets.
+    /// All other flags, which nvcc gets.
     pub(crate) others: String,
 }
 

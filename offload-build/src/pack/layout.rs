@@ -24,7 +24,7 @@ pub(crate) struct PackLayout {
     /// Payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
-    /// Where each module's container starts.
+    /// The start of each module's container.
     pub(crate) starts: Vec<Option<u64>>,
     /// The streams of compressed modules.
     pub(crate) streams: Vec<Option<IndexStream>>,

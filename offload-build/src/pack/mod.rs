@@ -130,7 +130,7 @@ impl PackedImage {
         self.size
     }
 
-    /// Where it came from.
+    /// Returns the origin of the image: compiled, prebuilt, or supplied.
     pub fn origin(&self) -> Origin {
         self.origin
     }

@@ -54,7 +54,7 @@ impl PlannedSource {
         declared && self.constraints.is_for(target)
     }
 
-    /// How it gets there.
+    /// Returns the recipe for this target.
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
         let recipe = self.language.recipe(target.family(), &self.compilers)?;
         match (&self.constraints, recipe) {

@@ -1,5 +1,5 @@
-//! Which vendor a build is for, as far as build.rs says it: before a source is read, and before
-//! there are targets.
+//! The vendor of a build, as far as build.rs limits it: before a source is read, and before there
+//! are targets.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
@@ -20,7 +20,7 @@ pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
         .or_else(|| of_compilers(&modules, compilers().copied().collect(), wanted, product));
-    // Where nothing is made, nothing is missing.
+    // If nothing is compiled, nothing is missing.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc: compilers().any(|compiler| *compiler == Compiler::Nvcc) }
 }

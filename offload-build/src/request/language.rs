@@ -35,7 +35,7 @@ pub enum Language {
     Image,
 }
 
-/// How a source gets into an image.
+/// The steps from a source to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
     /// clang's driver of offloading languages, in this mode and with these headers, to LLVM
@@ -202,8 +202,8 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// How it gets into an image for this kind of target, if it does, by the compilers that
-    /// build.rs asks for.
+    /// The recipe for this kind of target, if there is one, by the compilers that build.rs
+    /// requests.
     pub(crate) fn recipe(self, family: Family, compilers: &[Compiler]) -> Option<Recipe> {
         let row = self.row();
         let recipe = match family {

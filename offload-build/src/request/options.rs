@@ -88,7 +88,7 @@ impl fmt::Display for Options {
     }
 }
 
-/// All that [`Build`](crate::Build) collects but the targets.
+/// All settings of [`Build`](crate::Build) except the targets.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     /// The files that were given to the build itself.
@@ -115,7 +115,7 @@ pub(crate) struct Request {
     pub(crate) large_pack_script: bool,
     /// Whether the sources of a static library are linked on the device.
     pub(crate) device_link: bool,
-    /// How a static library is linked with CUDA's runtime: the word that build.rs gave.
+    /// The way in which a static library is linked with CUDA's runtime: the word in build.rs.
     pub(crate) cudart: Option<String>,
     /// Whether Cargo is told what to link with a static library.
     pub(crate) cargo_metadata: Option<bool>,

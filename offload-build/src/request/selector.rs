@@ -1,4 +1,4 @@
-//! Which targets something is for: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
+//! A filter of targets: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
 
 use crate::targets::{Family, Target};
 use offload_format::target::{NvidiaCode, OffloadArch};

@@ -12,9 +12,9 @@
 //! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
-//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is
-//! set counts, in this order. Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES,
-//! PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
+//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. For each vendor, the first
+//! variable that is set counts, in this order. Constraints: CMake's CUDA_ARCHITECTURES and
+//! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use super::scope::Scope;
@@ -74,7 +74,7 @@ pub(super) fn items(
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
-        // All are looked at, so that Cargo runs the script again when one of them is set.
+        // All are read, so that Cargo runs the script again when one of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };

@@ -129,6 +129,6 @@ pub(super) fn processor(id: &str) -> Option<String> {
 
 #[cfg(test)]
 thread_local! {
-    /// How often this thread has read a target.
+    /// The number of targets that this thread has parsed.
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -18,7 +18,7 @@ pub(crate) struct Cxx {
     pub(crate) identity: Identity,
 }
 
-/// Which compilers will do.
+/// The kinds of compilers that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Compilers with GNU's options.
@@ -27,7 +27,7 @@ enum Kind {
 }
 
 impl Cxx {
-    /// Where `cc` looks, in words.
+    /// The places where `cc` looks, in words.
     pub(crate) const PLACES: &'static str =
         "CXX_<target>, TARGET_CXX, CXX; c++, clang++ and others in PATH, as the cc crate does";
 

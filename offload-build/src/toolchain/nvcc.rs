@@ -172,8 +172,8 @@ impl Nvcc {
     }
 }
 
-/// Where a toolkit may have its static libraries: installed, of another host, of Python's packages,
-/// on Windows.
+/// Folders that may have a toolkit's static libraries: installed, of another host, of Python's
+/// packages, on Windows.
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",
@@ -186,8 +186,8 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     folders.filter(has_runtime).collect()
 }
 
-/// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder
-/// above its own.
+/// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
+/// folder above its own.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -217,8 +217,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where
-/// installers, pip and conda put them.
+/// Returns the folders for a toolkit's programs without a variable: those of `PATH`, then those of
+/// installers, pip and conda.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
@@ -239,7 +239,7 @@ pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none among Python's packages (nvidia/cu13/bin)");
 }
 
-/// Where installers put toolkits, in words.
+/// The usual folders of toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
 /// Toolkits where installers put them: the one that is linked as the current one first, then the

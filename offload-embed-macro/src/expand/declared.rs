@@ -1,5 +1,5 @@
-//! Functions for kernels that the program declares, with checks of what it declares against what
-//! each image records.
+//! Functions for kernels that the program declares, with checks of the declarations against the
+//! records of each image.
 
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
@@ -180,7 +180,7 @@ impl Declared<'_> {
     }
 }
 
-/// The name of an item that stands for a name in messages: its place is nowhere in the user's
+/// The name of an item that represents a name in messages: its place is nowhere in the user's
 /// source.
 pub(super) fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();

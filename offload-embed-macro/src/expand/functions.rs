@@ -1,9 +1,9 @@
 //! Functions of kernels whose parameters the build has read from the source.
 //!
 //! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of
-//! the crate. So there is little to each: traits, the type that is returned and the code that
-//! stores arguments are shared, and all of them are one text for rustc to read. Tokens one by one
-//! take a development build, in which macros are not optimized, several times as long.
+//! the crate. Each function is small: traits, the returned type and the code that stores arguments
+//! are shared, and rustc parses all of them as one text. Passing tokens one by one takes several
+//! times as long in a development build, in which macros are not optimized.
 
 use crate::sorted;
 use offload_format::pack_index::{IndexImage, PackImageKind};
@@ -20,7 +20,7 @@ const MOST_OWN_TRAITS: usize = 256;
 /// With more, clippy warns.
 const FEW_ARGUMENTS: usize = 7;
 
-/// The functions, with what they share. Kernels with a parameter of unknown size have none.
+/// The functions, with their shared code. Kernels with a parameter of unknown size have none.
 pub(super) fn of(
     kernels: &[&Signature],
     records: &[Record],
@@ -44,7 +44,7 @@ pub(super) fn of(
     }
 }
 
-/// By rustc's own parser: that of proc-macro2 is not optimized in development builds.
+/// rustc's own parser reads the text: that of proc-macro2 is not optimized in development builds.
 pub(super) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     if proc_macro::is_available() {
@@ -61,17 +61,16 @@ struct Functions<'a> {
     text: String,
     /// By the name of the module that they are in: the traits of parameters.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
-    /// The number of what takes arguments like these.
+    /// The number of the code for such arguments, by these.
     shapes: Vec<(Shape, usize)>,
 }
 
-/// The arguments of kernels that are stored, and passed on to functions for the CPU, by the same
-/// code.
+/// Arguments of kernels that the same code stores, and passes on to functions for the CPU.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
-    /// Where each starts, and its type.
+    /// The offset of each argument, and its type.
     arguments: Vec<(u64, String)>,
-    /// Where the last one ends.
+    /// The end of the last argument.
     bytes: u64,
     has_buffer: bool,
     is_passed_alike: bool,
@@ -253,9 +252,8 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
-/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is
-/// one of small floats, or a union, whose bytes stand for it in Rust and would be in other
-/// registers.
+/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust. They do not
+/// for a small float or a union: Rust has its bytes, which would be in other registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
     /// The size up to which an argument is passed in registers; larger ones are passed in memory.
     const IN_REGISTERS: u64 = 16;
@@ -289,7 +287,7 @@ fn parameter_type(ty: &Type) -> String {
     }
 }
 
-/// A type in a record, behind a pointer or of a parameter, where `__offload` is the hidden module
+/// Returns a type in a record, behind a pointer or of a parameter; `__offload` is the hidden module
 /// of the crate `offload`. `f16` and `bf16` are their bits.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
@@ -303,7 +301,7 @@ pub(super) fn memory_type(ty: &Type) -> String {
     }
 }
 
-/// The lines of a comment as documentation, and an empty one. None of it is an example in Rust.
+/// The lines of a comment as documentation, and an empty one. The text has no example in Rust.
 fn documentation(comment: &[String]) -> String {
     let mut doc = String::new();
     let mut is_code = false;

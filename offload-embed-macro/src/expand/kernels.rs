@@ -23,7 +23,7 @@ pub(crate) struct Pack<'a> {
     pub(crate) value: TokenStream,
 }
 
-/// Items for a pack. Kernels that the program declares take the place of what is known of them.
+/// Items for a pack. Kernels that the program declares replace their known signatures.
 ///
 /// Returns an error if one that is declared is not in the pack, or has another number of parameters
 /// there.
@@ -61,7 +61,7 @@ pub(crate) fn kernels(
             .iter()
             .filter(|(name, _)| name == rust_name)
             .flat_map(|(_, kernels)| kernels);
-        // A module that has no name of its own goes by that of the pack.
+        // A module without a name of its own has the name of the pack.
         if module.module.name == *name || modules.len() == 1 {
             is_placed = true;
             let kernels: Vec<&Declaration> = declared.kernels.iter().chain(of_module).collect();
@@ -71,7 +71,7 @@ pub(crate) fn kernels(
         let kernels: Vec<&Declaration> = of_module.collect();
         let rust_name = format_ident!("{rust_name}");
         let of_module = module.items(&quote! { super::PACK }, &kernels)?;
-        // What stands around the macro is what declared types are named by.
+        // Declared types are resolved in the scope around the macro.
         let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
         let doc = format!("The kernels of the module `{}`.", module.module.name);
         items.push(quote! {
@@ -114,7 +114,7 @@ impl Module<'_> {
             kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) =
             (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
-        // Names that stand for parameters in the compiler's messages.
+        // Names that represent parameters in the compiler's messages.
         let of_program =
             declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
         let mut parameters: Vec<Ident> = Vec::new();
@@ -171,7 +171,8 @@ impl Module<'_> {
             #[allow(unused_imports)]
             use #expansion as __offload;
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
-            // In a function of its own: what generic functions name is evaluated for each of them.
+            // The checks are in a function of their own, since items in a generic function are
+            // evaluated for each instance.
             #[allow(dead_code)]
             fn __kernel(symbol: &'static #expansion::core::primitive::str) -> #expansion::Kernel<'static, #form> {
                 #expansion::kernel(MODULE, symbol)
@@ -185,7 +186,7 @@ impl Module<'_> {
         })
     }
 
-    /// The kernels of its images that neither a source nor the program tells of.
+    /// Returns the kernels of its images that neither a source nor the program describes.
     fn without_signature(&self, declared: &[String]) -> Vec<&str> {
         let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
         let of_source = self.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
@@ -194,8 +195,8 @@ impl Module<'_> {
         sorted::texts(all.map(|kernel| kernel.name.as_str()).filter(|symbol| !is_known(symbol)))
     }
 
-    /// A function of a kernel that is not the same in all images: its call does not compile. `None`
-    /// if it has no parameters to say so at.
+    /// A function of a kernel that differs between images: its call does not compile. `None` if it
+    /// has no parameters to say so at.
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
         let (function, agrees) =
@@ -251,7 +252,7 @@ impl Module<'_> {
                 #attributes
                 #[repr(#repr)]
                 pub struct #name {
-                    /// The bytes of the device's value. Those of its padding need not be written.
+                    /// The bytes of the device's value. Bytes of its padding need not be written.
                     pub bytes: [#expansion::core::mem::MaybeUninit<#expansion::core::primitive::u8>; #bytes],
                 }
             },
@@ -277,7 +278,7 @@ impl Module<'_> {
                     pub struct #name {
                         #(#members),*
                     }
-                    // As the device's compiler has it.
+                    // The value has the device compiler's layout.
                     const _: () = { #(#offsets)* };
                 }
             }

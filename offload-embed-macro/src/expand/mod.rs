@@ -1,7 +1,7 @@
-//! The expansion: what is known of a pack in, tokens out.
+//! The expansion: from the facts about a pack to tokens.
 //!
-//! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which
-//! name their own types whatever `crate = …` and the user's crate call so.
+//! None of the tokens is unsafe code: macros of the crate `offload` (`placement`) have it. They
+//! name their own types, whatever names `crate = …` and the user's crate define.
 
 mod declared;
 mod functions;
@@ -31,7 +31,7 @@ const LARGE: u64 = 64 << 20;
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
     let value = match (index, from_disk) {
         (Index::Built(pack), None) => built(pack, options),
-        // The runtime takes over what is in the program.
+        // The runtime registers the bundles in the program.
         (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
         (Index::Built(pack), Some(folder)) => {
             let (expansion, linked, on_disk) =
@@ -187,7 +187,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     }}
 }
 
-/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
+/// The entry of a pack in the program's list. The entry refers to the pack, so the list has only
+/// packs that are in the program anyway.
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }

@@ -1,4 +1,4 @@
-//! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before
+//! `register`: the data of clang's objects by which HIP's runtime registers the bundles before
 //! `main`.
 
 use crate::sorted;
@@ -8,8 +8,8 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::ffi::CString;
 
-/// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them
-/// over.
+/// Returns the wrappers of the bundles in `pack`, which is an expression for its bytes, and the
+/// constructor that passes them to the runtime.
 pub(super) fn tokens(
     expansion: &TokenStream,
     modules: &[IndexModule],
@@ -23,7 +23,7 @@ pub(super) fn tokens(
         let count = Literal::usize_unsuffixed(names.len());
         let functions = names.iter().enumerate().map(|(at, name)| {
             let (at, c_name) = (Literal::usize_unsuffixed(at), Literal::c_string(name));
-            // It came from UTF-8.
+            // The bytes are from UTF-8 text.
             let name = name.to_string_lossy();
             quote! { #at #name #c_name }
         });
@@ -33,7 +33,7 @@ pub(super) fn tokens(
     quote! { #expansion::register_bundles! { #segment, #pack; #(#bundles)* } }
 }
 
-/// The kernels of a module's images, each once. HIP's runtime knows none whose name has a NUL.
+/// The kernels of a module's images, each once. HIP's runtime has no kernel with a NUL in its name.
 fn kernels(module: &IndexModule) -> Vec<CString> {
     let all = module.images.iter().flat_map(|image| image.kernels.iter().flatten());
     let names = sorted::texts(all.map(|kernel| &*kernel.name));

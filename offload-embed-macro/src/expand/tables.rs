@@ -1,4 +1,4 @@
-//! `IMAGES` and `MODULES`: what is known of a pack at compile time.
+//! `IMAGES` and `MODULES`: the facts about a pack at compile time.
 
 use offload_format::compression::Method;
 use offload_format::pack_index::{IndexImage, IndexModule};
@@ -13,7 +13,7 @@ pub(super) fn tables(
     modules: &[IndexModule],
     registered: bool,
 ) -> TokenStream {
-    // Most images of a module have the same kernels: each list stands there once.
+    // Most images of a module have the same kernels, so each list is written once.
     let mut lists: Vec<Vec<&str>> = Vec::new();
     let mut images = Vec::new();
     for entry in modules.iter().flat_map(|module| &module.images) {
@@ -58,7 +58,7 @@ pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Optio
     let streams = modules.iter().map(|module| {
         let [offset, size, inflated_size] = match module.stream {
             Some(stream) => [stream.offset, stream.size, stream.inflated_size],
-            // It has no images.
+            // The module has no images.
             None => [0; 3],
         }
         .map(Literal::u64_unsuffixed);

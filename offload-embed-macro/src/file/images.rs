@@ -31,8 +31,8 @@ pub(super) struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Takes up what is in the file of this name, or says what is wrong with it, in words that
-    /// follow its path.
+    /// Reads the images of the file with this name, or returns its fault, in words that follow its
+    /// path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
@@ -124,7 +124,7 @@ impl<'a> Images<'a> {
                 kernels(data)
             }
         };
-        // The NUL behind PTX may be in it, and is no part of the image: a pack may end with it.
+        // The NUL after PTX may be in it, and is no part of the image: a pack may end with it.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
         let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
         self.modules[module].images.push(image);

@@ -1,4 +1,4 @@
-//! A file that is embedded by its path: where it is, and what is in it.
+//! A file that is embedded by its path: its place and its images.
 
 mod images;
 
@@ -76,8 +76,8 @@ impl FileKind {
 /// Extensions of sources, which are compiled and not embedded.
 pub(crate) const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
 
-/// Reads the file at `path`, as the user wrote it in this source file. `for_linkers` says whether
-/// what only linkers can use is enough.
+/// Reads the file at `path`, as the user wrote it in this source file. `for_linkers` allows
+/// contents that only linkers can use.
 pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
     if path.is_empty() {
         return Err(Error::NoPath);
@@ -108,8 +108,8 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed })
 }
 
-/// Beside the source file that calls the macro, absolute, or in a folder that Cargo names; and what
-/// to tell a user of such a path if no file is there.
+/// Resolves a path beside the source file that calls the macro, an absolute one, or one in a folder
+/// that Cargo names; and returns the advice for such a path if the file is missing.
 fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));

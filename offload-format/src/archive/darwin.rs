@@ -9,7 +9,7 @@
 //! | | its name, with NULs so that the data starts at a multiple of 8 |
 //! | | the payload, line feeds up to a multiple of 8, which count as part of it |
 //!
-//! The same bytes as `llvm-ar --format=darwin` of LLVM 22.1.8 writes.
+//! The bytes are those that `llvm-ar --format=darwin` of LLVM 22.1.8 writes.
 
 use super::write::member_header;
 use super::{HEADER_SIZE, MAGIC, MAX_SIZE};
@@ -20,9 +20,9 @@ use alloc::vec::Vec;
 /// The alignment of names and data: loaders map members of Mach-O in place.
 const ALIGN: usize = 8;
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what
-/// linkers for macOS take as `lib<name>.a`. `member` is the file name that they print, `symbol` has
-/// its underscore in front.
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: linkers
+/// for macOS read it as `lib<name>.a`. `member` is the file name that they print, `symbol` has its
+/// underscore in front.
 ///
 /// # Panics
 /// If `symbol` has a NUL in it, or if `size` has more than the 10 digits that the format has room
@@ -32,7 +32,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut names = symbol.as_bytes().to_vec();
     names.push(0);
     let names_size = names.len();
-    // What is behind them counts as the table's, not as theirs.
+    // The padding after them counts as the table's, not as theirs.
     names.resize(names.len().next_multiple_of(ALIGN), 0);
 
     let mut out = MAGIC.to_vec();
@@ -42,7 +42,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let member_offset = out.len() + table as usize;
     let number =
         |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
-    // The size of the pairs; a pair: where the name starts, where the member's header is.
+    // First the size of the pairs. A pair has the offset of the name, and that of the member's
+    // header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
 

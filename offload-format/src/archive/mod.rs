@@ -1,6 +1,6 @@
 //! Archives (`ar`): the libraries that linkers take, and that bundles come in.
 //!
-//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` where the members lie in files of
+//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in files of
 //! their own. Then come the members, each at an even offset, with a header of ASCII fields padded
 //! with spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
 //!

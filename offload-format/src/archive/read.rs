@@ -6,7 +6,9 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// How names and symbols are stored.
+/// The variant of the format: how names and symbols are stored.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -22,11 +24,13 @@ pub enum Kind {
     Coff,
 }
 
-/// Longest name that is looked for in the table of long names: many members may refer to the same
+/// The longest name that is read from the table of long names: many members may refer to the same
 /// bytes.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Archive<'data> {
     data: &'data [u8],
@@ -34,9 +38,9 @@ pub struct Archive<'data> {
     thin: bool,
     /// The table of long names.
     names: &'data [u8],
-    /// Where the bytes of the symbol table start, and the bytes.
+    /// The offset of the symbol table's bytes, and the bytes.
     symbol_table: Option<(u64, &'data [u8])>,
-    /// Where the first member's header is, behind the tables.
+    /// The offset of the first member's header, after the tables.
     first: u64,
 }
 
@@ -44,8 +48,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if the magic is another, if a header is malformed, if a member ends outside
-    /// `data`, or if a name cannot be found (one of more than 4096 bytes in the table of long names
-    /// is not).
+    /// `data`, or if a name cannot be found (names of more than 4096 bytes in the table of long
+    /// names are not).
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -119,7 +123,7 @@ impl<'data> Archive<'data> {
         Ok(())
     }
 
-    /// Returns the bytes of a table, and puts the first member behind it.
+    /// Returns the bytes of a table, and moves the first member after it.
     fn take_table(&mut self, table: Header<'data>) -> Result<&'data [u8]> {
         self.first = table.next();
         Reader::new(self.data).range(
@@ -198,12 +202,12 @@ impl<'data> Archive<'data> {
         if self.kind == Kind::Coff { Ok(name) } else { name.strip_suffix(b"/").ok_or_else(wrong) }
     }
 
-    /// How names and symbols are stored.
+    /// Returns the variant of the format: how names and symbols are stored.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether the members lie in files of their own, whose paths are the names.
+    /// Whether the members are in files of their own, whose paths are the names.
     pub fn is_thin(&self) -> bool {
         self.thin
     }
@@ -237,6 +241,8 @@ impl fmt::Debug for Archive<'_> {
 }
 
 /// The members of an [`Archive`] in file order; returned by [`Archive::members`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Members<'data> {
     archive: Archive<'data>,
@@ -261,6 +267,8 @@ impl fmt::Debug for Members<'_> {
 }
 
 /// One member of an archive.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Member<'data> {
     header: Header<'data>,
@@ -276,7 +284,7 @@ impl<'data> Member<'data> {
         self.name
     }
 
-    /// The header's name field without the spaces behind it: `name/`, `/123`, `#1/20`.
+    /// The header's name field without trailing spaces: `name/`, `/123`, `#1/20`.
     pub fn raw_name(&self) -> &'data [u8] {
         self.header.name
     }
@@ -337,9 +345,9 @@ const SIZE_FIELD: u64 = 48;
 struct Header<'data> {
     at: u64,
     bytes: &'data [u8; HEADER_SIZE as usize],
-    /// The name field without the spaces behind it.
+    /// The name field without trailing spaces.
     name: &'data [u8],
-    /// As the header says: with the name, where that is in front of the data.
+    /// The size in the header, which includes a name in front of the data.
     size: u64,
 }
 
@@ -363,7 +371,7 @@ impl<'data> Header<'data> {
         &self.bytes[from..to]
     }
 
-    /// Where the next header is: members start at even offsets.
+    /// Returns the offset of the next header: members start at even offsets.
     fn next(&self) -> u64 {
         // No overflow: the size has at most ten digits.
         self.at + HEADER_SIZE + self.size.next_multiple_of(2)

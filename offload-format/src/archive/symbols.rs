@@ -6,6 +6,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// One entry of an archive's symbol table.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'data> {
     name: &'data [u8],
@@ -32,29 +34,31 @@ impl fmt::Debug for Symbol<'_> {
 }
 
 /// The entries of a symbol table; returned by [`super::Archive::symbols`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Symbols<'data> {
     table: Table<'data>,
     index: u64,
-    /// Where the next name starts in the names, if they are in the order of the symbols.
+    /// The start of the next name, if the names are in the order of the symbols.
     name_at: u64,
 }
 
-/// Where the parts of a table are.
+/// The offsets of a table's parts.
 #[derive(Clone, Copy)]
 struct Table<'data> {
     form: Form,
     bytes: Reader<'data>,
     count: u64,
-    /// Where the offsets of members start; BSD's pairs.
+    /// The start of the members' offsets; BSD's pairs.
     offsets: u64,
-    /// Where the names start.
+    /// The start of the names.
     names: u64,
-    /// Where they end.
+    /// The end of the names.
     end: u64,
 }
 
-/// How a table says where the members are. A width is the size of a number in bytes: 4 or 8.
+/// The form in which a table refers to members. A width is the size of a number in bytes: 4 or 8.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Gnu {

@@ -8,17 +8,17 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if
-/// there are objects, a table of the long names if there are any, and the members in the order in
-/// which they were added. Time stamps, owners and groups are 0, so that the same members give the
-/// same bytes.
+/// there are objects, a table of long names if there are any, and the members in the order of the
+/// calls. Time stamps, owners and groups are 0, so that the same members give the same bytes.
 ///
-/// It is told the sizes of the members; [`Layout`] takes the bytes, from memory or from files.
+/// The builder needs the sizes of the members; [`Layout`] takes their bytes, from memory or from
+/// files.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveBuilder {
     /// The name field and the size of each member.
     members: Vec<(Vec<u8>, u64)>,
     names: Vec<u8>,
-    /// Where each long name is.
+    /// The place of each long name.
     name_offsets: BTreeMap<Vec<u8>, usize>,
     /// The member that each symbol is in.
     symbols: Vec<usize>,
@@ -27,6 +27,8 @@ pub struct ArchiveBuilder {
 }
 
 /// Why a member cannot be added.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -58,7 +60,7 @@ impl core::error::Error for WriteError {}
 
 /// Longer names go to the table of long names.
 const MAX_SHORT_NAME: usize = 15;
-/// With a member that starts here or behind, symbols need offsets of 64 bits.
+/// If a member starts here or later, symbols need offsets of 64 bits.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
@@ -67,7 +69,7 @@ impl ArchiveBuilder {
         Self::default()
     }
 
-    /// Adds a member of `size` bytes that is no object file. Names may be the same as earlier ones.
+    /// Adds a member of `size` bytes that is no object file. Several members may have one name.
     ///
     /// Returns an error if the format has no room for the size or cannot hold the name.
     pub fn member(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<&mut Self, WriteError> {
@@ -78,14 +80,14 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        // As the first member's name, that of a BSD symbol table would be taken for one.
+        // As the first member's name, it would look like that of a BSD symbol table.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
         let field = if is_short {
             [name, b"/"].concat()
         } else {
-            // The same name stands there once.
+            // The table has each name once.
             let at = *self.name_offsets.entry(name.to_vec()).or_insert_with(|| {
                 let at = self.names.len();
                 self.names.extend_from_slice(name);
@@ -202,12 +204,12 @@ impl ArchiveBuilder {
     }
 }
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what
-/// `rustc` and linkers take as `lib<name>.a`. `member` is the file name that linkers print.
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: `rustc`
+/// and linkers read it as `lib<name>.a`. `member` is the file name that linkers print.
 ///
 /// # Panics
-/// If `member` is empty or has a line end in it, if `symbol` has a NUL in it, or if `size` has more
-/// than the 10 digits that the format has room for.
+/// If `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size` has more
+/// than the format's 10 digits.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut builder = ArchiveBuilder::new();
     match builder.object(member, size, [symbol]) {

@@ -1,17 +1,16 @@
-//! Which entry serves which request.
+//! Rules by which an entry serves a request.
 
 use super::EntryId;
 use crate::target::{FeatureState, TargetId};
 use core::fmt;
 
-/// Whether the code object of a bundle entry serves what is asked for, and why: what
-/// [`EntryId::provides_for`] finds. The cases are those that `clang-offload-bundler` tells apart.
+/// Whether the code object of a bundle entry serves a request, and why: the result of
+/// [`EntryId::provides_for`]. The cases are those of `clang-offload-bundler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
-    /// Yes: the same offload kind and target ID, and triples that go together.
+    /// Yes: the same offload kind and target ID, and compatible triples.
     Exact,
-    /// Yes: the same processor, and each feature that the entry names is named there with the same
-    /// sign.
+    /// Yes: the same processor, and the request has each feature of the entry, with the same sign.
     Compatible,
     /// No: the offload kinds or the triples do not go together.
     KindOrTriple,
@@ -53,8 +52,8 @@ impl fmt::Display for Compatibility {
 
 impl EntryId<'_> {
     /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it
-    /// unbundles. It has a direction: code for `gfx90a` serves `gfx90a:xnack+`, and not the other
-    /// way round. A generic target serves its own name only.
+    /// unbundles. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, and not
+    /// the other way round. A generic target serves its own name only.
     ///
     /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and
     /// the reverse.

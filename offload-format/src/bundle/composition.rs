@@ -7,12 +7,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The IDs of the entries of one bundle that is being written: judges each by itself and beside
-/// those before it.
+/// The IDs of the entries of a new bundle: each is checked by itself and against the earlier ones.
 ///
 /// Entries for one processor, of the same offload kind and target triple, have to name the same
-/// features: where one names a feature that another leaves open, some device fits both. An ID can
-/// stand in a bundle once, however it is spelled.
+/// features: if one names a feature and another does not, some device fits both. A bundle can have
+/// an ID once, in any spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
     /// All IDs, canonical to the last feature, in order.
@@ -20,15 +19,15 @@ pub struct Composition {
     processors: Processors,
 }
 
-/// Each kind, triple and processor, in order, with the features that its first entry names, and
-/// that entry's ID.
+/// Each kind, triple and processor, in order, with the features of its first entry, and that
+/// entry's ID.
 type Processors = Vec<(String, String, String)>;
 
 impl Composition {
     /// Takes an ID, and returns its canonical form.
     ///
-    /// Returns an error if the ID is malformed, its target ID included; if the offload kind is not
-    /// one that today's LLVM and HIP read; or if the ID may not stand beside those before it.
+    /// Returns an error if the ID is malformed, including its target ID; if today's LLVM and HIP do
+    /// not read the offload kind; or if the ID may not be in one bundle with the earlier ones.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -53,9 +52,9 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// The first two of some bundle entry IDs, in alphabetic order, that may not stand in one
-    /// bundle, as they are spelled. Unknown offload kinds, IDs that are there twice and malformed
-    /// ones are passed over: this is about bundles that others have written, too.
+    /// Returns the first two bundle entry IDs, in alphabetic order, that may not be in one bundle,
+    /// in their spelling. Unknown offload kinds, IDs that are there twice and malformed ones are
+    /// passed over: this is about bundles that others have written, too.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -64,8 +63,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have as many as they like: sorted once, each stands behind the first one for
-        // its processor.
+        // Files may have any number of them: after one sort, each comes after the first one for its
+        // processor.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -76,15 +75,15 @@ impl Composition {
         Some((first.to_owned(), other.to_owned()))
     }
 
-    /// The first two target IDs, in alphabetic order, that may not stand in one bundle because they
-    /// are for one AMD processor and name other features, whatever the offload kinds and triples of
-    /// their entries are: `-check-input-archive` of LLVM's main branch.
+    /// Returns the first two target IDs, in alphabetic order, that may not be in one bundle because
+    /// they are for one AMD processor and name different features. Offload kinds and triples of
+    /// their entries do not matter, as in `-check-input-archive` of LLVM's main branch.
     /// [`Composition::find_conflict`] is the rule for one kind and triple.
     pub fn find_conflict_across_kinds<'a>(
         ids: impl IntoIterator<Item = &'a str>,
     ) -> Option<(String, String)> {
         let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
-        // As if all were of one kind and triple: what is left of an ID is its target ID.
+        // All count as one kind and triple, so only the target ID of an ID is left.
         let targets: Vec<String> = ids
             .into_iter()
             .filter_map(of_amd)
@@ -108,8 +107,8 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     Some((processor, features.join(":")))
 }
 
-/// The spelling of the first entry for the same processor, if it names other features; the first
-/// one is taken down.
+/// Returns the spelling of the first entry for the same processor, if it names other features;
+/// otherwise records the entry.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
@@ -138,7 +137,8 @@ mod tests {
             GFX906,
         ]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
-        // Of several, the one whose second ID comes first, wherever its processor does.
+        // Of several pairs, returns the one whose second ID comes first, regardless of its
+        // processor.
         let several = [
             "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
             "hip-amdgcn-amd-amdhsa--gfx90a",
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // Another kind, another triple, another processor; all that cannot be understood.
+        // IDs with another kind, triple or processor, and malformed ones.
         let fine = [
             GFX906,
             "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+",

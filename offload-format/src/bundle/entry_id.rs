@@ -49,8 +49,8 @@ impl<'a> EntryId<'a> {
     }
 
     /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth
-    /// triple field, which may be empty. Any field may be; [`EntryId::is_known_kind`] and
-    /// [`TargetTriple::is_known`] judge what is in them.
+    /// triple field, which may be empty. Any field may have any content; [`EntryId::is_known_kind`]
+    /// and [`TargetTriple::is_known`] check it.
     ///
     /// Returns an error if there are fewer than five fields.
     pub fn parse_strict(text: &'a str) -> Result<Self, ParseError> {
@@ -77,7 +77,7 @@ impl<'a> EntryId<'a> {
         Self { kind, triple: [arch, vendor, os, env], target }
     }
 
-    /// The offload kind: `host`, `hip`, `hipv4`, `openmp` in what LLVM writes.
+    /// Returns the offload kind: LLVM writes `host`, `hip`, `hipv4` and `openmp`.
     pub fn kind(&self) -> &'a str {
         self.kind
     }
@@ -88,7 +88,7 @@ impl<'a> EntryId<'a> {
         TargetTriple::new(arch, vendor, os, env)
     }
 
-    /// The text behind the triple, empty where there is none: `gfx90a:xnack-`, `sm_70`.
+    /// Returns the text after the triple, empty if there is none: `gfx90a:xnack-`, `sm_70`.
     pub fn target(&self) -> &'a str {
         self.target
     }
@@ -120,7 +120,7 @@ impl<'a> EntryId<'a> {
     }
 }
 
-/// Whether the field behind the operating system is a processor rather than an environment.
+/// Whether the field after the operating system is a processor and not an environment.
 fn starts_target_id(field: &str) -> bool {
     let processor = field.split(':').next().unwrap_or("");
     amdgpu::is_processor_name(processor)

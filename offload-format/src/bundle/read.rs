@@ -7,6 +7,8 @@ use crate::target::{ParseError, TargetId};
 use core::fmt;
 
 /// A binary bundle whose entry table has been checked against the code objects that are there.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bundle<'data> {
     data: &'data [u8],
@@ -14,28 +16,28 @@ pub struct Bundle<'data> {
 }
 
 impl<'data> Bundle<'data> {
-    /// Checks the magic and the whole entry table, and borrows from `data`, which may go on behind
-    /// the bundle.
+    /// Checks the magic and the whole entry table, and borrows from `data`, which may continue
+    /// after the bundle.
     ///
-    /// Returns an error where [`EntryTable::parse`] does, or if a code object lies outside `data`.
+    /// Returns an error if [`EntryTable::parse`] does, or if a code object is outside `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let table = EntryTable::parse_each(data, |entry| code_object(data, entry).map(drop))?;
         Ok(Self { data, table })
     }
 
-    /// The entries in file order. More than one may have the same ID.
+    /// The entries in file order. Several entries may have one ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, table: self.table.entries() }
     }
 
-    /// The code object that a HIP device gets: the first one, in file order, of kind `hip`, `hipv4`
-    /// or `hcc` whose target ID provides for the device's, which the runtime reports with all its
-    /// features (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device: the first one, in file order, of kind `hip`,
+    /// `hipv4` or `hcc` whose target ID provides for the device's, which the runtime reports with
+    /// all its features (`gfx90a:sramecc+:xnack-`).
     ///
     /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // What HIP's compilers write needs no taking apart.
+            // IDs of HIP's compilers need no parsing.
             let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str()) {
@@ -73,6 +75,8 @@ fn code_object<'data>(data: &'data [u8], entry: &TableEntry<'_>) -> Result<&'dat
 }
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -97,6 +101,8 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One bundle entry: an ID and a code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     entry: TableEntry<'data>,

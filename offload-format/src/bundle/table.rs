@@ -8,6 +8,8 @@ use core::fmt;
 
 /// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes
 /// of a bundle that is still being decompressed or downloaded will do.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -19,7 +21,7 @@ impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from it.
     ///
     /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or
-    /// if an entry says that its code object starts where the bundle does.
+    /// if an entry's code object starts at the bundle's start.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
     }
@@ -43,7 +45,7 @@ impl<'data> EntryTable<'data> {
         Ok(Self { data, entries, size })
     }
 
-    /// The entries in file order. More than one may have the same ID.
+    /// The entries in file order. Several entries may have one ID.
     pub fn entries(&self) -> TableEntries<'data> {
         TableEntries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
     }
@@ -84,11 +86,13 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
             at,
         ));
     }
-    // No overflow: the ID lies inside the data.
+    // No overflow: the ID is inside the data.
     Ok((TableEntry { id, offset, size, field: at }, id_at + id_size))
 }
 
 /// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct TableEntries<'data> {
     data: &'data [u8],
@@ -115,12 +119,14 @@ impl fmt::Debug for TableEntries<'_> {
 }
 
 /// The table's entry for one code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
     id: &'data str,
     offset: u64,
     size: u64,
-    /// Where the table has the offset, for error messages.
+    /// The offset of the offset's field in the table, for error messages.
     pub(crate) field: u64,
 }
 

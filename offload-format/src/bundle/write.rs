@@ -11,7 +11,10 @@ use core::fmt;
 
 /// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// It is told the sizes of the code objects; [`Layout`] takes the bytes, from memory or from files.
+/// The builder needs the sizes of the code objects; [`Layout`] takes their bytes, from memory or
+/// from files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -20,6 +23,8 @@ pub struct BundleBuilder {
 }
 
 /// Why an entry cannot be added.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -29,7 +34,7 @@ pub enum WriteError {
     Kind(String),
     /// The bundle has an entry of this canonical ID already.
     Duplicate(String),
-    /// Some device would fit both entries: their target IDs may not stand in one bundle.
+    /// Some device would fit both entries, so they may not be in one bundle.
     Conflict(String, String),
 }
 
@@ -67,18 +72,18 @@ impl BundleBuilder {
         builder
     }
 
-    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a
-    /// power of two; 0 is the same as 1.
+    /// Places every code object at a multiple of `align` bytes from the start, which need not be a
+    /// power of two; 0 means 1.
     pub fn align(&mut self, align: u64) -> &mut Self {
         self.align = align.max(1);
         self
     }
 
-    /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they
-    /// were added. The ID is written in its canonical form; the target ID in it stays as spelled,
-    /// as LLVM's tool leaves it.
+    /// Adds an entry whose code object has `size` bytes; entries keep the order of the calls. The
+    /// ID is written in its canonical form; the target ID in it stays as spelled, as LLVM's tool
+    /// leaves it.
     ///
-    /// Returns an error if [`Composition::add`] does not take the ID.
+    /// Returns an error if [`Composition::add`] refuses the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
         self.entries.push((self.composition.add(id)?, size));
         Ok(self)

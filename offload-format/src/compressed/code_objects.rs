@@ -30,6 +30,8 @@ use core::fmt;
 /// }
 /// # }
 /// ```
+///
+/// The format and its sources are on the [module's page](super).
 pub struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -48,8 +50,8 @@ impl<'data> CodeObjects<'data> {
         Ok(Self { bundle, limit, state: State::Stream(bundle.stream(limit)?, 0) })
     }
 
-    /// The code object at `offset`, in bytes from the start of the bundle, of `size` bytes: what
-    /// the entry table has.
+    /// Returns the code object at `offset`, in bytes from the start of the bundle, of `size` bytes:
+    /// the values of the entry table.
     ///
     /// Returns an error if it has more bytes than the limit, if the decoder would need more, if the
     /// stream is damaged, or if the bundle ends before the code object does.
@@ -167,7 +169,7 @@ mod tests {
             ErrorKind::OutOfBounds { .. }
         ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
-        // None of these has used the stream up.
+        // None of these calls has read the stream to its end.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
         let mut code_objects = bundle.code_objects(100).unwrap();
         let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };

@@ -1,5 +1,5 @@
-//! The compressed bundle: a bundle in a zlib stream or zstd frame, behind a header with the magic
-//! `CCOB`. hipcc and `clang --offload-compress` write it.
+//! The compressed bundle: a header with the magic `CCOB`, then a bundle in a zlib stream or zstd
+//! frame. hipcc and `clang --offload-compress` write it.
 //!
 //! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against
 //! LLVM 22.1.8, version 1, which no LLVM since 19 writes, against files made by hand):
@@ -50,7 +50,7 @@ pub use write::{CompressOptions, Version, compress, hash, header};
 /// The first bytes of a compressed bundle.
 pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
 
-/// Where the fields of one version's header are.
+/// The offsets of one version's header fields.
 struct Header {
     /// Offset of the size of the whole; version 1 has none.
     total_size: Option<u64>,

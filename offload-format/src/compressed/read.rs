@@ -12,6 +12,8 @@ use core::fmt;
 pub(super) const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct CompressedBundle<'data> {
     version: u16,
@@ -24,11 +26,11 @@ pub struct CompressedBundle<'data> {
 }
 
 impl<'data> CompressedBundle<'data> {
-    /// Checks the header at the start of `data` and borrows from it; `data` may go on behind the
+    /// Checks the header at the start of `data` and borrows from it; `data` may continue after the
     /// bundle.
     ///
     /// Returns an error if the magic or the version is another, or if the bundle ends outside
-    /// `data`. The method may be one that nobody knows: such a bundle can still be listed.
+    /// `data`. The method may be unknown: such a bundle can still be listed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "compressed bundle magic")? != MAGIC {
@@ -101,7 +103,7 @@ impl<'data> CompressedBundle<'data> {
         self.hash
     }
 
-    /// The compressed bytes. Where the size is not known they go on to the end of what was parsed.
+    /// The compressed bytes. If the size is unknown, they reach to the end of the parsed data.
     pub fn payload(&self) -> &'data [u8] {
         self.payload
     }
@@ -128,7 +130,7 @@ impl<'data> CompressedBundle<'data> {
         Ok(self.payload_offset + stream.consumed())
     }
 
-    /// The whole bundle. What comes out may be a binary bundle or a text bundle.
+    /// The whole bundle. The decompressed bytes may be a binary bundle or a text bundle.
     ///
     /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged,
     /// or if its method was not built in.
@@ -151,12 +153,12 @@ impl<'data> CompressedBundle<'data> {
         )
     }
 
-    /// The first bytes of the bundle, as many as its entry table has: what [`EntryTable::parse`]
-    /// takes. What lies behind is not decompressed.
+    /// Returns the bytes of the entry table, for [`EntryTable::parse`]. The bytes after the table
+    /// are not decompressed.
     ///
     /// Returns an error if the table or the decoder would need more than `limit` bytes, if the
-    /// stream is damaged or its method was not built in, or if what is compressed is no binary
-    /// bundle; what is wrong with its table has an offset in the decompressed bundle.
+    /// stream is damaged or its method was not built in, or if the decompressed bytes are no binary
+    /// bundle. Errors in its table have an offset in the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
@@ -192,7 +194,8 @@ impl<'data> CompressedBundle<'data> {
         }
     }
 
-    /// One code object. What lies behind it is not decompressed, what lies before it is not kept.
+    /// One code object. The bytes after it are not decompressed, and the bytes before it are not
+    /// kept.
     ///
     /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the
     /// stream is damaged or its method was not built in, or if the bundle ends before the code
@@ -210,8 +213,8 @@ impl<'data> CompressedBundle<'data> {
         CodeObjects::new(*self, limit)
     }
 
-    /// The stream, for who wants to decompress piece by piece. `limit` is how many bytes the
-    /// decoder may allocate.
+    /// Returns the stream, for callers that decompress piece by piece. `limit` is how many bytes
+    /// the decoder may allocate.
     ///
     /// Returns an error if the method was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {

@@ -6,6 +6,8 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
 /// A bundle of either kind.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'data> {
     /// A binary bundle.
@@ -15,7 +17,7 @@ pub enum Found<'data> {
 }
 
 impl<'data> Found<'data> {
-    /// Reads the bundle at the start of `data`, which may go on behind it.
+    /// Reads the bundle at the start of `data`, which may continue after it.
     ///
     /// Returns an error if there is none, or if it is malformed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
@@ -32,8 +34,10 @@ impl<'data> Found<'data> {
 /// The bundles of a section, with their offsets in bytes from its start. Zeros between them are
 /// skipped.
 ///
-/// Where a bundle ends is said by its table or header, never found by looking for the next magic: a
-/// payload may have it. The first error is the last item.
+/// A bundle's table or header gives its end. The reader never looks for the next magic, which a
+/// payload may contain. The first error is the last item.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Bundles<'data> {
     section: &'data [u8],

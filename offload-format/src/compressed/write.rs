@@ -6,12 +6,14 @@ use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
 /// A version of the header that can be written.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
     /// Sizes of 32 bits; read by LLVM 19 and later, and by ROCm 6.2 and later.
     V2,
-    /// Sizes of 64 bits; what LLVM 22 writes.
+    /// Sizes of 64 bits; LLVM 22 writes this version.
     V3,
 }
 
@@ -34,8 +36,10 @@ impl Version {
     }
 }
 
-/// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3,
-/// zstd, level 3.
+/// The compression of a new bundle. [`Default`] has the values of `clang-offload-bundler` 22:
+/// version 3, zstd, level 3.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {

@@ -5,10 +5,10 @@ use crate::Result;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A zlib stream, or zstd frames in a row, decompressed as far as somebody has asked for it.
+/// A zlib stream, or zstd frames in a row, decompressed as far as a caller has read.
 ///
-/// It holds the decoder's state and its window, which is at most about the limit it was made with,
-/// and nothing of what came out.
+/// The value holds the decoder's state and its window, whose size is at most about its limit, but
+/// no decompressed bytes.
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -23,9 +23,9 @@ enum Stream {
 }
 
 impl<'data> Decompressor<'data> {
-    /// Begins at the start of `input`, which may go on behind the stream. `limit` is how many bytes
-    /// the decoder's window may have. `what` and `at`, the stream's offset in bytes in its file,
-    /// are for error messages.
+    /// Begins at the start of `input`, which may continue after the stream. `limit` is how many
+    /// bytes the decoder's window may have. `what` and `at`, the stream's offset in bytes in its
+    /// file, are for error messages.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// How bytes were compressed.
+/// A compression method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// A zlib stream.

@@ -1,16 +1,15 @@
-//! Compression methods, and decompression that stops where the caller has what it wants.
+//! Compression methods, and decompression that stops when the caller has the bytes that it needs.
 //!
-//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams
-//! (RFC 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd` such containers
-//! can be listed and not opened: what needs a method that was not built in ends in
-//! [`ErrorKind::NotBuiltIn`].
+//! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams (RFC
+//! 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd`, such containers can be
+//! listed but not opened: decompression returns [`ErrorKind::NotBuiltIn`].
 //!
-//! Every call that decompresses takes a limit in bytes. It holds for what comes out and for the
-//! decoder's window, rounded up to a power of two, each by itself: no buffer that a hostile file
-//! asks for is larger.
+//! Every call that decompresses takes a limit in bytes. The limit counts for the result and for the
+//! decoder's window, rounded up to a power of two, each by itself: a hostile file cannot cause a
+//! larger buffer.
 
-// Each method's module has the same functions; what stands in for one that is not built in refuses
-// in all of them.
+// Each method's module has the same functions; the stand-in for a method that is not built in
+// returns an error from all of them.
 mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;

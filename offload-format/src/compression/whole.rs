@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 /// messages.
 ///
 /// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
-/// damaged or cut short, if more than `size` bytes come out, or if something follows the stream.
+/// damaged or cut short, if the result has more than `size` bytes, or if bytes follow the stream.
 pub fn decompress(
     method: Method,
     input: &[u8],
@@ -38,8 +38,8 @@ pub fn decompress(
     Ok(out)
 }
 
-/// Decompresses the whole of `input` to behind what `out` has, as [`decompress`] does, and returns
-/// how many bytes came out: `size` at most. `limit` is for the decoder's window.
+/// Decompresses the whole of `input` and appends the result to `out`, as [`decompress`] does.
+/// Returns the number of new bytes: `size` at most. `limit` is for the decoder's window.
 pub(crate) fn decompress_behind(
     method: Method,
     input: &[u8],
@@ -60,9 +60,9 @@ pub(crate) fn decompress_behind(
     Ok(size)
 }
 
-/// Decompresses `size` bytes of a stream, `skipped` bytes from its start on, to behind what `out`
-/// has: nothing of what lies behind them. Returns how many there were. `limit` is for the decoder's
-/// window.
+/// Decompresses `size` bytes of a stream, after the first `skipped` bytes, and appends them to
+/// `out`; later bytes are not decompressed. Returns how many there were. `limit` is for the
+/// decoder's window.
 pub(crate) fn decompress_part(
     method: Method,
     input: &[u8],

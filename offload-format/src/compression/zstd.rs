@@ -58,8 +58,8 @@ pub(super) fn decompress(
 /// With long-distance matching, as `clang-offload-bundler` does: code objects for several
 /// processors repeat each other at distances that the plain window does not span.
 ///
-/// It is told to look for matches that are longer than libzstd's default, and oftener: what is
-/// shorter, the plain window finds. Bundles of ROCm libraries come out a tenth smaller, in four
+/// An option makes zstd look for matches that are longer than libzstd's default, and more often:
+/// the plain window finds shorter ones. Bundles of ROCm libraries come out a tenth smaller, in four
 /// fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());

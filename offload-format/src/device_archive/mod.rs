@@ -2,8 +2,8 @@
 //!
 //! A heterogeneous device archive (HDA) is an archive whose members hold code objects for many
 //! targets: object bundles, binary bundles, or compressed bundles. A device-specific archive (DSA)
-//! has the code objects for one target, and is what a device linker takes (LLVM's
-//! ClangOffloadBundler page; names and bytes checked against LLVM 22.1.8).
+//! has the code objects for one target, for a device linker (LLVM's ClangOffloadBundler page; names
+//! and bytes checked against LLVM 22.1.8).
 //!
 //! The DSA is a GNU archive. A member's name comes from the HDA's member and the bundle entry ID:
 //!

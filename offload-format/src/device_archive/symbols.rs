@@ -1,4 +1,4 @@
-//! Which symbols of a member go into an archive's symbol table.
+//! The symbols of a member for an archive's symbol table.
 
 use crate::image::Bitcode;
 use crate::{Error, ErrorKind, Result};
@@ -17,10 +17,10 @@ use object::read::coff::{CoffHeader, Symbol};
 use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
-/// The symbols that LLVM 22 lists in an archive for a member with these bytes, in its order: what
-/// other objects can refer to and the member defines, in the symbol table of an ELF, COFF or Mach-O
-/// file (`.symtab`, never `.dynsym`) or of LLVM bitcode. `None` if it is none of these, which
-/// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to know.
+/// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in its
+/// order: symbols that the member defines and other objects can refer to, in the symbol table of an
+/// ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. `None` if it is none
+/// of these, which [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to know.
 ///
 /// Bitcode that is malformed, or has a symbol table of a version that is not known, counts as none:
 /// LLVM adds such a member with a warning.
@@ -45,7 +45,7 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     Ok(Some(names.names))
 }
 
-/// Names may share text, so that a small file could ask for much memory in what is made of it.
+/// Names may share text, so copies of them could take much more memory than a small file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {

@@ -10,15 +10,15 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-/// How code objects are taken.
+/// Options for taking code objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
     /// Whether HIP's code objects serve OpenMP, and the reverse.
     pub hip_openmp_compatible: bool,
-    /// Bytes that may be allocated: for one decompressed member at a time, and for all that is
-    /// kept: the members' names, and the code objects that are not borrowed, because they were
-    /// compressed or are host objects.
+    /// The bytes that may be allocated: for one decompressed member at a time, and for everything
+    /// that is kept. Kept are the members' names, and the code objects that are not borrowed,
+    /// because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -35,7 +35,7 @@ impl Default for UnbundleOptions {
 /// for its target.
 ///
 /// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and
-/// [`Member::data`], or what the files of a thin archive hold. Members that hold no bundle are
+/// [`Member::data`], or the contents of a thin archive's files. Members that hold no bundle are
 /// passed over.
 ///
 /// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if
@@ -89,7 +89,7 @@ impl<'data> Taken<'data, '_> {
         }
     }
 
-    /// Takes what serves a target from a member that is not compressed; `keep` makes bytes of it
+    /// Takes the code objects for a target from an uncompressed member; `keep` makes bytes of it
     /// last.
     fn take_entries<'a>(
         &mut self,
@@ -184,7 +184,7 @@ impl DeviceArchive<'_> {
         self.members.is_empty()
     }
 
-    /// Names and code objects. More than one may have the same name.
+    /// Names and code objects. Several members may have one name.
     pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.members.iter().map(|(name, bytes)| (name.as_slice(), bytes.as_ref()))
     }
@@ -209,9 +209,9 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// The archive as bytes; [`DeviceArchive::layout`] tells their number before.
+    /// Returns the archive as bytes; [`DeviceArchive::layout`] has their number before.
     ///
-    /// Returns an error in the same cases.
+    /// Returns an error as [`DeviceArchive::layout`] does.
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         let payloads: Vec<&[u8]> = self.members().map(|(_, bytes)| bytes).collect();
         Ok(self.layout()?.to_vec(&payloads))

@@ -4,16 +4,15 @@ use super::found::{Budget, Part};
 use super::{Container, FileKind, Place, containers, host};
 use crate::{Error, ErrorKind, Result};
 
-/// Archives may hold archives; deeper than this nobody has put anything.
+/// Archives may hold archives; no known archive is deeper than this.
 const DEPTH: u32 = 8;
 
-/// Looks for device code in a file, and calls `visit` with each place and what is there, in file
-/// order.
+/// Looks for device code in a file, and calls `visit` with each place and container, in file order.
 ///
-/// Where something is malformed, `visit` gets an error, whose offset counts from the start of the
-/// file, and the search goes on with the next section, slice or member; a section table that cannot
-/// be read is the end of its object. A file that cannot have device code in it has no places. What
-/// takes a feature that is off is an error, [`ErrorKind::Disabled`].
+/// For a malformed part, `visit` gets an error, whose offset counts from the start of the file. The
+/// search then continues with the next section, slice or member; an unreadable section table ends
+/// the search in its object. A file that cannot have device code in it has no places. A part that
+/// needs a missing feature is an error, [`ErrorKind::Disabled`].
 pub fn find<'data>(
     file: &'data [u8],
     mut visit: impl FnMut(Place<'data>, Result<Container<'data>>),

@@ -6,7 +6,7 @@ use crate::object_bundle::ObjectBundle;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind, Result};
 
-/// Where in the file something is.
+/// A place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
@@ -64,11 +64,11 @@ pub(super) enum Part<'data> {
     Found(Result<Container<'data>>),
 }
 
-/// Sections, slices and members may share bytes. All that is found may have this many times the
-/// file's size together.
+/// Sections, slices and members may share bytes. The limit for all finds together, as a multiple of
+/// the file's size.
 const SHARED_LIMIT: u64 = 64;
 
-/// How many bytes may still be looked at.
+/// The number of bytes that may still be read.
 pub(super) struct Budget(u64);
 
 impl Budget {

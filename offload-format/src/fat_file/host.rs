@@ -73,8 +73,8 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
-            // ROCm's tools leave what does not fill a page of a section whose bundles they moved
-            // into kernel packs.
+            // If ROCm's tools moved the bundles of a section into kernel packs, they leave the part
+            // that does not fill a page.
             if matches!(container, Container::Bundles(_))
                 && FileKind::of_container(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -117,7 +117,7 @@ fn container<'data>(
     let name = str::from_utf8(section.name).unwrap_or("");
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
-    // What the section starts with counts before its name, which images for Windows cut short.
+    // The first bytes of a section count more than its name, which images for Windows cut short.
     match FileKind::of_container(data) {
         Some(FileKind::Bundle | FileKind::CompressedBundle) => {
             return Some(Container::Bundles(data));

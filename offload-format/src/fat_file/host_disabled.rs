@@ -9,7 +9,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// ELF files say what they are in the header that images have, too.
+/// The header of ELF files shows whether they are images.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
     matches!(header, Some(Image::Elf { .. }))
 }

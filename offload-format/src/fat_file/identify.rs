@@ -1,4 +1,4 @@
-//! Which kind a file is of.
+//! The kind of a file.
 
 use super::{FileKind, containers, host};
 use crate::archive;

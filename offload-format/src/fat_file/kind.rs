@@ -10,7 +10,7 @@ pub enum FileKind {
     Bundle,
     /// A compressed bundle.
     CompressedBundle,
-    /// A text bundle. It takes the feature `containers`.
+    /// A text bundle. It needs the feature `containers`.
     TextBundle,
     /// An offload binary.
     OffloadBinary,
@@ -22,7 +22,7 @@ pub enum FileKind {
     Image,
     /// An archive, thin or not.
     Archive,
-    /// A universal Mach-O file. It takes the feature `object`.
+    /// A universal Mach-O file. It needs the feature `object`.
     Universal,
     /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature
     /// `object`, ELF alone.
@@ -30,7 +30,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Those of containers that can be told by their first bytes.
+    /// Containers with a magic in their first bytes.
     const CONTAINERS: [Self; 5] =
         [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin, Self::Kpack];
 
@@ -55,7 +55,7 @@ impl FileKind {
         Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
     }
 
-    /// Whether images lie in such a file that can be had without reading a host file.
+    /// Whether images in such a file can be found without reading a host file.
     pub fn has_images(self) -> bool {
         match self {
             FileKind::Bundle

@@ -1,8 +1,8 @@
-//! Device code wherever it lies in a file: in sections of executables, shared objects and objects
-//! (ELF, COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
+//! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
+//! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports what it comes upon, in file order, and allocates nothing. It looks at names,
-//! types and first bytes, and leaves it to the containers' own modules to read what is inside:
+//! [`find`] reports each find, in file order, and allocates nothing. The search reads names, types
+//! and first bytes; the containers' own modules read the inside:
 //!
 //! | what | is known by | [`Container`] |
 //! |---|---|---|
@@ -14,9 +14,9 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
-//! Archives and text bundles take the feature `containers`, and host files `object`.
+//! Archives and text bundles need the feature `containers`, and host files `object`.
 //!
-//! `sections` says what takes how much of one object, whatever it has.
+//! `sections` has the sizes of one object's sections, whatever they contain.
 //!
 //! Not looked for are the offload binaries that bitcode for a host has among its constants:
 //! `Bitcode::variables_in_section` takes them out.

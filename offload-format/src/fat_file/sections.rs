@@ -18,10 +18,9 @@ pub struct SectionExtent<'data> {
 }
 
 /// The sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
-/// overlap; those that do not lie in the file are left out, and where the table cannot be read on,
-/// it ends.
+/// overlap. Sections outside of the file are left out, and a table ends where it cannot be read.
 ///
-/// Returns an error if this is no such file, or if the table lies outside it.
+/// Returns an error if this is no such file, or if the table is outside it.
 ///
 /// ```
 /// use offload_format::fat_file::sections;

@@ -42,7 +42,7 @@ pub struct Wrapper<'data> {
 pub enum WrapperKind {
     /// `HIPF`: HIP's, with bundles.
     Hip,
-    /// `HIPK`: HIP's, with device code that lies in a file of its own.
+    /// `HIPK`: HIP's, with device code in a file of its own.
     HipKpack,
     /// NVIDIA's, with a fatbin.
     Cuda,
@@ -75,8 +75,8 @@ impl<'data> Wrapper<'data> {
         self.offset
     }
 
-    /// The bytes from the image's start to the end of its section; `None` if the image is not in
-    /// this file, as in objects that are linked with another one that has it.
+    /// Returns the bytes from the image's start to the end of its section; `None` if the image is
+    /// not in this file, as in objects that are linked with another object that has it.
     pub fn image(&self) -> Option<&'data [u8]> {
         self.image
     }
@@ -87,12 +87,12 @@ impl<'data> Wrapper<'data> {
 const STEPS_PER_BYTE: u64 = 64;
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
-/// that is none of these, or whose tables are damaged, has no wrappers. Of a file that would take
-/// far longer than its size explains, the wrappers are reported that are found until then.
+/// that is none of these, or whose tables are damaged, has no wrappers. If the search would take
+/// far longer than the file's size explains, it ends, and the wrappers found before are reported.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // COFF objects do not say what size they are of.
+    // COFF objects do not record their address size.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -100,8 +100,7 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both have all sections in the order of the table; ours sees to it that names do not take too
-    // long to read.
+    // Both have all sections in the order of the table; ours limits the time to read names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_of_wrappers(&name, format) && walk.section(&section).is_none() {
             return;
@@ -111,7 +110,7 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
 
 struct Walk<'walk, 'data> {
     file: &'walk File<'data>,
-    /// How many there are.
+    /// The number of sections.
     sections: u64,
     /// Steps that may still be taken.
     left: u64,
@@ -214,17 +213,17 @@ impl<'data> Walk<'_, 'data> {
         self.bytes_at(symbol.wrapping_add_signed(relocation.addend()))
     }
 
-    /// From an address to the end of the section that it lies in.
+    /// Returns the bytes from an address to the end of its section.
     fn bytes_at(&mut self, address: u64) -> Option<Option<&'data [u8]>> {
         self.spend(self.sections)?;
-        // What is not loaded has no address; thread-local zeros share theirs with what follows
-        // them.
+        // A section that is not loaded has no address; thread-local zeros share theirs with the
+        // section after them.
         let mut loaded = self.file.sections().filter(|section| section.address() != 0);
         Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
     }
 }
 
-/// The wrapper at `offset`, and the address that stands in it.
+/// Returns the wrapper at `offset`, with the address in it.
 fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data>, u64)> {
     let reader = Reader::new(section);
     let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;

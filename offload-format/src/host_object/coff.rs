@@ -75,7 +75,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0])
         .u16(&[1])
         .bytes(&[IMAGE_COMDAT_SELECT_NODUPLICATES, 0, 0, 0])
-        // The symbol behind the section's own is the one that the COMDAT goes by.
+        // The COMDAT has the name of the symbol after the section's own.
         .u32(&[0, symbol_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_EXTERNAL, 0])

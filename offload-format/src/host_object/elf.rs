@@ -26,8 +26,8 @@ pub(super) struct Machine {
     section_flags: u64,
 }
 
-/// The section may lie more than 2 GiB away from the code: the linker puts it behind everything
-/// that may not.
+/// The section may be more than 2 GiB away from the code: the linker puts it after everything that
+/// may not.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {

@@ -21,7 +21,7 @@ impl Fields {
         self
     }
 
-    /// A name in `width` bytes, with zeros behind it.
+    /// Adds a name in `width` bytes, with zeros after it.
     ///
     /// # Panics
     /// If the name is longer.
@@ -55,7 +55,7 @@ impl Fields {
     }
 }
 
-/// Names, each with a NUL, behind bytes that the format wants first.
+/// Names, each with a NUL, after bytes that the format wants first.
 pub(super) struct StringTable(Vec<u8>);
 
 impl StringTable {
@@ -71,7 +71,7 @@ impl StringTable {
         at
     }
 
-    /// Size in bytes, what stands first included.
+    /// Returns the size in bytes, including the first bytes.
     pub(super) fn size(&self) -> u64 {
         self.0.len() as u64
     }

@@ -56,7 +56,7 @@ const SYMBOL_SIZE: u32 = 16;
 
 const MH_MAGIC_64: u32 = 0xfeed_facf;
 const MH_OBJECT: u32 = 1;
-/// Linkers may take the section apart at its symbols, and drop those that nothing refers to.
+/// Linkers may split the section at its symbols, and drop parts to which nothing refers.
 const MH_SUBSECTIONS_VIA_SYMBOLS: u32 = 0x2000;
 const LC_SYMTAB: u32 = 0x2;
 const LC_DYSYMTAB: u32 = 0xb;

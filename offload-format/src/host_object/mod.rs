@@ -130,8 +130,7 @@ pub fn write(
     let limit = match machine.0 {
         // No file is as large, and no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,
-        // Offsets have 32 bits, and less than a page stands around the payload and before the
-        // names.
+        // Offsets have 32 bits, and less than a page is around the payload and before the names.
         Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

@@ -1,10 +1,10 @@
 //! LLVM bitcode: the symbols that it says it has, and the stream of bits.
 //!
-//! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic
-//! `BC C0 DE`, perhaps inside a wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8).
-//! At its top level are blocks: the first word says what the block is, the second how many words
-//! follow. Since LLVM 5 two of them are a symbol table and a string table, one blob each. The
-//! symbol table's blob, all fields `u32`:
+//! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
+//! DE`, perhaps inside a wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its
+//! top level are blocks: the first word has the block's kind, the second its number of words. Since
+//! LLVM 5 two of them are a symbol table and a string table, one blob each. The symbol table's
+//! blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -57,12 +57,12 @@ impl<'data> Bitcode<'data> {
         super::is_bitcode(data)
     }
 
-    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the
-    /// modules hold is not looked at.
+    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. The
+    /// contents of modules are not read.
     ///
     /// Returns an error if the magic is another, if a block or the symbol table is malformed, if
-    /// the table has a version that is not known, or if its names share more text than 64 times the
-    /// size of the file.
+    /// the table has an unknown version, or if its names share more text than 64 times the size of
+    /// the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -84,12 +84,12 @@ impl<'data> Bitcode<'data> {
         self.table?.triple().filter(|triple| !triple.is_empty())
     }
 
-    /// The names of the symbols that other modules can refer to, as a linker spells them: defined
-    /// and global, among them weak ones and aliases, and what assembly in the module defines. This
-    /// is what LLVM's archives list, in their order.
+    /// Returns the names of the symbols to which other modules can refer, as a linker spells them:
+    /// defined and global, including weak ones and aliases, and definitions of the module's
+    /// assembly. LLVM's archives list these names, in their order.
     ///
     /// There are none if the file has no symbol table: LLVM writes none for a target that it was
-    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier knew none.
+    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -203,7 +203,7 @@ impl<'data> SymbolTable<'data> {
 }
 
 /// Finds the symbol table among the blocks at the top level, and its strings, which are in the next
-/// string table behind it.
+/// string table after it.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     for block in blocks(stream) {
@@ -223,7 +223,7 @@ fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
 pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_>>> {
     let mut at = MAGIC.len() as u64;
     core::iter::from_fn(move || {
-        // What is too short for a block is padding.
+        // A rest that is too short for a block is padding.
         if at.saturating_add(8) >= stream.len() {
             return None;
         }
@@ -236,7 +236,7 @@ pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_
 /// A block.
 pub(super) struct Block<'data> {
     pub(super) id: u64,
-    /// Where what it holds starts, in bytes.
+    /// The start of its contents, in bytes.
     start: u64,
     /// In bytes.
     size: u64,
@@ -252,7 +252,7 @@ impl<'data> Block<'data> {
         Self::enter(bits)
     }
 
-    /// Reads what stands behind the abbreviation that says that a block follows.
+    /// Reads the header of a block, after the abbreviation that announces it.
     pub(super) fn enter(mut bits: Bits<'data>) -> Result<Self> {
         let at = bits.at / 8;
         let id = bits.variable(8)?;
@@ -264,7 +264,7 @@ impl<'data> Block<'data> {
         Ok(Self { id, start, size, content: bits })
     }
 
-    /// Where the block ends, in bits.
+    /// Returns the end of the block, in bits.
     pub(super) fn end(&self) -> u64 {
         (self.start + self.size).saturating_mul(8)
     }
@@ -275,7 +275,7 @@ impl<'data> Block<'data> {
         let mut bits = self.content;
         let wrong =
             || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
-        // Operands: the code as it stands, and a blob.
+        // Operands: the code itself, and a blob.
         let definition = bits.abbreviation()? == DEFINE_ABBREV
             && bits.variable(5)? == 2
             && (bits.fixed(1)?, bits.variable(8)?) == (1, BLOB_RECORD)

@@ -1,9 +1,10 @@
-//! The modules of a bitcode file, as far as it takes to find what is embedded in them for devices.
+//! The modules of a bitcode file, as far as is needed to find data that is embedded in them for
+//! devices.
 //!
 //! A block holds other blocks and records; a record is a code and operands, all numbers, either
 //! spelled out or by an abbreviation that says how many bits each has. A block defines
 //! abbreviations for itself, and the block of number 0 those of other blocks. (LLVM's BitCodeFormat
-//! page; checked against LLVM 22.1.8.) What is read here of a module:
+//! page; checked against LLVM 22.1.8.) These records of a module are read:
 //!
 //! | block | record | operands |
 //! |---|---|---|
@@ -15,8 +16,8 @@
 //! | | string, 8; string that a zero byte ends, 9 | its bytes |
 //! | | all others | |
 //!
-//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the
-//! constants go on behind them.
+//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the numbers
+//! continue with the constants.
 
 use super::bitcode::{
     Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream,
@@ -41,7 +42,7 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// So many operands of a record are kept: those of a variable up to its section.
+/// The number of a record's operands that are kept: those of a variable up to its section.
 const KEPT: usize = 8;
 
 /// The most operands of an abbreviation: LLVM's have no more than some twenty.
@@ -62,7 +63,7 @@ impl Bitcode<'_> {
     }
 }
 
-/// As [`Bitcode::variables_in_section`], of the stream behind a wrapper's header.
+/// Reads, like [`Bitcode::variables_in_section`], the stream after a wrapper's header.
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
@@ -74,7 +75,7 @@ fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>
     Ok(found)
 }
 
-/// The variables of a module, and what they hold.
+/// The variables of a module, and their values.
 #[derive(Default)]
 struct Module {
     names_are_apart: bool,
@@ -194,7 +195,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
         let code = cursor.record(id, &[], |operand| {
             first.get_or_insert(operand);
         })?;
-        // What was defined so far was for the block before.
+        // Earlier definitions were for the block before.
         let defined = core::mem::take(&mut cursor.own);
         if let Some(block) = current {
             abbreviations.entry(block).or_default().extend(defined);
@@ -209,7 +210,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
     Ok(())
 }
 
-/// How the operands of a record are stored, the code first.
+/// The storage of a record's operands, the code first.
 struct Abbreviation(Vec<Operand>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -230,7 +231,7 @@ enum Item<'data> {
     Record(u64),
 }
 
-/// Goes through what is in a block.
+/// Walks through the contents of a block.
 struct Cursor<'data> {
     bits: Bits<'data>,
     end: u64,
@@ -292,7 +293,7 @@ impl<'data> Cursor<'data> {
     }
 
     /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives
-    /// each operand to `sink` and returns the code. What is in a blob is passed over.
+    /// each operand to `sink` and returns the code. The contents of a blob are skipped.
     fn record(
         &mut self,
         id: u64,

@@ -1,4 +1,4 @@
-//! How much work a file may cause.
+//! Limits of the work that a file may cause.
 
 use crate::{Error, ErrorKind, Result};
 

@@ -9,7 +9,7 @@
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
-//! Version 3 has no "any", and its 0 is also that of a processor without the feature.
+//! Version 3 has no "any", and its 0 also means a processor without the feature.
 
 use super::elf::ElfHeader;
 use crate::target::amdgpu;
@@ -46,7 +46,7 @@ impl CodeObjectHeader {
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
     }
 
-    /// Code object version: 2 to 6 in what LLVM 22 and older write.
+    /// Returns the code object version: LLVM 22 and older write 2 to 6.
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -56,8 +56,8 @@ impl CodeObjectHeader {
         self.flags >> 24
     }
 
-    /// The canonical target ID that the flags stand for; `None` for a processor that no table
-    /// holds, or for a version whose flags mean something else, or may.
+    /// Returns the canonical target ID of the flags; `None` for an unknown processor, or for a
+    /// version whose flags have, or may have, another meaning.
     pub fn target_id(&self) -> Option<String> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
         // The bits of sramecc and xnack, and their values that mean off and on.

@@ -44,8 +44,8 @@ impl CubinHeader {
         Ok(Self { number: elf.flags >> shift & 0xff })
     }
 
-    /// Compute capability times ten: 90 of `sm_90`. The header does not say whether it is `sm_90`
-    /// or `sm_90a`: ptxas 13.5 writes the same flags for both.
+    /// Compute capability times ten: 90 of `sm_90`. The header does not distinguish `sm_90` and
+    /// `sm_90a`: ptxas 13.5 writes the same flags for both.
     pub fn number(&self) -> u32 {
         self.number
     }

@@ -30,7 +30,7 @@ pub fn is_shared_object(data: &[u8]) -> bool {
     data.starts_with(MAGIC) && kind == Ok(ET_DYN)
 }
 
-/// The fields of an ELF header that say what an image is.
+/// The fields of an ELF header that identify an image.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ElfHeader {
     pub(super) os_abi: u8,
@@ -78,9 +78,9 @@ pub(super) struct Section {
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) size: u64,
-    /// Where its bytes start in the file.
+    /// The start of its bytes in the file.
     pub(super) offset: u64,
-    /// Where its own row is.
+    /// The offset of its own row.
     pub(super) row: u64,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Note<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads the header and checks that both tables lie in the file.
+    /// Reads the header and checks that both tables are in the file.
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let mut elf = Self {
@@ -176,7 +176,7 @@ impl<'data> Elf<'data> {
     }
 
     /// Calls `found` with each note until it returns something. Notes that are loaded come first:
-    /// those are there when the section table is not.
+    /// they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,
@@ -248,7 +248,7 @@ fn notes_in<'data, T>(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Symbols<'data> {
     rows: Reader<'data>,
-    /// Where they start in the file.
+    /// Their offset in the file.
     base: u64,
     names: &'data [u8],
 }
@@ -277,7 +277,7 @@ impl<'data> Symbols<'data> {
         read().map_err(|error: Error| error.shifted(self.base))
     }
 
-    /// Where the name of a symbol starts, up to the end of all names.
+    /// Returns a symbol's name, up to the end of all names.
     pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
     }

@@ -68,7 +68,7 @@ const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl Image {
-    /// Reads the header at the start of `data`, which may end behind it.
+    /// Reads the header at the start of `data`, which may end after it.
     ///
     /// Returns an error if it is of no kind that is known, or of one for a GPU and its header is
     /// malformed.

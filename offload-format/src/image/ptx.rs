@@ -12,8 +12,8 @@ pub struct PtxHeader {
 }
 
 impl PtxHeader {
-    /// Reads the directives `.version` and `.target`, which stand before all others. White space
-    /// and comments may stand anywhere between; `data` may end behind them.
+    /// Reads the directives `.version` and `.target`, which precede all others. White space and
+    /// comments may be anywhere between them; `data` may end after them.
     ///
     /// Returns an error if one of them is missing or malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {

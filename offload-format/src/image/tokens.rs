@@ -13,12 +13,12 @@ impl<'data> Tokens<'data> {
         Self { data, at: 0 }
     }
 
-    /// Where the next token is looked for.
+    /// Returns the place where the search for the next token begins.
     pub(super) fn at(&self) -> u64 {
         self.at as u64
     }
 
-    /// Steps behind the next token if it is this one.
+    /// Skips the next token if it is this one.
     pub(super) fn skip(&mut self, token: &[u8]) -> bool {
         let mut next = *self;
         let found = next.next().is_some_and(|(_, found)| found == token);
@@ -33,8 +33,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._$%".contains(&byte)
 }
 
-/// The size of the word that `text` starts with. A period starts another one, without a space
-/// between; but for that of a number: `.version 8.0.target sm_90.address_size 64`.
+/// The size of the word that `text` starts with. A period starts another token, even without a
+/// space, except in a number: `.version 8.0.target sm_90.address_size 64`.
 fn word_size(text: &[u8]) -> usize {
     let is_of_number = |at: usize| {
         text[0].is_ascii_digit()

@@ -19,7 +19,7 @@ use core::ops::Range;
 pub struct Container<'a> {
     /// The kind of the container.
     pub kind: ContainerKind,
-    /// Where it is; `place.offset` is that of the container itself.
+    /// The place; `place.offset` is that of the container itself.
     pub place: Place<'a>,
     /// The size in the file, in bytes. For object bundles and text bundles, the size of the entries
     /// alone.
@@ -28,11 +28,11 @@ pub struct Container<'a> {
     /// compressed as a whole (images of a fatbin are compressed each by itself:
     /// [`Image::stored_size`](super::Image::stored_size)).
     pub inflated_size: Option<u64>,
-    /// How it is compressed: `zstd`, `zlib`, `method 7`; `None` where `inflated_size` is.
+    /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
     pub method: Option<String>,
     /// Its images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
-    /// Its view, for those who look closer.
+    /// The view, for callers that need details.
     pub view: View<'a>,
 }
 
@@ -54,7 +54,7 @@ pub enum ContainerKind {
     Fatbin,
     /// One of ROCm's kernel packs.
     Kpack,
-    /// None: an image that is a file or an archive's member by itself.
+    /// No container: the file, or an archive's member, is the image.
     Raw,
 }
 
@@ -96,8 +96,7 @@ impl ContainerKind {
         }
     }
 
-    /// Whether its bytes are those of its images alone: sections of an object, lines between
-    /// others.
+    /// Whether it has only the bytes of its images: sections of an object, lines between others.
     pub fn is_in_pieces(self) -> bool {
         match self {
             ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,
@@ -110,7 +109,7 @@ impl ContainerKind {
         }
     }
 
-    /// Whether this is a binary bundle, compressed or not: what HIP's runtime loads as a whole.
+    /// Whether this is a binary bundle, compressed or not: HIP's runtime loads it as a whole.
     pub fn is_binary_bundle(self) -> bool {
         match self {
             ContainerKind::Bundle | ContainerKind::CompressedBundle => true,

@@ -52,7 +52,7 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
     let inflated = bundle.uncompressed_size();
-    // Where the size is not stored, it has been found already.
+    // If the size is not stored, it was found before.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
     let added =
         list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
@@ -62,7 +62,7 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // The table could be had. The images could not, and nobody asks for so much but by mistake.
+        // The table could be had. Images cannot, and such a request is a mistake.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -235,7 +235,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         .filter(is_compressed)
         .map(KpackKernel::size)
         .fold(0, u64::saturating_add);
-    // What is decompressed is one image at a time, which the limit is for.
+    // The limit is for one decompressed image at a time.
     let shared = kpack
         .kernels()
         .iter()
@@ -244,7 +244,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// Where the code objects of a program or library are.
+/// The reference of a program or library to its code objects.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),
@@ -252,7 +252,7 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
     }
 }
 
-/// Takes what a fatbin says.
+/// Takes over the records of a fatbin.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));

@@ -5,7 +5,7 @@ use super::{Place, plain};
 use crate::bundle::{self, Bundle};
 use crate::{Error, ErrorKind};
 
-/// The bundle in a file, with zeros behind it at most.
+/// Adds the bundle in a file, after which only zeros may follow.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     if section.starts_with(&bundle::COMPRESSED_MAGIC) {
         return takes(list, place, "compressed bundle");

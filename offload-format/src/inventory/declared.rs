@@ -7,7 +7,7 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// Takes from a bundle entry ID what it says.
+/// Takes over the contents of a bundle entry ID.
 pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     let part = |range: Range<usize>| match &id {
         Cow::Borrowed(id) => Cow::Borrowed(&id[range]),
@@ -15,7 +15,7 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     };
     if let Ok(parsed) = EntryId::parse(&id) {
         let kind = parsed.kind().len();
-        // Old compilers left a dash behind the target ID.
+        // Old compilers left a dash after the target ID.
         let before = [id.as_ref(), id.trim_end_matches('-')]
             .into_iter()
             .find_map(|it| it.strip_suffix(parsed.target()));
@@ -32,8 +32,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Takes what an offload binary says. It may have bytes that are no text; empty strings say
-/// nothing.
+/// Takes over the records of an offload binary. A record may have bytes that are no text; empty
+/// strings mean nothing.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);

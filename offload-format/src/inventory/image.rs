@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// One device image, or what a container has in the place of one (the host's entry of a bundle).
+/// One device image, or the part of a container that replaces one (the host's entry of a bundle).
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     /// Index of its container in [`Inventory::containers`](super::Inventory::containers).
@@ -37,12 +37,12 @@ pub struct Image<'a> {
     pub target_id: Option<Cow<'a, str>>,
     /// Offset in bytes from the start of the file; `None` inside of something compressed.
     pub offset: Option<u64>,
-    /// Size in bytes. Of PTX that is compressed in a fatbin, with the NUL behind it, which
-    /// [`Images`](super::Images) take off.
+    /// Size in bytes. For PTX that is compressed in a fatbin, the size includes the NUL after it,
+    /// which [`Images`](super::Images) remove.
     pub size: u64,
-    /// Kernel packs: what the image takes in the file, compressed, in bytes. Fatbins: what the
-    /// compressed payload takes in the file, in bytes; images that were compressed together all
-    /// have that of their payload.
+    /// Kernel packs: the size of the compressed image in the file, in bytes. Fatbins: the size of
+    /// the compressed payload in the file, in bytes; images that were compressed together share
+    /// their payload's size.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` where nothing says it.
     pub ptx_version: Option<PtxVersion>,
@@ -51,7 +51,7 @@ pub struct Image<'a> {
     pub(super) said: Option<ImageKind>,
 }
 
-/// Where the bytes of an image are.
+/// The place of an image's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes<'a> {
     /// In the file.
@@ -70,7 +70,7 @@ pub(super) enum Bytes<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// An image of which nothing is said.
+    /// Returns an image without any records.
     pub(super) fn new(container: usize, bytes: Bytes<'a>, size: u64) -> Self {
         Self {
             container,
@@ -88,7 +88,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The bytes, if they lie in the file as they are: `offset` says where.
+    /// Returns the bytes, if they are in the file uncompressed: `offset` has their place.
     pub fn in_file(&self) -> Option<&'a [u8]> {
         match self.bytes {
             Bytes::Here(bytes) => Some(bytes),
@@ -123,7 +123,7 @@ impl<'a> Image<'a> {
         self.said
     }
 
-    /// Whether this is the byte that stands in an object bundle for the host's code.
+    /// Whether this is the byte that replaces the host's code in an object bundle.
     pub fn is_placeholder(&self) -> bool {
         self.said == Some(ImageKind::Empty)
     }

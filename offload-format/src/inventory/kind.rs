@@ -15,7 +15,7 @@ pub enum ImageKind {
     Bitcode,
     /// SPIR-V.
     Spirv,
-    /// No bytes; also the zero byte that stands for the host's code in an object bundle.
+    /// No bytes; or the zero byte that replaces the host's code in an object bundle.
     Empty,
     /// Anything else.
     Unknown,

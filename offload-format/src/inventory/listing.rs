@@ -3,8 +3,8 @@
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
 
-/// Images may share bytes. All that lie in the file may together have this many times its size, and
-/// all of something that is compressed this many times its own.
+/// Images may share bytes. All uncompressed images may together have this many times the file's
+/// size, and all images of a compressed part this many times its own.
 const SHARED_LIMIT: u64 = 64;
 
 /// The memory for the record of an image, generously estimated. It counts as bytes of images, since
@@ -19,7 +19,7 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The memory that may still be used.
     pub(super) left: u64,
-    /// How many bytes images in the file may still have.
+    /// The bytes that images in the file may still have.
     in_file: u64,
 }
 
@@ -63,9 +63,8 @@ impl<'a> Listing<'a> {
         self.inventory.containers.last_mut().expect("one was just added")
     }
 
-    /// Adds images to the last container. Those that lie in the file as they are share what it has;
-    /// others have `inflated_size` bytes between them. Where they share them beyond all reason, the
-    /// rest is a problem.
+    /// Adds images to the last container. Uncompressed images share the file's bytes; others have
+    /// `inflated_size` bytes together. If they share bytes too often, the rest is a problem.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,
@@ -102,7 +101,7 @@ impl<'a> Listing<'a> {
         self.inventory.containers.len() - 1
     }
 
-    /// A problem of something compressed, or of what came out of it.
+    /// A problem of a compressed part, or of its decompressed bytes.
     pub(super) fn inflated_problem(&mut self, place: Place<'a>, error: Error) {
         let in_stream = matches!(
             error.kind(),

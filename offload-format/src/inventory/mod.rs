@@ -1,5 +1,5 @@
-//! All containers and images of a file: the one walk that `offload ls`, `extract`, `select`,
-//! `verify` and `size`, the macro and offload-build share.
+//! All containers and images of a file: `offload ls`, `extract`, `select`, `verify` and `size`, the
+//! macro and offload-build share this walk.
 //!
 //! ```
 //! # #[cfg(feature = "compression")] {
@@ -21,11 +21,11 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. What
-//!   an image is and what its bytes are costs nothing until it is asked for: [`Image::known_kind`],
-//!   [`Image::header`], `Images::read`.
-//! * Text is as the file has it. It may hold anything: what shows it on a terminal escapes it.
-//! * What cannot be read is a [`Problem`] beside what can; so is what takes a feature that is off
+//! * [`Inventory::of`] reads headers and tables. Of a compressed bundle, it decompresses the entry
+//!   table alone. An image's kind and bytes cost nothing until a caller needs them:
+//!   [`Image::known_kind`], [`Image::header`], `Images::read`.
+//! * Text is as the file has it. It may hold anything: escape it before it is shown on a terminal.
+//! * A part that cannot be read is a [`Problem`]; so is a part that needs a missing feature
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
 //! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone
 //!   into.
@@ -62,7 +62,7 @@ use alloc::vec::Vec;
 /// All containers and images of a file, in file order.
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
-    /// The containers that could be read. Their index is what JSON calls `container_index`.
+    /// The containers that could be read. Their index is `container_index` in JSON.
     pub containers: Vec<Container<'a>>,
     /// The images of all containers.
     pub images: Vec<Image<'a>>,
@@ -72,7 +72,8 @@ pub struct Inventory<'a> {
     /// are not opened.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
-    /// Members of a thin archive: paths of files from the archive's folder. They are not opened.
+    /// Members of a thin archive: paths of files from the archive's folder. The packs are not
+    /// opened.
     pub elsewhere: Vec<&'a [u8]>,
 }
 
@@ -91,7 +92,7 @@ impl<'a> Inventory<'a> {
     /// The problem that reading an image had, from the error that `Images::read` returned.
     pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
         let place = self.container(image).place;
-        // In an image that lies in the file, offsets are its own.
+        // In an uncompressed image, offsets are its own.
         match image.offset {
             Some(offset) => Problem { place, error: error.shifted(offset), decompressed: false },
             None => Problem { place, error, decompressed: true },
@@ -99,7 +100,7 @@ impl<'a> Inventory<'a> {
     }
 
     /// Drops the images of a kernel pack that are for another program or library than the one of
-    /// this name ([`KpackReference::kernel_name`]). What is no kernel pack keeps all.
+    /// this name ([`KpackReference::kernel_name`]). An inventory of another kind of file keeps all.
     #[cfg(feature = "containers")]
     pub fn retain_kernels_of(&mut self, name: &str) {
         let [container] = &mut self.containers[..] else { return };
@@ -121,7 +122,7 @@ impl<'a> Inventory<'a> {
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
-    /// Where it is.
+    /// The place of the reference.
     pub place: Place<'a>,
     /// The content of the reference.
     pub reference: KpackReference<'a>,
@@ -130,7 +131,7 @@ pub struct Reference<'a> {
 /// Something that could not be read.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
-    /// Where it is.
+    /// The place of the problem.
     pub place: Place<'a>,
     /// The error. Its offsets count from the start of the file, unless `decompressed` is set.
     pub error: Error,

@@ -23,8 +23,7 @@ pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundl
     list.add_images(None, images);
 }
 
-/// An entry of a bundle of any kind that lies in the file as it is, `offset` bytes from the
-/// bundle's start.
+/// An uncompressed entry of a bundle of any kind, `offset` bytes from the bundle's start.
 pub(super) fn entry<'a>(
     container: usize,
     place: Place<'a>,

@@ -7,7 +7,7 @@ use crate::compressed::{CodeObjects, CompressedBundle};
 use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
-/// Reads the bytes of images. It keeps what the last one was decompressed from: in file order each
+/// Reads the bytes of images. The value keeps the last decompressed part: in file order each
 /// container is decompressed once, and no more than an image (a fatbin's payload) is held.
 #[derive(Debug)]
 pub struct Images<'a> {
@@ -28,11 +28,10 @@ impl<'a> Images<'a> {
         Self { limit, open: Open::Nothing }
     }
 
-    /// The image's bytes: borrowed where they lie in the file.
+    /// Returns the image's bytes: borrowed if they are in the file uncompressed.
     ///
-    /// Returns an error if what it is compressed in is damaged, is compressed in a way that is not
-    /// known, or would take more than the limit; offsets in it count from the start of the
-    /// container.
+    /// Returns an error if the compressed part is damaged, has an unknown method, or would need
+    /// more than the limit; offsets in it count from the start of the container.
     pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
         match &image.bytes {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -45,9 +44,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The image's first bytes, `size` at most, if no more than what lies before them has to be
-    /// decompressed for them: `None` inside of compressed fatbins, which say themselves what their
-    /// images are.
+    /// Returns the image's first bytes, `size` at most, if only the bytes before them have to be
+    /// decompressed: `None` inside of compressed fatbins, which record the kinds of their images.
     ///
     /// Returns an error where [`Images::read`] does.
     pub fn start<'b>(
@@ -61,7 +59,7 @@ impl<'a> Images<'a> {
                 self.code_objects(bundle)?.read(*offset, size).map(Some)
             }
             Bytes::Fatbin(..) => Ok(None),
-            // A stream is one image: what its first bytes cost is not much less than all.
+            // A stream is one image: its first bytes cost nearly as much as all of it.
             Bytes::Kpack(_) => self.read(image).map(Some),
             Bytes::Here(_) | Bytes::Inflated(..) => self.read(image).map(Some),
         }

@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: which `.kpack` file beside it is for which target. It has no magic. MessagePack:
-/// a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to maps with
-/// `file`, `size` and `kernel_count`.
+/// A `.kpm` file: the `.kpack` file beside it for each target. The format has no magic.
+/// MessagePack: a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to
+/// maps with `file`, `size` and `kernel_count`.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
     /// `blas_lib`.
@@ -18,6 +20,8 @@ pub struct KpackManifest<'data> {
 }
 
 /// One `.kpack` file of a manifest.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ManifestFile<'data> {
     /// The target ID that it is for.
@@ -26,15 +30,15 @@ pub struct ManifestFile<'data> {
     pub file: &'data str,
     /// Its size in bytes, as the manifest has it.
     pub size: u64,
-    /// How many code objects it has, as the manifest has it.
+    /// The number of its code objects, as the manifest records it.
     pub kernels: u64,
 }
 
 impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
-    /// Returns an error if it is malformed, if it has no files, or if the name of one has a folder:
-    /// they lie beside the manifest.
+    /// Returns an error if it is malformed, if it has no files, or if a file's name has a folder:
+    /// files are beside the manifest.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

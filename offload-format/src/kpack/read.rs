@@ -15,8 +15,10 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// Kernels are named in one place of the table and found by another, so that this keeps a list of
-/// them: it takes no more than 16 times the table's size.
+/// The table has names of kernels in one place and refers to them by another. This list of them
+/// takes no more than 16 times the table's size.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -28,6 +30,8 @@ pub struct Kpack<'data> {
 }
 
 /// The code object of one binary for one target.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct KpackKernel<'data> {
     binary: &'data str,
@@ -39,7 +43,7 @@ pub struct KpackKernel<'data> {
     is_compressed: bool,
 }
 
-/// Where the parts of the table begin, whose keys may come in any order.
+/// The starts of the table's parts, whose keys may come in any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -54,8 +58,8 @@ struct Table<'data> {
 impl<'data> Kpack<'data> {
     /// Reads the header and the table of a `.kpack` file.
     ///
-    /// Returns an error if the bytes are none, if the version or the compression scheme is not
-    /// known, or if the table is malformed or names bytes outside of the file. Nothing is
+    /// Returns an error if the bytes are no kernel pack, if the version or the compression scheme
+    /// is unknown, or if the table is malformed or names bytes outside of the file. Nothing is
     /// decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
@@ -82,7 +86,7 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
     }
 
-    /// The name of what was packed together: `blas`.
+    /// The name of the group that was packed together: `blas`.
     pub fn group(&self) -> &'data str {
         self.group
     }
@@ -92,7 +96,7 @@ impl<'data> Kpack<'data> {
         self.family
     }
 
-    /// How the code objects are compressed, in the file's words: `none`, `zstd-per-kernel`.
+    /// The compression of the code objects, in the file's words: `none`, `zstd-per-kernel`.
     pub fn scheme(&self) -> &'data str {
         self.scheme
     }
@@ -158,7 +162,7 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// Where the code objects are, by ordinal; `at` is the table's offset in the file.
+    /// The places of the code objects, by ordinal; `at` is the table's offset in the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();
@@ -269,7 +273,7 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 }
 
 impl<'data> KpackKernel<'data> {
-    /// The program or library that it is for, with its number among those of that file:
+    /// The program or library, with the number of the entry among those of that file:
     /// `lib/libfoo.so#0`.
     pub fn binary(&self) -> &'data str {
         self.binary

@@ -16,17 +16,19 @@ const MOST: usize = 64 * 1024;
 /// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a
 /// program or library are. MessagePack: a map with `kernel_name` and the array
 /// `kpack_search_paths`.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.
     pub kernel_name: &'data str,
-    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] stands for
-    /// the processor.
+    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] is the
+    /// placeholder for the processor.
     pub search_paths: Vec<&'data str>,
 }
 
 impl<'data> KpackReference<'data> {
-    /// Reads a reference; what follows it in the section is passed over.
+    /// Reads a reference; bytes after it in the section are ignored.
     ///
     /// Returns an error if it is malformed, or has no name or no path: HIP's runtime refuses these,
     /// too.
@@ -38,7 +40,7 @@ impl<'data> KpackReference<'data> {
                 "kernel_name" => name = Some(cursor.str("kernel_name of the kpack reference")?),
                 "kpack_search_paths" => {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
-                        // As HIP's runtime does, which passes over what is no text.
+                        // HIP's runtime also ignores values that are no text.
                         match cursor.clone().next()? {
                             Value::Str(_) => {
                                 search_paths.push(cursor.str("path of the kpack reference")?)

@@ -72,20 +72,20 @@ impl HostOs {
     }
 }
 
-/// How a payload is compressed.
+/// The compression of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// The image is not compressed.
     None,
     /// A zlib stream. nvJitLink 13.5 does not take it.
     Zlib,
-    /// An LZ4 block: what CUDA 12 writes, and `--compress-mode=speed`.
+    /// An LZ4 block: written by CUDA 12, and with `--compress-mode=speed`.
     Lz4,
     /// An LZ4 frame.
     Lz4Frame,
-    /// A zstd frame: what CUDA 13 writes.
+    /// A zstd frame: written by CUDA 13.
     Zstd,
-    /// In a way that nobody has described: the bits of the flags that say so.
+    /// An undocumented method: the bits of the flags that name it.
     Unknown(u64),
 }
 

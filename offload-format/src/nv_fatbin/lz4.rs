@@ -15,7 +15,7 @@ const TOO_LONG: &str = "more bytes come out than its size says";
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// Shortest match; what the length in a token is counted from.
+/// The shortest match; the length in a token is counted from it.
 const SHORTEST_MATCH: u64 = 4;
 
 /// Decompresses one block. At most `size` bytes come out, and not much more is allocated than comes
@@ -56,8 +56,8 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     if input.is_at_end() { Ok(out) } else { Err("something follows the stream") }
 }
 
-/// Sequences of literals and a match; the last has literals alone. Matches may reach into what
-/// earlier blocks gave.
+/// Sequences of literals and a match; the last has literals alone. Matches may refer to bytes of
+/// earlier blocks.
 fn append_block(input: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
     loop {
@@ -94,7 +94,7 @@ fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<
         .ok_or("a match from before the start")?;
     let mut left = usize::try_from(length).map_err(|_| TOO_LONG)?;
     while left > 0 {
-        // All that is there from `start` on is a whole number of repetitions.
+        // All bytes from `start` on are a whole number of repetitions.
         let piece = left.min(out.len() - start);
         out.extend_from_within(start..start + piece);
         left -= piece;

@@ -2,9 +2,9 @@
 //! (`__nv_relfatbin` where device code is linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a
 //! file.
 //!
-//! NVIDIA does not publish the format. All of this was found by changing inputs and bytes and
-//! watching fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and
-//! 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
+//! NVIDIA does not publish the format. These facts come from experiments: changing inputs and
+//! bytes, and the reactions of fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
+//! 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
@@ -24,12 +24,12 @@
 //! | | | | | 56 | 8 | size of the payload once decompressed, or 0 |
 //! | | | | | H | P | payload |
 //!
-//! Offsets in an entry are from its start. The next entry is at H + P; the next container where the
-//! last entry ends, or behind zeros. A name is followed by a NUL and by zeros to a multiple of 8.
-//! The options are `u32` offset and `u32` length of a string of the same form: what ptxas gets
-//! (PTX), what the optimizer gets (LTO-IR). Of a cubin it is a zero byte and the bytes of the
-//! section `.nv.compat`, whose length is counted without the zero; nvJitLink gives the cubin to
-//! other GPUs of the family by them.
+//! Offsets in an entry are from its start. The next entry is at H + P; the next container is where
+//! the last entry ends, or after zeros. A name is followed by a NUL and by zeros to a multiple of
+//! 8. The options are `u32` offset and `u32` length of a string of the same form: for ptxas (PTX)
+//! or for the optimizer (LTO-IR). For a cubin the string is a zero byte and the bytes of the
+//! section `.nv.compat`, whose length is counted without the zero. By them nvJitLink decides which
+//! other GPUs of the family get the cubin.
 //!
 //! | flag | |
 //! |---|---|
@@ -42,7 +42,7 @@
 //! | 0x100000, 0x200000 | `a`, `f` behind the compute capability |
 //! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
 //!
-//! An uncompressed payload has zeros behind it: up to a multiple of 8 (cubins), one at least (PTX).
+//! An uncompressed payload has zeros after it: up to a multiple of 8 (cubins), at least one (PTX).
 //!
 //! Images can be compressed together (`fatbinary --concat`): an entry of the kind
 //! [`ImageKind::GROUP`], whose options are `u32` the number of images, `u32` the size of this
@@ -73,8 +73,8 @@ pub const ALIGN: u64 = 8;
 const VERSION: u16 = 1;
 const HEADER_SIZE: u64 = 16;
 const ENTRY_HEADER_SIZE: u64 = 64;
-/// Offset and length of the options string, and number of images and size of their table in the
-/// same place.
+/// The offset and length of the options string; in a group's entry, the number of images and the
+/// size of their table.
 const OPTIONS_SIZE: u64 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;

@@ -8,6 +8,8 @@ use alloc::borrow::Cow;
 use core::fmt;
 
 /// The payload of an [`Entry`], and the images in it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Payload<'data> {
     entry: Entry<'data>,
@@ -18,9 +20,9 @@ impl<'data> Entry<'data> {
     /// Decompresses the payload; one that is not compressed is borrowed. `limit` is how many bytes
     /// may be allocated.
     ///
-    /// Returns an error if the payload has more bytes than that, if it is compressed in a way that
-    /// this crate does not know or was built without (zlib and zstd are features, LZ4 is not), if
-    /// it is damaged, or if its header gives another size.
+    /// Returns an error if the payload has more bytes than that, if this crate does not know its
+    /// compression or was built without it (zlib and zstd are features, LZ4 is not), if it is
+    /// damaged, or if its header gives another size.
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
         let (stored, size, at) = (self.stored(), self.size(), self.offset());
@@ -64,7 +66,7 @@ impl<'data> Entry<'data> {
 
 /// The bytes of an image in its payload.
 fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
-    // It lies inside: parsing compared it with the size of the payload.
+    // The range is inside: parsing compared it with the size of the payload.
     let bytes = payload.bytes(image.start, image.size, "image").ok()?;
     let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     Some(if image.kind().is_ptx() { &bytes[..text] } else { bytes })
@@ -76,14 +78,14 @@ impl<'data> Payload<'data> {
         &self.bytes
     }
 
-    /// The bytes of one of the entry's images, as [`Payload::images`] has them; `None` if it is of
-    /// another entry and does not lie in this payload.
+    /// Returns the bytes of one of the entry's images, as [`Payload::images`] returns them; `None`
+    /// if the image is of another entry and is not in this payload.
     pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 
-    /// The images, each with its bytes. PTX comes without the NULs behind it; a cubin that was not
-    /// compressed, or that was compressed with others, has up to 7 zeros behind it.
+    /// The images, each with its bytes. PTX has no NULs at its end; a cubin that was not
+    /// compressed, or that was compressed with others, has up to 7 zeros at its end.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

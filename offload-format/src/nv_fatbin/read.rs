@@ -28,6 +28,8 @@ use core::fmt;
 ///     }
 /// }
 /// ```
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {
     data: &'data [u8],
@@ -35,11 +37,10 @@ pub struct NvFatbin<'data> {
 }
 
 impl<'data> NvFatbin<'data> {
-    /// Checks the fatbin at the start of `data` and borrows from it; `data` may go on behind it.
+    /// Checks the fatbin at the start of `data` and borrows from it; `data` may continue after it.
     ///
-    /// Returns an error if the magic or the version is another, if anything lies outside the size
-    /// that a header gives, if an image lies outside the payload that it is in, or if images share
-    /// bytes of it.
+    /// Returns an error if the magic or the version is another, if anything is outside the size
+    /// that a header gives, if an image is outside its payload, or if images share bytes of it.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
@@ -84,6 +85,8 @@ impl fmt::Debug for NvFatbin<'_> {
 }
 
 /// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -107,7 +110,9 @@ impl fmt::Debug for Entries<'_> {
     }
 }
 
-/// One entry: a payload, which is an image or several that were compressed together.
+/// One entry: a payload with one image, or with several that were compressed together.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
@@ -152,7 +157,7 @@ impl<'data> Entry<'data> {
             let mut left = self.size;
             for _ in 0..count {
                 let image = images.read_next()?;
-                // Very many could else lie over each other in a large payload.
+                // Otherwise very many images could overlap in a large payload.
                 let shared = Error::new(
                     ErrorKind::Malformed,
                     "images (together larger than the payload)",
@@ -170,12 +175,12 @@ impl<'data> Entry<'data> {
         self.kind
     }
 
-    /// How the payload is compressed.
+    /// Returns the compression of the payload.
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// The payload as stored: still compressed if it is, else with the zeros behind it.
+    /// The payload as stored: compressed, or with the zeros after it.
     pub fn stored(&self) -> &'data [u8] {
         self.stored
     }
@@ -185,13 +190,13 @@ impl<'data> Entry<'data> {
         self.offset
     }
 
-    /// Size in bytes of the payload once decompressed, as its header has it; if it is not
-    /// compressed, with the zeros behind it.
+    /// Size in bytes of the decompressed payload, as its header records it; for an uncompressed
+    /// one, with the zeros after it.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The images in the payload: one, or those that were compressed together.
+    /// The images in the payload: one, or several that were compressed together.
     /// [`Entry::decompress`] gets their bytes.
     pub fn images(&self) -> Images<'data> {
         // `NvFatbin::parse` has read them all.
@@ -213,6 +218,8 @@ impl fmt::Debug for Entry<'_> {
 }
 
 /// The images of an [`Entry`], in file order; returned by [`Entry::images`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     /// The headers of all images, one after another.
@@ -282,6 +289,8 @@ impl fmt::Debug for Images<'_> {
 }
 
 /// The entry of one image.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: ImageKind,
@@ -361,7 +370,7 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Size in bytes as the header has it, with the zeros behind the image where it has some.
+    /// Size in bytes as the header records it, including zeros after the image.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -371,7 +380,7 @@ impl<'data> Image<'data> {
         self.sm
     }
 
-    /// The letter behind the compute capability. nvJitLink 13.5 goes by `a` where both are set.
+    /// The letter after the compute capability. If both are set, nvJitLink 13.5 uses `a`.
     pub fn suffix(&self) -> Option<NvidiaSuffix> {
         if self.flags & FLAG_ARCH_SPECIFIC != 0 {
             Some(NvidiaSuffix::ArchSpecific)

@@ -16,8 +16,10 @@ const ENTRY_VERSION: u16 = 0x0101;
 /// Collects images and lays out the fatbin that `fatbinary` 13.5 writes for them with
 /// `--compress-mode=none`.
 ///
-/// It looks at the images for what their entries repeat, and holds no more of them; [`Layout`]
-/// takes the bytes again, from memory or from files.
+/// The builder reads the images for the fields that entries repeat, and keeps nothing else of them;
+/// [`Layout`] takes the bytes again, from memory or from files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {
     host: HostOs,
@@ -67,8 +69,8 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// Adds PTX text. What it is for, it says itself. (`fatbinary` leaves out comments and white
-    /// space; this does not.)
+    /// Adds PTX text. The image itself records its target. (`fatbinary` leaves out comments and
+    /// white space; this does not.)
     ///
     /// Returns an error if its first directives are not `.version` and `.target`, with numbers that
     /// a fatbin has room for.
@@ -139,8 +141,8 @@ impl NvFatbinBuilder {
     }
 }
 
-/// An options string behind its offset and its length, in which one zero byte does not count: the
-/// last one of a text, the first one of `.nv.compat`.
+/// An options string after its offset and its length. One zero byte is not counted in the length:
+/// the last one of a text, the first one of `.nv.compat`.
 fn options(string: &[u8]) -> Vec<u8> {
     let mut options = Vec::new();
     options.extend_from_slice(&((ENTRY_HEADER_SIZE + OPTIONS_SIZE) as u32).to_le_bytes());

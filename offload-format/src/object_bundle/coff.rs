@@ -29,7 +29,7 @@ const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 /// The largest section number of 16 bits.
 const MAX_SECTIONS: usize = 0xfeff;
 
-/// A section header without its name and offsets, and what those stand for.
+/// A section header without its name and offsets, and the values that they refer to.
 struct Section<'a> {
     name: &'a [u8],
     header: [u8; SECTION_HEADER_SIZE as usize],
@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A new section, behind `last`.
+    /// A new section, after `last`.
     fn new(section: &'a NewSection, last: Option<&Self>) -> Result<Self> {
         let size = section.contents.size();
         let kind = ErrorKind::LimitExceeded { need: size, limit: u32::MAX.into() };
@@ -209,14 +209,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a section's name stands in its header: up to 8 bytes, of which the first says by a slash
-/// that it does not.
+/// Whether a section's name is in its header: up to 8 bytes; a slash as the first one means that it
+/// is not.
 fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
-/// A name that stands in the header, or where it is in the string table: decimal behind a slash as
-/// far as that has room, else in base 64 behind two.
+/// A name in the header, or its place in the string table: decimal after a slash if there is room,
+/// otherwise in base 64 after two.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

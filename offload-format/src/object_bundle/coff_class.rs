@@ -1,4 +1,4 @@
-//! Where the two sizes of COFF objects differ.
+//! The differences between the two sizes of COFF objects.
 
 /// The two sizes of COFF objects.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! The symbols of a COFF object, and what refers to them by number.
+//! The symbols of a COFF object, and the numbers that refer to them.
 
 use super::coff_class::{Class, RELOCATION_SIZE};
 use crate::reader::Reader;
@@ -21,8 +21,8 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old table, and for its end, how many of those before it stay: its new
-    /// number, if it stays.
+    /// For each record of the old table, and for its end, how many of the records before it stay:
+    /// its new number, if it stays.
     before: Vec<u32>,
 }
 
@@ -89,8 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Brings a symbol's number in these four bytes up to date. As long as all stay, numbers that
-    /// mean no symbol stay.
+    /// Brings a symbol's number in these four bytes up to date. If all stay, numbers that mean no
+    /// symbol stay.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -115,7 +115,7 @@ impl<'a> Symbols<'a> {
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
     }
 
-    /// Brings the numbers of the symbols that stand in for weak ones up to date.
+    /// Updates the numbers of the symbols that replace weak ones.
     fn renumber_weak(&mut self, class: Class) -> Result<()> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
@@ -130,7 +130,7 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub(super) fn count(&self) -> u32 {
         self.before.last().copied().unwrap_or(0)
     }
@@ -179,7 +179,7 @@ impl Numbers {
         Self { new: gone.iter().map(number).collect() }
     }
 
-    /// The new number; of what is no section the old one.
+    /// Returns the new number; if there is no such section, the old one.
     fn map(&self, old: u32) -> u32 {
         let new = usize::try_from(old).ok().and_then(|old| self.new.get(old.checked_sub(1)?));
         new.copied().unwrap_or(old)
@@ -200,7 +200,8 @@ impl Numbers {
         let is_section =
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
-            // The number of the section that this one goes with, its upper half further behind.
+            // The number of the section that this one goes with; its upper half is at a later
+            // offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

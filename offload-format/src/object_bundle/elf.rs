@@ -75,7 +75,7 @@ pub(super) fn rewrite(
     let of_symbols = &strings[usize::from(!shared)];
 
     let mut growth = Growth::new(data);
-    // What the sections hold and where it lies. Section 0 is none.
+    // The contents of the sections, and their places. Section 0 is none.
     let mut rewritten = vec![Rewritten { header: Section::default(), contents: Piece::Zeros(0) }];
     for (index, section) in kept().skip(1) {
         let mut header = Section { link: sections.map(section.link)?, ..*section };
@@ -158,7 +158,7 @@ impl<'a> Rewritten<'a> {
     }
 }
 
-/// Zeros behind `at` bytes up to a multiple of `align`; returns how many bytes there are then.
+/// Adds zeros after `at` bytes up to a multiple of `align`; returns the new number of bytes.
 fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<u64> {
     let end = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
     growth.take(end - at)?;
@@ -196,7 +196,7 @@ fn section_headers(
     let mut out = Vec::with_capacity(sections.len() * class.section_header_size() as usize);
     let too_many = |number: usize| number >= SHN_LORESERVE.into();
     for (index, Rewritten { header, .. }) in sections.iter().enumerate() {
-        // Header 0 has what does not fit into the file header.
+        // Header 0 has the values that do not fit into the file header.
         let first = Section {
             size: if too_many(sections.len()) { sections.len() as u64 } else { 0 },
             link: if too_many(names) { names as u32 } else { 0 },

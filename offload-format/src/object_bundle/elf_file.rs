@@ -1,4 +1,4 @@
-//! The parts of a relocatable ELF file that have to be told apart to rewrite it.
+//! The parts of a relocatable ELF file that rewriting it distinguishes.
 
 use super::NOT_A_HOST;
 use super::read::Sections;
@@ -65,7 +65,7 @@ impl Class {
         match (self.is_64, self.big_endian) {
             (true, true) => out.extend_from_slice(&value.to_be_bytes()),
             (true, false) => out.extend_from_slice(&value.to_le_bytes()),
-            // What does not fit was refused before.
+            // Values that do not fit were refused before.
             (false, _) => out.extend_from_slice(&self.bytes_of_u32(value as u32)),
         }
     }
@@ -120,7 +120,7 @@ impl<'a> ElfFile<'a> {
             return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
         }
 
-        // Numbers that do not fit into the file header stand in section header 0.
+        // Numbers that do not fit into the file header are in section header 0.
         let size = class.section_header_size();
         let mut first =
             Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
@@ -165,7 +165,7 @@ pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
 
-/// Fields one behind the other, in bytes that are known to be long enough.
+/// Consecutive fields, in bytes that are known to be long enough.
 struct Fields<'a> {
     class: Class,
     bytes: &'a [u8],

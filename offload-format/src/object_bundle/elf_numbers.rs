@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-/// Which sections stay, and the numbers that they get.
+/// The sections that stay, with their new numbers.
 pub(super) struct SectionNumbers {
     /// The new number of each section; [`GONE`] where it has none.
     new: Vec<u32>,
@@ -43,8 +43,8 @@ impl SectionNumbers {
         self.new.get(index as usize) == Some(&GONE)
     }
 
-    /// The new number of a section that something refers to; 0 where it is gone. As long as none is
-    /// gone, numbers that mean no section stay.
+    /// The new number of a section that something refers to; 0 where it is gone. If none is gone,
+    /// numbers that mean no section stay.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

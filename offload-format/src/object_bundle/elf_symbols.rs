@@ -1,4 +1,4 @@
-//! The symbols of a relocatable ELF file, and what refers to them by number.
+//! The symbols of a relocatable ELF file, and the numbers that refer to them.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section,
@@ -24,14 +24,14 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table, how many of those before it stay: its new
-    /// number, if it stays.
+    /// For each symbol, and for the end of the table, how many of the symbols before it stay: its
+    /// new number, if it stays.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`, which is 0 where there are none. Those in sections
-    /// that are gone go too.
+    /// Reads the symbols of section `symtab`, which is 0 where there are none. Symbols in removed
+    /// sections are removed, too.
     pub(super) fn parse(
         file: &ElfFile<'a>,
         symtab: usize,
@@ -99,8 +99,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The new number of a symbol that something in `section` refers to. As long as all stay,
-    /// numbers that mean no symbol stay.
+    /// The new number of a symbol that something in `section` refers to. If all stay, numbers that
+    /// mean no symbol stay.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);

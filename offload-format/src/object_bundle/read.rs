@@ -27,8 +27,8 @@ impl<'data> ObjectBundle<'data> {
     /// size and byte order, or COFF. An object without a bundle has no entries; neither have Mach-O
     /// and PE files, whose section names are too short.
     ///
-    /// Returns an error if this is no such object, if the section table or a section's name lies
-    /// outside the file, if a bundle entry does, or if a bundle entry ID is not UTF-8.
+    /// Returns an error if this is no such object, if the section table, a section's name or a
+    /// bundle entry is outside the file, or if a bundle entry ID is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
         let limit = data.len().saturating_mul(NAMES_PER_FILE);
@@ -48,7 +48,7 @@ impl<'data> ObjectBundle<'data> {
         Ok(bundle)
     }
 
-    /// The entries, in the order of the sections. More than one may have the same ID.
+    /// The entries, in the order of the sections. Several entries may have one ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { bundle: *self, next: 1 }
     }
@@ -128,13 +128,13 @@ impl<'data> Entry<'data> {
         self.offset
     }
 
-    /// The code object: what the section holds.
+    /// The code object: the contents of the section.
     pub fn code_object(&self) -> &'data [u8] {
         self.code_object
     }
 
-    /// Whether this is the host's entry and stands for the object without the bundle, which `strip`
-    /// gives: LLVM puts one zero byte into its section.
+    /// Whether this is the host's entry, and represents the object without the bundle, which
+    /// `strip` returns: LLVM puts one zero byte into its section.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
     }
@@ -178,7 +178,7 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// How many sections there are, which is the number of the last one.
+    /// Returns the number of sections, which is the number of the last one.
     pub(super) fn count(&self) -> usize {
         match self {
             Sections::Elf32(sections, _) => sections.len().saturating_sub(1),
@@ -206,8 +206,8 @@ impl<'data> Sections<'data> {
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
     }
 
-    /// Where the contents of section `index` lie in the file, and how many bytes they are; no bytes
-    /// where they are not in the file.
+    /// Returns the place of section `index` in the file, and its number of bytes; none if it is not
+    /// in the file.
     fn range(&self, index: usize) -> Option<(u64, u64)> {
         let index = SectionIndex(index);
         match self {

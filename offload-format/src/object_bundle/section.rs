@@ -11,10 +11,9 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// How much longer than the file that it is made of the new one may become.
+/// The most bytes by which the new file may be longer than its source.
 ///
-/// Sections of a hostile file lie over each other, or have any alignment: a small one would become
-/// a huge one.
+/// Sections of a hostile file overlap, or have any alignment: a small file would become a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,

@@ -66,7 +66,7 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // This checks the names of sections too.
+    // The call checks the names of sections, too.
     let names = &ObjectBundle::parse(data)?.sections;
     match FileKind::parse(data) {
         Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),

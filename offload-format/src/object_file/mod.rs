@@ -1,7 +1,7 @@
-//! The sections of object files and of the programs that are linked from them: ELF of either size
+//! The sections of object files, and of the programs that are linked from them: ELF of either size
 //! and byte order, COFF, PE, Mach-O of either size, and the slices of universal Mach-O files.
 //!
-//! The `object` crate reads the structures; what is added here is one shape for all, without an
+//! The `object` crate reads the structures; this module gives all formats one type, without an
 //! allocation.
 
 mod sections;
@@ -12,7 +12,7 @@ pub(crate) use slices::Slices;
 
 use core::ptr;
 
-/// Where in a file a structure is that the `object` crate has found there.
+/// Returns the offset in a file of a structure that the `object` crate has found there.
 fn offset_of<Structure>(file: &[u8], found: &Structure) -> u64 {
     ptr::from_ref(found).addr().wrapping_sub(file.as_ptr().addr()) as u64
 }

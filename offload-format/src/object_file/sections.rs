@@ -1,4 +1,4 @@
-//! One section after another.
+//! Sections in order.
 
 use super::offset_of;
 use crate::reader::Reader;
@@ -31,7 +31,7 @@ pub(crate) struct Section<'data> {
     pub(crate) name: &'data [u8],
     /// `sh_type` in ELF files.
     pub(crate) elf_type: Option<u32>,
-    /// Where the contents are in the file, in bytes.
+    /// The offset of the contents in the file, in bytes.
     pub(crate) offset: u64,
     /// The section's bytes in the file; an error if they are outside the file.
     pub(crate) data: Result<&'data [u8]>,
@@ -58,7 +58,7 @@ enum Kind<'data> {
 impl<'data> Sections<'data> {
     /// Reads the file's header and finds its section table.
     ///
-    /// Returns an error if this is no such file, or if the table lies outside it.
+    /// Returns an error if this is no such file, or if the table is outside it.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let none = Error::new(ErrorKind::BadMagic, "ELF, COFF, PE or Mach-O file", 0);
         let kind = match FileKind::parse(data).map_err(|_| none)? {
@@ -133,7 +133,7 @@ fn contents<'data, Header>(
 struct Elf<'data, Header: FileHeader> {
     endian: Endianness,
     sections: slice::Iter<'data, Header::SectionHeader>,
-    /// None if the header says that sections have no names.
+    /// Returns none if the header says that sections have no names.
     names: Option<StringTable<'data>>,
 }
 
@@ -170,7 +170,7 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// Names of more than eight bytes; none if there is no symbol table, which they stand behind.
+    /// Names of more than eight bytes; none without the symbol table, which precedes them.
     strings: Option<StringTable<'data>>,
 }
 
@@ -209,7 +209,7 @@ fn strings<'data, Header: CoffHeader>(
 impl<'data> Coff<'data> {
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         let Some(section) = self.sections.next() else { return Ok(None) };
-        // In images without symbols, what refers to a long name is all that is left of it.
+        // In images without symbols, only the reference to a long name is left.
         let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
         let (offset, size) = match section.coff_file_range() {
             Some(_) if self.is_image => section.pe_file_range(),
@@ -229,7 +229,7 @@ impl<'data> Coff<'data> {
 struct MachO<'data, Header: MachHeader<Endian = Endianness>> {
     endian: Endianness,
     commands: LoadCommandIterator<'data, Endianness>,
-    /// Those of the segment that is being read.
+    /// The sections of the current segment.
     sections: slice::Iter<'data, Header::Section>,
 }
 

@@ -1,4 +1,4 @@
-//! The slices of a universal Mach-O file: the same program for several processors.
+//! The slices of a universal Mach-O file: one program for several processors.
 
 use super::offset_of;
 use crate::reader::Reader;
@@ -25,7 +25,7 @@ enum Table<'data> {
 pub(crate) struct Slice<'data> {
     /// The processor's number, `cputype`.
     pub(crate) processor: u32,
-    /// Where the slice is in the file, in bytes.
+    /// The offset of the slice in the file, in bytes.
     pub(crate) offset: u64,
     /// The slice; an error if it is outside the file.
     pub(crate) data: Result<&'data [u8]>,
@@ -41,7 +41,7 @@ impl<'data> Slices<'data> {
 
     /// Reads the table.
     ///
-    /// Returns an error if there is none, or if it lies outside the file.
+    /// Returns an error if there is none, or if it is outside the file.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let malformed = |_| Error::new(ErrorKind::Malformed, "table of a universal file", 0);
         let table = match data.get(3) {

@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The compressed content of an [`OffloadBinary`](super::OffloadBinary).
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Compressed<'data> {
     head: &'data [u8],
@@ -38,12 +40,12 @@ impl<'data> Compressed<'data> {
         Ok(Self { head, stream, inflated_size })
     }
 
-    /// How the content is compressed, by its first bytes.
+    /// Returns the compression method of the content, by its first bytes.
     pub fn method(&self) -> Method {
         Method::of_stream(self.stream)
     }
 
-    /// The compressed bytes, with which the binary ends.
+    /// The compressed bytes, up to the binary's end.
     pub fn stream(&self) -> &'data [u8] {
         self.stream
     }
@@ -53,10 +55,10 @@ impl<'data> Compressed<'data> {
         self.inflated_size
     }
 
-    /// The binary that this one stands for: of version 3, not compressed.
+    /// The binary that it decompresses to: of version 3, uncompressed.
     ///
     /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in,
-    /// if the content does not decompress, or if it has another size than the header says.
+    /// if the content does not decompress, or if its size differs from the header's.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
         let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
@@ -87,14 +89,13 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// One image, or any other stretch behind the header: `size` bytes at `offset`, counted from
-    /// the start of the binary that [`Compressed::decompress`] returns, are added to `out`. What
-    /// lies behind is not decompressed, what lies before is not kept; who wants several has
-    /// `decompress`.
+    /// Appends one image, or any other range after the header, to `out`: `size` bytes at `offset`,
+    /// counted from the start of the binary that [`Compressed::decompress`] returns. Bytes after it
+    /// are not decompressed, and bytes before it are not kept; for several images use `decompress`.
     ///
-    /// Returns an error if the stretch is not inside the inflated binary and behind its header, if
-    /// it has more than `limit` bytes or the decoder would need more, if the method was not built
-    /// in, if the content does not decompress, or if it ends before. `out` is then as it was.
+    /// Returns an error if the range is not inside the inflated binary and after its header, if it
+    /// has more than `limit` bytes or the decoder would need more, if the method was not built in,
+    /// if the content does not decompress, or if it ends before. `out` is then as it was.
     pub fn decompress_into(
         &self,
         offset: u64,

@@ -6,6 +6,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// The device images of an [`OffloadBinary`](super::OffloadBinary) in file order.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     binary: &'data [u8],
@@ -43,7 +45,9 @@ impl fmt::Debug for Images<'_> {
     }
 }
 
-/// One device image and what is known of it.
+/// One device image, with its strings.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Image<'data> {
     binary: &'data [u8],
@@ -80,8 +84,8 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and takes its size and that of its text from `text_left`, which may
-    /// not run out.
+    /// Reads every string pair, and subtracts its size and that of its text from `text_left`, which
+    /// limits them.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.strings().read(index)?;
@@ -100,7 +104,7 @@ impl<'data> Image<'data> {
         self.image_kind
     }
 
-    /// Which programming model made the image.
+    /// Returns the programming model that made the image.
     pub fn offload_kind(&self) -> OffloadKind {
         self.offload_kind
     }
@@ -168,6 +172,8 @@ impl fmt::Debug for Image<'_> {
 }
 
 /// The string pairs of an [`Image`]: keys, and values as bytes.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Strings<'data> {
     binary: &'data [u8],

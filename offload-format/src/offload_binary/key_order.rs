@@ -1,10 +1,10 @@
-//! The order in which `llvm-offload-binary` 22 writes string pairs: that of a hash table's buckets.
-//! No reader cares, but with it our files have LLVM's bytes.
+//! The order in which `llvm-offload-binary` 22 writes string pairs: the order of a hash table's
+//! buckets. No reader cares, but with it our files have LLVM's bytes.
 //!
-//! The table has 64 buckets and doubles when three quarters would be in use; a key stands in the
-//! first free bucket from the low bits of its hash on, steps growing by one. The hash is of
-//! CityHash's family, with a formula for each range of lengths. Facts: docs/formats.md, "String
-//! pairs"; checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
+//! The table has 64 buckets and doubles when three quarters would be in use; a key is in the first
+//! free bucket from the low bits of its hash on, in growing steps. The hash is of CityHash's
+//! family, with a formula for each range of lengths. Facts: docs/formats.md, "String pairs";
+//! checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -51,7 +51,7 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// Which programming model made the image. A bit mask since LLVM 21; the published page still
+/// The programming model that made the image. A bit mask since LLVM 21; the published page still
 /// counts 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);

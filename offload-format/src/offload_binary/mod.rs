@@ -1,6 +1,5 @@
-//! The offload binary: device images, and what is known of each as a map of strings. LLVM's linker
-//! wrapper and `llvm-objdump --offloading` look for it in sections of the type
-//! [`SHT_LLVM_OFFLOADING`].
+//! The offload binary: device images, each with a map of strings. LLVM's linker wrapper and
+//! `llvm-objdump --offloading` look for it in sections of the type [`SHT_LLVM_OFFLOADING`].
 //!
 //! All integers are little-endian, all offsets are bytes from the start of the binary.
 //!
@@ -18,17 +17,17 @@
 //! the length of the value in bytes follows, so that it may have NULs; keys, and the values of
 //! version 1, end at their first NUL.
 //!
-//! Several binaries may stand one after another, each at a multiple of 8 bytes
-//! ([`OffloadBinaries`]). Of version 1 that is how several images go together. Later versions have
-//! an entry for each, one string table for all, and images that follow each other without padding.
+//! Several binaries may follow one another, each at a multiple of 8 bytes ([`OffloadBinaries`]). In
+//! version 1, this is the way to store several images. Later versions have an entry for each, one
+//! string table for all, and images that follow each other without padding.
 //!
-//! If the inflated size is not 0, then what the entries' offset points to is one zlib stream or
-//! zstd frame that reaches to the binary's end. The binary that it stands for has the same header,
-//! with the inflated size for its size, and behind it the stream's content ([`Compressed`]).
+//! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame that
+//! reaches to the binary's end. The decompressed binary has the same header, with the inflated size
+//! for its size, and after it the stream's content ([`Compressed`]).
 //!
-//! Sources: LLVM's ClangOffloadPackager page; version 1 was checked against LLVM 22.1.8, which
-//! knows no other; versions 2 and 3 follow the sources of LLVM's main branch and were checked
-//! against files made by hand (docs/formats.md).
+//! Sources: LLVM's ClangOffloadPackager page; version 1 was checked against LLVM 22.1.8, which has
+//! no other; versions 2 and 3 follow the sources of LLVM's main branch and were checked against
+//! files made by hand (docs/formats.md).
 //!
 //! ```
 //! use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};

@@ -8,12 +8,14 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// Pairs may share text, and images may share pairs: a small file could so ask for reading the same
-/// bytes millions of times. All pairs of all images together may have this many times the binary's
-/// own size.
+/// Pairs may share text, and images may share pairs, so a small file could ask for reading the same
+/// bytes millions of times. The limit for all pairs of all images together, as a multiple of the
+/// binary's own size.
 const TEXT_LIMIT: u64 = 64;
 
 /// One offload binary whose header, entries and strings have been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct OffloadBinary<'data> {
     data: &'data [u8],
@@ -24,11 +26,10 @@ pub struct OffloadBinary<'data> {
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Checks the binary at the start of `data` and borrows from it; `data` may go on behind it.
+    /// Checks the binary at the start of `data` and borrows from it; `data` may continue after it.
     ///
-    /// Returns an error if the magic is another or the version is not known, if anything lies
-    /// outside the size that the header gives, or if a string key is not UTF-8. What is compressed
-    /// is not looked into.
+    /// Returns an error if the magic or the version is unknown, if anything is outside the size
+    /// that the header gives, or if a string key is not UTF-8. Compressed content is not read.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let magic = reader.bytes(0, MAGIC.len() as u64, "offload binary magic")?;
@@ -78,8 +79,8 @@ impl<'data> OffloadBinary<'data> {
         self.version
     }
 
-    /// Size of the whole binary in bytes, as its header has it. That of a compressed one need not
-    /// be a multiple of 8.
+    /// Size of the whole binary in bytes, as its header has it. The size of a compressed binary
+    /// need not be a multiple of 8.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }

@@ -4,11 +4,13 @@ use super::{ALIGN, OffloadBinary};
 use crate::Result;
 
 /// The offload binaries of a section or file, one after another; each with its offset in bytes.
-/// They need not be of one version.
+/// Their versions may differ.
 ///
 /// The step from one to the next is its size, rounded up to 8, then zeros, eight at a time.
 /// Iteration ends at the end of the bytes, after the first error, or where only zero bytes are
 /// left.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct OffloadBinaries<'data> {
     data: &'data [u8],
@@ -32,7 +34,7 @@ impl<'data> Iterator for OffloadBinaries<'data> {
         let at = self.at + gap;
         let parsed = OffloadBinary::parse(rest.get(gap..)?);
         self.at = match &parsed {
-            // The size is no more than that of what is left.
+            // The size is at most that of the remaining bytes.
             Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
             Err(_) => usize::MAX,
         };

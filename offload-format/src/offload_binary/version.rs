@@ -1,14 +1,14 @@
-//! Versions, and what differs between them.
+//! Versions, and their differences.
 
 /// The version of an offload binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {
-    /// One image in each binary. What LLVM 22 writes, and all that it reads.
+    /// One image in each binary. LLVM 22 writes this version, and reads no other.
     V1 = 1,
     /// Any number of images, and values that may have NULs.
     V2 = 2,
-    /// As version 2, and may be compressed. LLVM 23 and later.
+    /// Like version 2, but it may be compressed. LLVM 23 and later.
     V3 = 3,
 }
 

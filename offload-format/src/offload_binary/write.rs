@@ -11,7 +11,10 @@ use alloc::vec::Vec;
 
 /// Collects images and lays out the offload binaries for them.
 ///
-/// It is told the sizes of the images; [`Layout`] takes the bytes, from memory or from files.
+/// The builder needs the sizes of the images; [`Layout`] takes their bytes, from memory or from
+/// files.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -24,7 +27,7 @@ impl OffloadBinaryBuilder {
     }
 
     /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it
-    /// so that strings can be added. Images stand in the order in which they were added.
+    /// so that strings can be added. Images keep the order of the calls.
     pub fn image(
         &mut self,
         image_kind: ImageKind,
@@ -58,9 +61,10 @@ impl OffloadBinaryBuilder {
         layout
     }
 
-    /// One binary of version 3 with all images, compressed; nothing if there are none. `images` are
-    /// their bytes, in order; `level` is the method's own, `None` its default. Zeros behind the
-    /// binary make it a multiple of 8 bytes. For a moment it lies in memory uncompressed, too.
+    /// Returns one binary of version 3 with all images, compressed; nothing if there are none.
+    /// `images` are their bytes, in order; `level` is the method's own, `None` its default. Zeros
+    /// after the binary make its size a multiple of 8 bytes. For a moment it is in memory
+    /// uncompressed, too.
     ///
     /// Returns an error if the method was not built in.
     ///
@@ -91,6 +95,8 @@ impl OffloadBinaryBuilder {
 }
 
 /// One image of an [`OffloadBinaryBuilder`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
     image_kind: ImageKind,
@@ -108,8 +114,8 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds a string pair; a key that is there already gets `,` and the value behind its value, as
-    /// in LLVM's tool.
+    /// Adds a string pair. For an existing key, appends `,` and the value to its value, as LLVM's
+    /// tool does.
     ///
     /// # Panics
     /// If the key has a NUL.
@@ -131,9 +137,9 @@ impl ImageBuilder {
         self
     }
 
-    /// Says that an `--image` of LLVM's tool has a key here, behind the strings added so far, that
+    /// Notes that an `--image` of LLVM's tool has a key here, after the strings added so far, that
     /// is not stored: `file` or `kind`. The order of the string pairs depends on it. Without a call
-    /// both are taken to stand first.
+    /// both come first.
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
             self.keys.push((key.to_owned(), None));
@@ -153,7 +159,7 @@ impl ImageBuilder {
     }
 }
 
-/// The binary for these images, of which the first is number `first`.
+/// Returns the binary for these images; the first one has number `first`.
 fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
     let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(ImageBuilder::strings).collect();
     let mut table = StringTable::new(b"\0");

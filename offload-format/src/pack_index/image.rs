@@ -51,7 +51,7 @@ impl<S> fmt::Display for PackImageKind<S> {
     }
 }
 
-/// Where an image came from.
+/// The origin of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Compiled by this build.

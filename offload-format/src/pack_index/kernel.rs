@@ -16,7 +16,7 @@ pub struct IndexKernel {
 /// An argument of a kernel, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
-    /// Where it is among the arguments, in bytes from where they start.
+    /// Offset in bytes from the start of the arguments.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
@@ -37,7 +37,7 @@ pub enum ArgumentKind {
 
 impl IndexKernel {
     /// Reads a line that [`IndexKernel`] is displayed as, of this first word and this rest, and
-    /// takes it up. `None` if it is not one, or stands where it cannot.
+    /// takes it up. Returns `None` if the line is no kernel, or is misplaced.
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {

@@ -1,6 +1,7 @@
 //! Reads an index.
 //!
-//! All of it is `#[inline]`, so that it is compiled where it is called: few programs read an index.
+//! All functions are `#[inline]`, so that only their callers compile them: few programs read an
+//! index.
 
 use super::{
     COMPRESSED, FIRST_WORD, Index, IndexError, IndexImage, IndexKernel, IndexModule, IndexStream,
@@ -15,7 +16,7 @@ use alloc::vec::Vec;
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error that names the first line which is not understood, or the line behind the
+    /// Returns an error that names the first line that is not understood, or the line after the
     /// last one if something is missing.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
@@ -78,7 +79,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {
-                    // That they are not known stands alone.
+                    // A line that they are unknown is alone.
                     Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
                         image.kernels = None;
                         Some(())

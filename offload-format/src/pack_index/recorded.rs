@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 impl IndexKernel {
-    /// Takes over what an image says of its kernels, in alphabetical order, each once.
+    /// Takes over an image's records of its kernels, in alphabetical order, each once.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all: Vec<Self> = kernels.map(Self::of).collect();
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -30,7 +30,8 @@ impl IndexArgument {
     fn of(Argument { offset, size, value_kind, type_name, .. }: Argument<'_>) -> Self {
         let kind = match (value_kind, type_name) {
             (Some("global_buffer" | "dynamic_shared_pointer"), _) => ArgumentKind::Pointer,
-            // PTX. OpenCL C has other names, and those of AMD's images have a `value_kind` too.
+            // PTX. OpenCL C has other type names, and those of AMD's images have a `value_kind`,
+            // too.
             (None, Some("f16" | "f32" | "f64")) => ArgumentKind::Float,
             _ => ArgumentKind::Any,
         };

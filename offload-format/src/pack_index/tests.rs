@@ -120,7 +120,7 @@ fn a_damaged_index_names_the_line() {
         let error = Index::parse(&damaged).unwrap_err();
         assert_eq!(error, IndexError::Line { number: number + 1, text: "xyz".into() });
     }
-    // Cut behind a line, only modules and images can be missing.
+    // If it is cut after a line, only modules and images can be missing.
     let head: usize = text
         .lines()
         .take_while(|line| !line.starts_with("module"))

@@ -51,7 +51,7 @@ fn write_signatures(f: &mut fmt::Formatter<'_>, signatures: &str) -> fmt::Result
     }
 }
 
-/// Its line, and those of its kernels.
+/// Its line, and the lines of its kernels.
 impl fmt::Display for IndexImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;

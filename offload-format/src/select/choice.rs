@@ -6,6 +6,8 @@ use core::ops::Deref;
 
 /// The image that [`select()`](super::select()) found; it dereferences to the image, and says why
 /// it is this one.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<I> {
     image: I,

@@ -9,7 +9,7 @@ pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
     };
-    // As Cargo names most of them: nothing of it has another place or spelling.
+    // The triple as Cargo has most of them: all parts in their usual places and spellings.
     let triple = match linux("gnu").or_else(|| linux("musl")) {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// NVIDIA's number of what a GPU can do: an H100 has 9.0.
+/// NVIDIA's number for a GPU's abilities: an H100 has 9.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// The number before the period.
@@ -17,6 +17,8 @@ pub struct ComputeCapability {
 }
 
 /// A device to select an image for.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) kind: DeviceKind,
@@ -31,11 +33,11 @@ pub(super) enum DeviceKind {
     Cpu,
 }
 
-/// An AMD GPU: what its name says, found out once.
+/// An AMD GPU: the parts of its name, parsed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hip {
     name: String,
-    /// Where the processor ends in the name.
+    /// The end of the processor in the name.
     processor_end: usize,
     /// The primary name, where the runtime's is an alias.
     primary: Option<&'static str>,
@@ -96,8 +98,8 @@ impl DeviceInfo {
         Self { kind, product: None }
     }
 
-    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what
-    /// `cuDriverGetVersion` returns (12080 for CUDA 12.8).
+    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and the result of
+    /// `cuDriverGetVersion` (12080 for CUDA 12.8).
     ///
     /// ```
     /// use offload_format::select::{ComputeCapability, DeviceInfo};
@@ -107,7 +109,7 @@ impl DeviceInfo {
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
     ///
-    /// Three numbers could stand in any order, so that they have names:
+    /// Three numbers could be in any order, so they have names:
     ///
     /// ```compile_fail
     /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
@@ -144,8 +146,8 @@ impl DeviceInfo {
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///
-    /// A product's name says nothing of the modes of an AMD GPU, so an image that names a feature
-    /// (`gfx942:xnack-`) does not fit it: give the target ID where it matters.
+    /// A product's name does not include the modes of an AMD GPU, so an image that names a feature
+    /// (`gfx942:xnack-`) does not fit it: give the target ID if that matters.
     ///
     /// Returns an error for anything else.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
@@ -190,8 +192,8 @@ impl DeviceInfo {
         matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
     }
 
-    /// The target that may stand beside an image for this processor in another mode: it names the
-    /// same features. `None` if the device does not report one of them.
+    /// Returns the target that may be built beside an image for this processor in another mode: it
+    /// names the same features. `None` if the device does not report one of them.
     pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
         let DeviceKind::Hip(device) = &self.kind else { return None };
         let mut target = String::from(device.processor());
@@ -206,7 +208,7 @@ impl DeviceInfo {
         Some(target)
     }
 
-    /// The targets, any one of which a build script would list for this device.
+    /// Returns targets; a build script would list any one of them for this device.
     pub(super) fn targets(&self) -> Vec<String> {
         match &self.kind {
             DeviceKind::Hip(device) => vec![device.processor().to_owned()],
@@ -218,7 +220,7 @@ impl DeviceInfo {
                     suffix: None,
                 };
                 let ptx = cubin.with_code(NvidiaCode::Ptx);
-                // PTX for what no table has may be too new for the driver, as may what is known.
+                // PTX of an unknown version may be too new for the driver, as may a known one.
                 let is_too_new = |driver: u32| {
                     ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver)
                 };

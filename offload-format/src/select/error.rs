@@ -62,7 +62,7 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::UnknownImages(why))
     }
 
-    /// The error of a pack of these modules, of which none was named.
+    /// The error of a pack with these modules, none of which was named.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
     }
@@ -98,11 +98,11 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// The targets of which any one, added to those that build.rs lists, would make an image for
-    /// the device: `sm_75` and `compute_75`. Beside an image that is for another mode of the
-    /// device's processor, only one that names the same features may stand. None if no target would
-    /// help: for a feature that the device does not report, for another CPU than the build was for.
-    /// None either if there are no images, since then nobody knows what kept them out.
+    /// Returns targets; any one of them, added to build.rs's list, would make an image for the
+    /// device: `sm_75` and `compute_75`. If an image is for another mode of the device's processor,
+    /// only a target with the same features may be beside it. Returns none if no target would help:
+    /// for a feature that the device does not report, for another CPU than the build was for.
+    /// Returns none, too, if there are no images, since the reason for that is unknown.
     pub fn targets_to_add(&self) -> Vec<String> {
         let (device, refused) = (&self.0.device, self.refused());
         if refused.is_empty() {

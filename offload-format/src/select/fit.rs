@@ -1,4 +1,4 @@
-//! How well an image fits, and why one does not.
+//! The fit of an image, and the reasons against one.
 
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
@@ -7,7 +7,9 @@ use alloc::string::String;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// How an image fits a device.
+/// The way in which an image fits a device.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -40,14 +42,14 @@ pub enum Fit {
     Cpu,
 }
 
-/// The order of images, the greatest first: the kind of image; how much it names, or its compute
-/// capability; its suffix; the PTX ISA version; the code object version, the lowest first, since
-/// more runtimes load it. Unknown values come last.
+/// The order of images, the greatest first: the kind of image; the number of named features, or the
+/// compute capability; its suffix; the PTX ISA version; the code object version, the lowest first,
+/// since more runtimes load it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
     /// Whether an image with this fit is chosen before one with the other, both for the same
-    /// device. Of equal ones [`is_before`](super::is_before) knows which.
+    /// device. [`is_before`](super::is_before) decides between equal fits.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
     }
@@ -119,6 +121,8 @@ impl fmt::Display for Fit {
 }
 
 /// Why an image does not run on a device. `S` is how text is held.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {
@@ -164,7 +168,7 @@ pub enum Refusal<S = String> {
     NotUnderstood,
 }
 
-/// A [`Refusal`] that has not copied anything yet: of most images nobody wants to know.
+/// A [`Refusal`] that has not copied anything yet: most of them are never shown.
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {

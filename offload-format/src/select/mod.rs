@@ -1,4 +1,4 @@
-//! Which image a device gets, and why not the others.
+//! The selection of an image for a device, with the reasons against the others.
 //!
 //! | device | what fits, best first |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! PTX ISA or the older code object version, then the one whose label comes first in the alphabet.
 //! Only of images that are alike in all that the rules see is it the first in the file.
 //!
-//! What a device does not report cannot be relied on: `gfx90a:xnack-` does not fit `gfx90a`. What
-//! is not known of an image (the version of PTX that nobody read) is no reason to refuse it.
+//! A feature that a device does not report is not assumed: `gfx90a:xnack-` does not fit `gfx90a`.
+//! An unknown fact about an image (an unread version of PTX) is no reason to refuse it.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, Code, select};
@@ -39,11 +39,10 @@
 //! );
 //! ```
 //!
-//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime
-//! (clr, 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities"
-//! and "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
-//! 9.1, release history. Where vendors' own programs choose otherwise: docs/formats.md,
-//! "Selection".
+//! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr,
+//! 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and
+//! "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
+//! 9.1, release history. Vendors' own programs may choose otherwise: docs/formats.md, "Selection".
 
 mod amdgpu;
 mod choice;
@@ -135,8 +134,8 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-// Where it is called, and what it calls: `select` then makes no refusals, which nobody sees, and
-// takes half the time.
+// The function and its callees are inlined: `select` then builds no refusals, which no caller
+// reads, and takes half the time.
 #[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
@@ -158,14 +157,14 @@ fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>>
     }
 }
 
-/// Whether the first image is chosen before the second, wherever they stand; both fit the same
-/// device. `false` for images that are alike in all that the rules see.
+/// Whether the first image is chosen before the second, in any order; both fit the same device.
+/// `false` for images that are alike in all that the rules see.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Labels, then what they may leave out.
+/// Labels, then the parts that they may omit.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     let text = |code| match code {
         Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),

@@ -48,10 +48,10 @@ fn amd() {
     for (images, device, expected) in [
         ("gfx90a gfx942", "gfx942:sramecc+:xnack-", "gfx942"),
         ("gfx90a:xnack+ gfx90a:xnack-", "gfx90a:sramecc+:xnack-", "gfx90a:xnack-"),
-        // What the device does not report cannot be relied on.
+        // A feature that the device does not report is not assumed.
         ("gfx90a:xnack-", "gfx90a", "none"),
         ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", "none"),
-        // More named features first, wherever it stands.
+        // More named features come first, in any order.
         ("gfx90a gfx90a:xnack-", "gfx90a:xnack-", "gfx90a:xnack-"),
         ("gfx90a:xnack- gfx90a", "gfx90a:xnack-", "gfx90a:xnack-"),
         // The processor before its family, the family before SPIR-V.
@@ -143,7 +143,7 @@ fn nvidia() {
     }
 }
 
-/// Whatever the order of the images, the same one is chosen: there are no ties by accident.
+/// Selects one image for any order of the images: there are no accidental ties.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
     let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \
@@ -383,7 +383,7 @@ fn what_no_runtime_reports_is_no_device() {
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
         assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
-    // What a driver should never say does no harm.
+    // Impossible answers of a driver do no harm.
     let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }

@@ -24,9 +24,9 @@ const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 /// Returns the name that Rust has for this name of a source. `ns::scale<float *, 3>` is
 /// `ns_scale_float_ptr_3`.
 ///
-/// `*`, `&` and `-` are the words `ptr`, `ref` and `minus`; each run of characters other than
-/// ASCII's letters, digits and `_` is one `_` between words; a name that starts with a digit gets a
-/// `_` before it, and a word that Rust keeps for itself one behind it.
+/// `*`, `&` and `-` become the words `ptr`, `ref` and `minus`. Each run of characters other than
+/// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
+/// gets a `_` before it, and a reserved word of Rust gets one after it.
 pub fn identifier(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;

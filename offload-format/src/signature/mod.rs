@@ -1,4 +1,4 @@
-//! Signatures of kernels: what a launch passes, in types that host code has too.
+//! Signatures of kernels: the arguments of a launch, in types that host code has, too.
 //!
 //! | item | is |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
-//! Types are those of the device. They have the sizes and alignments that the host's have: device
-//! compilers see to that.
+//! Types are those of the device. They have the sizes and alignments of the host's types: device
+//! compilers guarantee that.
 
 mod identifier;
 mod record;
@@ -30,9 +30,9 @@ use alloc::vec::Vec;
 /// The known signatures of the kernels of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
-    /// The kernels, in the order of the sources. Each name stands there once.
+    /// The kernels, in the order of the sources. The list has each name once.
     pub kernels: Vec<Signature>,
-    /// The records that their types name. Each name stands there once.
+    /// The records that their types name. The list has each name once.
     pub records: Vec<Record>,
 }
 
@@ -49,7 +49,7 @@ pub struct Signature {
     /// The file and the line where it is defined, `kernels/scale.cu:21`. The file's path is
     /// relative to the package.
     pub place: String,
-    /// The lines of the comment above it, without what makes them a comment.
+    /// The lines of the comment above it, without the signs of comments.
     pub comment: Vec<String>,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
@@ -67,7 +67,7 @@ pub struct Parameter {
 }
 
 impl Signature {
-    /// Returns where each parameter lies among the arguments, and its size: each at the next
+    /// Returns the place of each parameter among the arguments, and its size: each is at the next
     /// multiple of its alignment.
     ///
     /// `None` if the size of a type is not known, or if the arguments are too large to be counted.

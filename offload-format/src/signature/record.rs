@@ -62,8 +62,8 @@ impl Type {
 }
 
 impl Record {
-    /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if
-    /// Rust does not. `records` has those that the fields are made of.
+    /// Returns a record with these fields, if Rust can lay them out as they are; otherwise the
+    /// record is opaque. `records` has the records of the fields' types.
     pub fn new(
         name: String,
         source_name: String,
@@ -84,8 +84,8 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
-    /// Returns whether Rust has to be told its alignment, as it follows from no field: it is then
-    /// `repr(align)`.
+    /// Returns whether Rust needs the alignment as an attribute, since no field implies it: it is
+    /// then `repr(align)`.
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
@@ -124,8 +124,8 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// Whether each field lies where a `#[repr(C)]` struct has it, `align` saying how fields of an
-/// alignment are aligned, and whether the whole has this size then.
+/// Whether each field has the place that a `#[repr(C)]` struct gives it, where `align` gives the
+/// alignment of fields, and whether the whole then has this size.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -137,7 +137,7 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
         let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
         end = next;
     }
-    // C++ gives a byte to what has no fields, Rust none.
+    // C++ gives a byte to a struct without fields, Rust none.
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Another offset, padding inside, bytes behind, overlapping fields, packed by two,
+            // Another offset, padding inside, bytes at the end, overlapping fields, packed by two,
             // nothing.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),

@@ -2,7 +2,7 @@
 
 use super::types::Scalar;
 
-/// How much room a value takes.
+/// The size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// Bytes, the padding at the end included.

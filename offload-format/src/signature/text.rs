@@ -15,8 +15,8 @@
 //! differs the image for sm_80 has 4 parameters
 //! ```
 //!
-//! A `record` line has its name in Rust, size and alignment in bytes (`-` where only pointers name
-//! it), what is in it, and its name in the source; the fields follow, with offsets in bytes. A
+//! A `record` line has its name in Rust, size and alignment in bytes (`-` if only pointers refer to
+//! it), its content, and its name in the source; the fields follow, with offsets in bytes. A
 //! `signature` line has the kernel's name in Rust and its symbol; the others follow in this order,
 //! `differs` only where an image has other parameters than the source.
 
@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-/// A line of signatures that cannot stand where it does.
+/// A misplaced line of signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
     /// The line.
@@ -148,7 +148,7 @@ impl fmt::Display for Signatures {
     }
 }
 
-/// Its line, and those of its fields.
+/// Its line, and the lines of its fields.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} ", self.name)?;

@@ -5,10 +5,10 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
-/// The type of a parameter, of a field, or of what a pointer points to.
+/// The type of a parameter, of a field, or of a pointee.
 ///
-/// Its text is that of Rust; `f16`, `bf16` and `void` stand for themselves, and any other name for
-/// a record.
+/// Its text is Rust's; `f16`, `bf16` and `void` have names of their own, and any other name is a
+/// record's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a truth value.
@@ -113,7 +113,7 @@ impl fmt::Display for TypeError {
 
 impl core::error::Error for TypeError {}
 
-/// How deep types may nest: more than any source has, and less than a stack.
+/// The deepest nesting of types: more than any source has, and less than a stack allows.
 const DEEPEST: usize = 32;
 
 impl FromStr for Type {

@@ -112,8 +112,8 @@ pub fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
-/// Whether a name can be that of a processor or generic target: `gfx` and a digit, or one that the
-/// table holds.
+/// Whether a name may be a processor's or a generic target's: `gfx` and a digit, or a name in the
+/// table.
 pub fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
@@ -123,15 +123,15 @@ pub(crate) fn is_primary_name(name: &str) -> bool {
     matches!(name.as_bytes(), [b'g', b'f', b'x', b'0'..=b'9', ..])
 }
 
-/// The lowest code object version in which code for a generic target is loaded.
+/// The lowest code object version in which runtimes load code for a generic target.
 pub const FIRST_GENERIC_VERSION: u32 = 6;
 
-/// Whether a name is that of a generic target: one that stands for a family (`gfx11-generic`).
+/// Whether a name is a generic target's, which covers a family (`gfx11-generic`).
 pub fn is_generic(name: &str) -> bool {
     name.ends_with("-generic")
 }
 
-/// The target that stands for "any AMD GPU, compiled by the driver": SPIR-V.
+/// The target for "any AMD GPU, compiled by the driver": SPIR-V.
 pub const SPIRV: &str = "amdgcnspirv";
 
 #[cfg(test)]

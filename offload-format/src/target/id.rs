@@ -27,8 +27,8 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// Each feature is compared with those before it, and with those of other target IDs: a name from a
-/// file may not have very many. No processor has more than two.
+/// Each feature is compared with the earlier ones, and with those of other target IDs: a name from
+/// a file may not have very many. No processor has more than two.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor need not be one that this crate knows.
@@ -118,7 +118,7 @@ impl<'a> TargetId<'a> {
         self.processor
     }
 
-    /// The processor's primary name: that of the alias's row, or the name as written.
+    /// Returns the processor's primary name: that of the alias's row, or the name itself.
     pub fn primary_processor(&self) -> &'a str {
         if amdgpu::is_primary_name(self.processor) {
             return self.processor;
@@ -151,9 +151,9 @@ impl<'a> TargetId<'a> {
         self.features().map(|(name, _)| name).find(|name| !row.features.contains(name))
     }
 
-    /// Whether code made for `self` runs on a device that reports `requested`: the same processor,
-    /// and each feature named here in the same state there. What is named only there does not
-    /// matter.
+    /// Whether code made for `self` runs on a device that reports `requested`: the processor is the
+    /// same, and each feature of `self` has the same state there. Features that only `requested`
+    /// names do not matter.
     ///
     /// Generic targets are [`select`](crate::select())'s business: a name is all that counts here,
     /// as in LLVM.
@@ -175,9 +175,9 @@ impl<'a> TargetId<'a> {
         TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
-    /// Whether the two may not stand in one bundle: the same processor, and one of them names a
-    /// feature that the other leaves open, so that both would fit some device. Symmetric, as LLVM's
-    /// documentation has it.
+    /// Whether the two may not be in one bundle: the processor is the same, and only one of them
+    /// names some feature, so that some device fits both. Symmetric, as LLVM's documentation has
+    /// it.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
@@ -188,7 +188,7 @@ impl<'a> TargetId<'a> {
 
     /// The canonical form: primary processor name, features in alphabetic order.
     pub fn to_canonical(&self) -> String {
-        // A sign is less than what names have.
+        // A sign sorts before the characters of names.
         let mut features: alloc::vec::Vec<&str> = self.features.split(':').skip(1).collect();
         features.sort_unstable();
         let mut out = String::from(self.primary_processor());

@@ -1,4 +1,4 @@
-//! Names of what code is for. Nothing here knows a container.
+//! Names of targets. Nothing here knows a container.
 //!
 //! A *target ID* names an AMD GPU and the modes of it that the code was made for:
 //! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,

@@ -7,9 +7,8 @@
 use super::ParseError;
 use core::fmt;
 
-/// Bytes to a multiple of which NVIDIA's compilers align arguments in memory of which they leave
-/// the start to each GPU: ptxas lays them out in one way for sm_80 and in another for sm_90 (CUDA
-/// 13.0).
+/// The alignment of arguments in memory whose start is left to each GPU: ptxas lays them out in one
+/// way for sm_80 and in another for sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name stands for machine code or for PTX.
@@ -44,9 +43,9 @@ pub struct NvidiaArch {
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The PTX ISA version to ask clang for (compute capability times ten, version): one that its
-/// backend takes for the architecture and that is low, so that old drivers take the text. Checked
-/// with clang 22.1.8 and ptxas 13.5 and 12.9.
+/// The PTX ISA version for clang's option (compute capability times ten, version): one that its
+/// backend accepts for the architecture and that is low, so that old drivers accept the text.
+/// Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
 const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (50, PtxVersion::new(6, 0)),
     (52, PtxVersion::new(6, 0)),
@@ -157,8 +156,8 @@ impl NvidiaArch {
     }
 
     /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same
-    /// major number, minor not lower. 10.1 is in the family of 11.0, under its old name. ptxas 13.5
-    /// takes PTX for `sm_XYf` for exactly these.
+    /// major number, and a minor number that is not lower. 10.1 is in the family of 11.0, under its
+    /// old name. ptxas 13.5 accepts PTX for `sm_XYf` for exactly these.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)

@@ -381,8 +381,8 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The product of this name, as people or drivers say it: letters' case, spaces and punctuation do
-/// not matter, and makers, brands, memory sizes, form factors and the like may be there or not.
+/// Returns the product of this name, as people or drivers write it. Case, spaces and punctuation do
+/// not matter, and makers, brands, memory sizes, form factors and the like may be left out.
 ///
 /// ```
 /// use offload_format::target::product;

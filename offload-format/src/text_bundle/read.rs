@@ -8,6 +8,8 @@ use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
 /// A text bundle in which every entry has its end.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TextBundle<'data> {
     data: &'data [u8],
@@ -54,6 +56,8 @@ impl fmt::Debug for TextBundle<'_> {
 }
 
 /// The entries of a [`TextBundle`] in file order; returned by [`TextBundle::entries`].
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -96,6 +100,8 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One entry of a text bundle: an ID and a payload.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     id: &'data str,

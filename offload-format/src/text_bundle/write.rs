@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 ///
 /// It is told the sizes of the payloads; [`Layout`] takes the bytes, from memory or from files. A
 /// payload that has an END line in it is cut short there by every reader.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,

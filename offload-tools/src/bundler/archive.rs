@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A member's name, and what it holds.
+/// A member's name, and its content.
 type Member<'a> = (&'a [u8], &'a [u8]);
 
 /// Writes an archive for each target, with the code objects of all members that fit it.
@@ -65,7 +65,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of a thin archive's members, which lie where the archive does.
+/// The files of a thin archive's members, relative to the archive's folder.
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let outside = archive.members().filter(|member| member.data().is_none());
@@ -77,9 +77,9 @@ fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failu
     outside.map(open).collect()
 }
 
-/// LLVM's words for what is wrong with an archive, with ours behind them.
+/// Returns LLVM's message for a damaged archive, with ours after it.
 fn malformed(error: &Error, size: u64) -> Failure {
-    // That is said of whatever is no archive.
+    // LLVM has this message for every file that is no archive.
     if error.kind() == ErrorKind::BadMagic || size < archive::MAGIC.len() as u64 {
         Failure::new("file too small to be an archive")
     } else {
@@ -102,8 +102,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// The IDs of the entries in a member that is not compressed; what is no bundle has none, what is a
-/// broken one is for who reads it to complain of.
+/// Returns the IDs of the entries in an uncompressed member. A member that is no bundle has none;
+/// the reader of a broken one reports it.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
@@ -112,7 +112,7 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
     }
 }
 
-/// `-check-input-archive`: whether the target IDs of a member may stand together.
+/// Checks, for `-check-input-archive`, that the target IDs of a member may be in one bundle.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
     // Within one kind and triple LLVM 22 names the entries. Its main branch looks across kinds, and
@@ -129,7 +129,7 @@ fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     }
 }
 
-/// Says of a member what `-verbose` and `-debug-only` ask for.
+/// Prints about a member the lines of `-verbose` and `-debug-only`.
 fn say(
     options: &Options,
     settings: &Settings,

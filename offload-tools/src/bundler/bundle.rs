@@ -16,7 +16,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let inputs = options.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
-    // The input that tells whether there is an object to put the others into.
+    // The input that decides whether there is an object for the others.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();

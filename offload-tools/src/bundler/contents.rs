@@ -19,7 +19,7 @@ pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
 }
 
-/// Entries that lie in the same bytes.
+/// Entries with the same bytes.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) carrier: Carrier<'a>,
@@ -35,7 +35,7 @@ pub(super) enum Carrier<'a> {
     Memory(Vec<u8>),
     /// The bytes of a large file.
     Buffer(Buffer),
-    /// In a compressed bundle, of which no more than its table has been decompressed.
+    /// The entry is in a compressed bundle, and only the bundle's table has been decompressed.
     Stream(CompressedBundle<'a>),
 }
 
@@ -64,7 +64,7 @@ impl Carrier<'_> {
             .and_then(Buffer::new)
             .map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
-        // In one go, so that nothing is kept but what comes out.
+        // All are decompressed in one go, so that only the results are kept.
         let read =
             bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
         Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
@@ -76,13 +76,13 @@ impl Carrier<'_> {
 pub(super) struct Entry {
     /// Its bundle entry ID, as it is stored.
     pub(super) id: String,
-    /// Where in the carrier its code object lies: offsets in bytes from the start.
+    /// The place of its code object in the carrier: offsets in bytes from the start.
     pub(super) range: Range<u64>,
-    /// Whether it stands for the host object around it.
+    /// Whether it represents the host object around it.
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. They come cheapest in the order of their offsets.
+/// Copies code objects out of a carrier. Reading them in the order of their offsets is cheapest.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
@@ -117,7 +117,7 @@ impl<'a> Copier<'a> {
             Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),
         };
         let failed = |error: Error| not_decompressed(from, &error);
-        // What lies before the place where the stream is comes from a new one.
+        // Bytes before the stream's position come from a new stream.
         let (mut stream, at) = match self.stream.take().filter(|(_, at)| *at <= range.start) {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
@@ -152,13 +152,14 @@ const WORTH_A_BUFFER: u64 = 4 << 20;
 /// Bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
-/// A range of bytes that are in memory, where a checked table says that it lies.
+/// Returns a range of bytes in memory; a checked table has its place.
 fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
     &bytes[range.start as usize..range.end as usize]
 }
 
 impl<'a> Contents<'a> {
-    /// Finds the entries; what is no bundle has none. `say` is whether to say what is decompressed.
+    /// Returns the entries; a file that is no bundle has none. `say` is whether to print about
+    /// decompression.
     pub(super) fn read(
         input: &'a Input,
         path: &OsStr,
@@ -167,7 +168,7 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // Anything shorter cannot be told from a compressed bundle, and nothing is said of it.
+        // Anything shorter does not look like a compressed bundle, and is not reported.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }
@@ -193,7 +194,7 @@ impl<'a> Contents<'a> {
                 Ok((_, Found::Compressed(bundle))) => {
                     groups.push(compressed(bundle, path, file_type, say)?)
                 }
-                // No bundle at all, or something else behind one.
+                // The file is no bundle, or has other bytes after one.
                 Err(error) if error.kind() == ErrorKind::BadMagic => break,
                 Err(error) if is_compressed && groups.is_empty() => {
                     return Err(not_decompressed(path, &error));
@@ -280,7 +281,7 @@ fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     bundle.entries().map(entry).collect()
 }
 
-/// LLVM's words for what is wrong with a compressed bundle, with ours behind them.
+/// Returns LLVM's message for a damaged compressed bundle, with ours after it.
 fn not_decompressed(path: &OsStr, error: &Error) -> Failure {
     let reason = match error.kind() {
         ErrorKind::Truncated { .. } => "Compressed bundle header size too small".to_owned(),

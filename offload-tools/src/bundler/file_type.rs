@@ -22,7 +22,7 @@ impl FileType {
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // Of an archive as a whole nothing but a binary bundle could be listed.
+            // In an archive as a whole, only a binary bundle could be listed.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

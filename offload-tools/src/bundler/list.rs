@@ -32,8 +32,8 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
 }
 
 /// The IDs of the entries of bundles that are inside of something else: in sections of a program or
-/// library, or in members of an archive. What is malformed there is not for `-list`:
-/// `offload verify` reports it.
+/// library, or in members of an archive. `-list` does not report malformed entries there: `offload
+/// verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -17,7 +17,7 @@ pub(super) enum Work {
 pub(super) struct Options {
     /// The name that the tool was called by.
     pub(super) program: String,
-    /// The type's name, which nobody has looked up yet.
+    /// The type's name, which was not looked up yet.
     pub(super) file_type: String,
     /// The targets as they are spelled.
     pub(super) targets: Vec<String>,
@@ -116,7 +116,7 @@ const fn option(
 }
 
 impl Options {
-    /// Checks what can be checked of a command line before any file is opened, in LLVM's order.
+    /// Checks a command line, as far as possible before any file is opened, in LLVM's order.
     pub(super) fn of(parsed: &Parsed, program: &str) -> Result<(Self, Work), Failure> {
         let on = |name| parsed.flag(name).unwrap_or(false);
         let text = |value: &OsStr| value.to_string_lossy().into_owned();

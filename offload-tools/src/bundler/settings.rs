@@ -7,15 +7,14 @@ use std::env;
 /// How a bundle is written, by options and environment.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// Whether to say on standard error what is compressed and decompressed.
+    /// Whether to print about compression and decompression on standard error.
     pub(super) verbose: bool,
     /// How to compress; `None` is not at all.
     pub(super) compress: Option<CompressOptions>,
 }
 
 impl Settings {
-    /// Options come before the environment. What is wrong in the environment is warned of, and
-    /// ignored.
+    /// Options come before the environment. Invalid variables cause a warning, and are ignored.
     pub(super) fn read(options: &Options) -> Self {
         let ignored = var("OFFLOAD_BUNDLER_IGNORE_ENV_VAR").is_some_and(|value| value == "1");
         let var = |name: &str| var(name).filter(|_| !ignored);

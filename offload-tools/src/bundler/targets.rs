@@ -67,7 +67,7 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
         wrong.push(format!(", unknown offloading kind '{}'", id.kind()));
     }
     if !id.triple().is_known() {
-        // As it is spelled: the four fields behind the kind.
+        // The spelling: the four fields after the kind.
         let fields: Vec<&str> = target.splitn(6, '-').skip(1).take(4).collect();
         wrong.push(format!(", unknown target triple '{}'", fields.join("-")));
     }

@@ -15,9 +15,8 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Each entry serves the first target that it fits and nothing has been found for; entries are
-/// taken in file order. Outputs for which something was found are written even if it turns out that
-/// others have nothing.
+/// Each entry serves the first target that it fits and that has no entry yet; entries are taken in
+/// file order. Outputs with an entry are written even if others have none.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -122,7 +121,7 @@ fn extract(
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // What is decompressed comes in one go then.
+    // The decompressed bytes then come in one go.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;

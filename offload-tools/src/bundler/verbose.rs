@@ -5,7 +5,7 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
 
-/// Says what was compressed, and how.
+/// Prints what was compressed, and how.
 pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     let version = options.version.number();
     let level = options.level.unwrap_or(match options.method {
@@ -24,7 +24,7 @@ pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     eprintln!("Truncated MD5 hash: {:#016x}", compressed.hash);
 }
 
-/// Says what was decompressed: `bundle` came out.
+/// Prints what was decompressed: `bundle` is the result.
 pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], took: Duration) {
     let (size, payload) = (bundle.len() as u64, compressed.payload().len() as u64);
     let recalculated = hash(bundle);

@@ -1,4 +1,4 @@
-//! The command line of `cargo offload`. What it does not know is Cargo's.
+//! The command line of `cargo offload`. Unknown options are Cargo's.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -37,7 +37,7 @@ pub enum Command {
     Version,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`: Cargo starts a test program. It is nobody else's to call.
+    /// `run PROGRAM ARGUMENTS`: Cargo starts a test program. Only this program calls it.
     Run(Vec<OsString>),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for Wrong {
 }
 
 impl Command {
-    /// Reads the words behind `cargo offload`.
+    /// Parses the words after `cargo offload`.
     ///
     /// Returns an error if the command is no command, or if an option of this program's has no
     /// value or a wrong one.

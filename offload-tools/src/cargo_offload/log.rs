@@ -7,9 +7,9 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! In `kernels`, TABs stand between `launched` or `found`, the process, the kernel, and the name of
-//! the thread that launched it, which is that of the test; and between `endless`, these, and where
-//! the kernel was.
+//! In `kernels`, a line has, with TABs between them: `launched` or `found`, the process, the
+//! kernel, and the name of the thread that launched it, which is the test's name. A line with
+//! `endless` also has the place in the kernel.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -27,7 +27,7 @@ pub struct Log {
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
-    /// Launches in which something was found.
+    /// Launches with a finding.
     pub found: Vec<Launch>,
     /// Kernels that did not end in time, and where they were.
     pub endless: Vec<(Launch, String)>,
@@ -76,7 +76,7 @@ impl Log {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// That of the pass which started the runner.
+    /// The folder of the pass that started the runner.
     pub fn of_runner(folder: &OsStr) -> Self {
         Self { folder: folder.into() }
     }
@@ -96,7 +96,7 @@ impl Log {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Writes down that a program runs in this process, or in which order it failed.
+    /// Writes that a program runs in this process, or in which order it failed.
     ///
     /// Returns an error in words if the folder cannot be written.
     pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {

@@ -16,7 +16,7 @@ pub enum Pass {
     Orders,
 }
 
-/// By which variables the runner learns what to do.
+/// The variables that configure the runner.
 pub mod variables {
     /// The folder of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
@@ -115,7 +115,7 @@ impl Place {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
-    /// The folder in which programs of a pass write down what they do.
+    /// The folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
         self.folder.join(pass.name()).join("log")
     }
@@ -146,7 +146,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
-    // A device that is asked for stays: then it may be that nothing is checked, which is said.
+    // A device that the user has chosen stays. Nothing may be checked then, and the summary reports
+    // it.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -155,7 +156,7 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
             .env("OFFLOAD_CPU_CHECK", check.variable())
             .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
             .env_remove(variables::ORDERS),
-        // What is built is what is built without this program.
+        // The build is the same as without this program.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")

@@ -14,12 +14,12 @@ pub struct Record {
     pub kind: String,
     /// The library that has to be in a program before all others.
     pub library: PathBuf,
-    /// The program by which the sanitizer names source lines, if it takes one.
+    /// The program with which the sanitizer finds source lines, if it uses one.
     pub symbolizer: Option<PathBuf>,
 }
 
 impl Record {
-    /// Returns what the first image in a program says that says anything. `None` if none does.
+    /// Returns the record of the first image in a program that has one. `None` if none does.
     ///
     /// Returns an error in words if the program cannot be read.
     pub fn of_program(program: &Path) -> Result<Option<Self>, String> {

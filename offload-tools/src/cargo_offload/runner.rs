@@ -74,7 +74,7 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     }
 }
 
-/// A library that takes the sanitizer out of the environment once it is loaded, compiled if there
+/// A library that removes the sanitizer from the environment once it is loaded, compiled if there
 /// is a compiler.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
@@ -115,8 +115,8 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     Ok(code(status))
 }
 
-/// Runs a program in one order after the other, until it fails. What it prints is shown of the
-/// first run, and of the one that fails.
+/// Runs a program in one order after the other, until it fails. Its output is shown for the first
+/// run, and for the one that fails.
 fn in_orders(
     program: &Path,
     arguments: &[OsString],
@@ -125,7 +125,7 @@ fn in_orders(
     log: &Log,
 ) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
-    // The program that runs ends by an interrupt; what it leaves behind is removed then.
+    // An interrupt ends the program that runs; its files are removed then.
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);

@@ -20,7 +20,7 @@ pub struct Outcome {
     failures: BTreeSet<String>,
     /// The first status of Cargo's that is none of success.
     failed: Option<u8>,
-    /// Passes in which no kernel was launched.
+    /// Passes without any launched kernel.
     without_kernels: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ struct Found {
 }
 
 impl Outcome {
-    /// Takes up what a pass came to.
+    /// Adds the result of a pass.
     pub fn add(&mut self, pass: Pass, asked: &Asked, status: ExitStatus, entries: Entries) {
         if !status.success() {
             self.failed = self
@@ -85,7 +85,7 @@ impl Outcome {
         }
     }
 
-    /// Prints findings, and what was checked.
+    /// Prints findings, and the list of checks.
     pub fn print(&self) {
         anstream::print!("{}", self.text());
     }
@@ -178,8 +178,8 @@ fn endless(launch: &Launch, place: &str) -> Finding {
     }
 }
 
-/// The tests of the process that launched the kernel: those whose launches failed, if any did. A
-/// race fails none.
+/// Returns the tests of the process that launched the kernel: those whose launches failed, if any
+/// did. A race fails none.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let names = |launches: &[Launch]| -> BTreeSet<String> {
         let of_process = launches.iter().filter(|launch| launch.process == finding.process);
@@ -194,7 +194,7 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     if failed.is_empty() { names(&entries.launched) } else { failed }
 }
 
-/// A command that runs no more than what has the finding.
+/// Returns a command that runs only the tests with the finding.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -27,7 +27,7 @@ pub enum Header {
     None,
 }
 
-/// Its version has no "any": what is off there may be so because nobody asked.
+/// Its version has no "any": a feature that is off may only be unspecified.
 const WITHOUT_ANY: u32 = 3;
 
 impl Header {
@@ -41,7 +41,7 @@ impl Header {
             Ok(image::Image::Ptx(header)) => Header::Ptx(header),
             Ok(image::Image::SpirV { .. }) => Header::SpirV,
             Ok(image::Image::Elf { machine }) => Header::Cpu(machine),
-            // They are for what their container says.
+            // Their target is the one that their container records.
             Ok(image::Image::Bitcode | image::Image::Fatbin) | Err(_) => Header::None,
         }
     }
@@ -66,7 +66,7 @@ impl Header {
                 }
             }
             Header::Cubin(number) => match by_name {
-                // The letter behind the number is in no header.
+                // No header has the letter after the number.
                 Code::Cubin(arch) if arch.number() == *number => Code::Cubin(arch),
                 _ => Code::Cubin(cubin(*number)),
             },

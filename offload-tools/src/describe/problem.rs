@@ -27,7 +27,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
             out += "; the system does not give them"
         }
-        // Of kernels it is the work that is limited.
+        // For kernels, the amount of work is limited.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
             out += "; --max-size allows more"
         }

@@ -17,7 +17,7 @@ pub struct FileRecord {
     pub images: Vec<ImageRecord>,
 }
 
-/// An image in JSON: what [`Image`] has, and what its bytes say. What is not known is null.
+/// An image in JSON: the fields of [`Image`], and facts from its bytes. Unknown values are null.
 #[derive(Debug, Serialize)]
 pub struct ImageRecord {
     /// The name of the section that it is in.
@@ -44,7 +44,7 @@ pub struct ImageRecord {
     pub size: u64,
     /// SHA-256 of its bytes, in hexadecimal digits; null if they cannot be read.
     pub sha256: Option<String>,
-    /// Its kernels; null where an image of its kind does not tell.
+    /// Its kernels; null if images of its kind do not list them.
     pub kernels: Option<Vec<KernelRecord>>,
     /// The name of the archive's member that it is in.
     pub member: Option<String>,
@@ -57,11 +57,11 @@ pub struct KernelRecord {
     pub name: String,
     /// The size of its code.
     pub code_size: Option<u64>,
-    /// How many arguments a launch passes: without those that the runtime fills in.
+    /// The number of arguments of a launch, without those that the runtime fills in.
     pub arguments: u64,
     /// The arguments of a launch, in order.
     pub parameters: Vec<ParameterRecord>,
-    /// The size of all arguments together, with those that the runtime fills in.
+    /// The size of all arguments together, including those that the runtime fills in.
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread.
     pub registers: Option<u64>,
@@ -103,9 +103,9 @@ pub struct ParameterRecord {
 }
 
 impl KernelRecord {
-    /// The kernels of an image; `None` if one of its kind does not tell.
+    /// Returns the kernels of an image; `None` if images of its kind do not list them.
     ///
-    /// Returns an error if what is said of them cannot be read.
+    /// Returns an error if their records cannot be read.
     pub fn all_of(kind: ImageKind, bytes: &[u8]) -> Result<Option<Vec<Self>>> {
         use offload_format::image::Image as Header;
         let tells = match kind {

@@ -12,8 +12,8 @@ impl KernelRecord {
         self.list(|number, parameter| self.parameter(number, parameter))
     }
 
-    /// The sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`: the same text for all
-    /// kinds of images.
+    /// Returns the sizes of the parameters in parentheses, `(4 bytes, 8 bytes at 8)`: the same text
+    /// for all kinds of images.
     pub fn sizes(&self) -> String {
         self.list(|_, parameter| bytes(parameter.size))
     }
@@ -37,7 +37,7 @@ impl KernelRecord {
             None if parameter.is_pointer => "pointer".to_owned(),
             None => bytes(parameter.size),
         };
-        // Compilers number the parameters of PTX, which tells nothing.
+        // Compilers number the parameters of PTX, so their names mean nothing.
         let is_number = |name: &&String| **name == format!("{}_param_{number}", self.name);
         match parameter.name.as_ref().filter(|name| !is_number(name)) {
             Some(name) => format!("{}: {ty}", escaped_str(name)),

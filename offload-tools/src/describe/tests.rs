@@ -1,4 +1,4 @@
-//! The corpus, cut short and changed: nothing panics, and what is found lies where it is said to.
+//! The corpus, cut short and changed: nothing panics, and all finds are at their reported places.
 
 use super::{ImageRecord, problem_text};
 use offload_format::inventory::{Images, Inventory};

@@ -23,8 +23,8 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        // A size of 0 is also what files have whose content is made when it is read, as in /proc. A
-        // folder is no file: reading it is the error that the system has for that.
+        // Files whose content is made when it is read, as in /proc, also have the size 0. A folder
+        // is no file: reading it is the error that the system has for that.
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -42,9 +42,9 @@ impl Input {
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
         // SAFETY: The mapping is only read. Another process that writes to the file changes bytes
-        // that we have a shared reference to: readers here copy each number out before they check
-        // it, so that they see one value of it, and make no `str` of bytes without checking them.
-        // One that cuts the file short ends this process with a signal.
+        // to which we have a shared reference. Readers here therefore copy each number out before
+        // they check it, so that they see one value of it, and make no `str` of bytes without
+        // checking them. A process that cuts the file short makes a signal end this one.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
     }
@@ -64,7 +64,7 @@ impl Input {
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
-        // Otherwise opening a pipe waits for a writer. It makes no difference to regular files.
+        // Otherwise opening a pipe waits for a writer. For regular files it makes no difference.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(
             &mut options,
@@ -77,7 +77,7 @@ impl Input {
         Self::of_file(file)
     }
 
-    /// Opens what a command line names: as [`Input::open`] does, but `-` is standard input.
+    /// Opens a file of the command line as [`Input::open`] does, but `-` is standard input.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" { Self::stdin() } else { Self::open(Path::new(path)) }
     }
@@ -107,11 +107,11 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Of a
-    /// mapped file they are read, so that no more memory is used than `out` has.
+    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Bytes of a
+    /// mapped file are read, so that no more memory is used than `out` has.
     ///
     /// # Panics
-    /// If it does not lie in the file as it was when it was opened.
+    /// If the range is outside of the file as it was when it was opened.
     pub fn read_to(&self, range: Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         let size = self.check(&range);
         match &self.0 {
@@ -135,7 +135,7 @@ impl Input {
     /// may copy at once.
     ///
     /// # Panics
-    /// If it does not lie in the file as it was when it was opened.
+    /// If the range is outside of the file as it was when it was opened.
     pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
         self.check(&range);
         #[cfg(target_os = "linux")]

@@ -1,8 +1,7 @@
 //! Removal of files when a signal ends the program.
 //!
-//! SIGBUS is among the signals: it is what comes when a mapped file was cut short by somebody else.
-//! The access that failed is tried again and again until the thread here has cleaned up and ends
-//! the process.
+//! SIGBUS is among the signals: it comes if another process cut a mapped file short. The access
+//! that failed is tried again and again until the thread here has cleaned up and ends the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Makes sure that a signal removes what is half written before it ends the program.
+/// Lets a signal remove half-written files before it ends the program.
 #[cfg(unix)]
 pub(super) fn clean_up_when_signalled() {
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
@@ -35,16 +34,16 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's own handler for SIGBUS, which looks for stacks that are full, lets the signal end
-        // the program at once when it finds none; and signal-hook calls the handlers that were
-        // there before. SAFETY: the default action is a valid one. Nobody but Rust's runtime has
-        // set another before, and on Linux a full stack is SIGSEGV.
+        // Rust's own handler for SIGBUS looks for full stacks, and lets the signal end the program
+        // at once if it finds none; and signal-hook calls the earlier handlers. SAFETY: the default
+        // action is a valid one. Nobody but Rust's runtime has set another before, and on Linux a
+        // full stack is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // Where this fails, signals end the program as they always did.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
         std::thread::spawn(move || {
             for signal in signals.forever() {
-                // The lock is kept: nobody begins a file any more.
+                // The lock is kept, so that no file is begun any more.
                 let unfinished = lock();
                 for path in unfinished.iter() {
                     let _ = fs::remove_file(path);

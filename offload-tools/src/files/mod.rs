@@ -1,11 +1,11 @@
 //! Files that come in and go out.
 //!
-//! Inputs are mapped, and what is copied from file to file is copied by the kernel. Outputs appear
-//! whole or not at all: they are written beside their place, and renamed. What an error or a signal
-//! cuts short is removed; SIGKILL leaves it beside the old file.
+//! Inputs are mapped, and the kernel copies bytes from file to file. Outputs appear whole or not at
+//! all: they are written beside their place, and renamed. An error or a signal removes unfinished
+//! files; SIGKILL leaves them beside the old file.
 //!
 //! Nothing waits until a file is on the disk: after a power cut, or a crash of the system, an
-//! output of the last seconds may be empty. ARCHITECTURE.md has what waiting would cost.
+//! output of the last seconds may be empty. ARCHITECTURE.md has the cost of waiting.
 
 mod buffer;
 mod input;
@@ -29,7 +29,7 @@ pub fn os_message(error: &io::Error) -> String {
     }
 }
 
-/// Bytes that may be allocated for what a compressed file holds. A file that claims more is refused
-/// before anything is allocated; one that claims less is believed, for memory that is not written
-/// to costs nothing.
+/// Bytes that may be allocated for the content of a compressed file. A file that claims more is
+/// refused before anything is allocated; one that claims less is believed, for memory that is not
+/// written to costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

@@ -3,8 +3,9 @@
 /// The most bytes that file systems take for a name.
 const MOST_BYTES: usize = 255;
 
-/// A name for a file in the current folder: `start` and `end`, with `_` in place of what would lead
-/// elsewhere or what names should not have, and with `start` cut to what file systems take.
+/// Returns a name for a file in the current folder: `start` and `end`, with `_` in place of
+/// characters that would lead elsewhere or that names should not have, and with `start` cut to the
+/// limit of file systems.
 ///
 /// `end` is the caller's own and short.
 pub fn name_in_folder(start: &str, end: &str) -> String {

@@ -32,7 +32,7 @@ enum Target {
 pub enum Source<'a> {
     /// From memory.
     Bytes(&'a [u8]),
-    /// From a whole file.
+    /// The reader starts at the beginning of a whole file.
     File(&'a Input),
     /// From a part of a file: offsets in bytes from its start.
     Part(&'a Input, Range<u64>),
@@ -80,17 +80,17 @@ impl Source<'_> {
 }
 
 impl Output {
-    /// Begins a file. One that is there stays as it is until the new one is committed.
+    /// Begins a file. An existing file stays as it is until the new one is committed.
     ///
     /// Returns an error if it is a folder, if it may not be written to, or if its folder is not
     /// there or takes no files.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
-            // Of a folder this is the error.
+            // For a folder this is the error.
             Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            // A link to nowhere: what it names is made.
+            // A link to a missing file: its target is created.
             Err(_) => match fs::read_link(path) {
                 Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),
                 Err(_) => Self::beside(path.to_owned(), None),
@@ -105,14 +105,14 @@ impl Output {
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(path.to_owned(), &metadata),
-            // That is the error.
+            // This is the error.
             Ok(metadata) if metadata.is_dir() => Self::create(path),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Self::beside(path.to_owned(), None),
         }
     }
 
-    /// Begins what a command line names: as [`Output::create`] does, but `-` is standard output.
+    /// Creates a file of the command line as [`Output::create`] does, but `-` is standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" {
             Ok(Self(Target::Stdout(io::stdout())))
@@ -131,7 +131,7 @@ impl Output {
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
 
-        // What the path names is no file: the error that opening it gives.
+        // The path is no file's: returns the error of opening it.
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return File::create(&path).map(|file| Self(Target::Direct(file)));
         }
@@ -204,8 +204,8 @@ impl Output {
         Ok(())
     }
 
-    /// Writes `bytes` at `offset`, which was written before. An error for what cannot be gone back
-    /// in.
+    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error for outputs without
+    /// seeking.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         match &mut self.0 {
@@ -224,8 +224,8 @@ impl Output {
         matches!(self.0, Target::Whole { .. })
     }
 
-    /// The file is complete, and takes its place. It need not be on the disk yet: a power cut may
-    /// leave an empty one.
+    /// The file is complete, and takes its place. The file need not be on the disk yet: a power cut
+    /// may leave an empty one.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {

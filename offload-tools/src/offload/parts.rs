@@ -185,7 +185,7 @@ fn similar(name: &str) -> String {
         .collect();
     nearest.sort_unstable();
     let least = nearest[0].0;
-    // More changes make any short name of any other.
+    // With more changes, any short name would become any other.
     nearest.retain(|(distance, ..)| *distance == least && *distance <= 2.min(name.len() / 2));
     let nearest = nearest.iter().take(2).map(|(_, _, known)| format!("{known}{features}"));
     nearest.collect::<Vec<_>>().join(" or ")

@@ -58,8 +58,8 @@ pub(super) fn extract(
     Ok(())
 }
 
-/// Writes all images, those inside of images too, and prints the names of the files: what LLVM's
-/// main branch does if nothing is asked for. LLVM 22 writes nothing then.
+/// Writes all images, including those inside of images, and prints the names of the files, as
+/// LLVM's main branch does without options. LLVM 22 writes nothing then.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
@@ -77,7 +77,7 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an image has all that is asked for. What it does not say is empty.
+/// Whether an image has all that is asked for. Missing values are empty.
 fn matches(arguments: &Arguments, image: &Found) -> bool {
     arguments.iter().all(|(key, value)| match key.to_str() {
         Some("file") => true,
@@ -85,8 +85,8 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
             let kind = offload_kind(value);
             image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
         }
-        // LLVM's main branch selects by the archive member's name; what an image itself calls
-        // `member` counts, too.
+        // LLVM's main branch selects by the archive member's name; an image's own string `member`
+        // counts, too.
         Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
         // No image has a key that is not UTF-8.

@@ -16,14 +16,13 @@ use std::rc::Rc;
 /// Thin archives may name thin archives.
 const DEPTH: u32 = 8;
 
-/// So many times the size of what is compressed may come out of it: no stream has more in it than
-/// half of that.
+/// The largest ratio of decompressed to compressed size: no stream reaches half of it.
 const MOST_INFLATED: u64 = 1 << 16;
 
-/// LLVM's header and entry: what is shorter is no offload binary for it.
+/// LLVM's header and entry: shorter files are no offload binaries for it.
 const LEAST_SIZE: usize = 72;
 
-/// An image, the strings that come with it, and where it lies.
+/// An image, its strings, and its place.
 #[derive(Debug)]
 pub(super) struct Found {
     /// The name of the file or archive member.
@@ -102,7 +101,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // What else these have in them, and whether it is well-formed, is not for this tool.
+        // This tool does not check their other contents.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,

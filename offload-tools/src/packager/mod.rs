@@ -1,5 +1,5 @@
-//! `llvm-offload-binary`, which is also called `clang-offload-packager`: packs images for devices,
-//! with what is known of each, into a file of offload binaries, and takes them out again.
+//! `llvm-offload-binary`, also called `clang-offload-packager`: packs images for devices, with
+//! their strings, into a file of offload binaries, and extracts them again.
 //!
 //! | module | has |
 //! |---|---|
@@ -9,8 +9,7 @@
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
 //! | `extract` | from a file to its images |
 //!
-//! Output of more than one file is no whole: what was written before an error stays, as with LLVM's
-//! tool.
+//! Several output files are no unit: files written before an error stay, as with LLVM's tool.
 
 mod arguments;
 mod extract;
@@ -150,7 +149,7 @@ fn label(text: &str, color: AnsiColor) -> String {
     format!("{style}{text}:{style:#}")
 }
 
-/// Writes to standard output. That nobody reads it is no error.
+/// Writes to standard output. A closed pipe is no error.
 fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Offload binaries inside of each other, so many deep. LLVM sets no limit.
 const DEPTH: u32 = 16;
 
-/// So many images are looked at in one file, those that are offload binaries too: many entries can
+/// The most images that are read in one file, including nested offload binaries: many entries can
 /// name the same bytes on each level.
 const MOST_IMAGES: usize = 1 << 16;
 

@@ -106,7 +106,7 @@ fn add(
     Ok(())
 }
 
-/// The kind by what the file is, or else by the extension of its name.
+/// Returns the kind by the file's bytes, otherwise by the extension of its name.
 fn image_kind(file: &OsStr, bytes: &[u8]) -> ImageKind {
     if Bitcode::is_bitcode(bytes) {
         return ImageKind::BITCODE;

@@ -18,7 +18,7 @@ pub(super) struct Names {
     pub(super) tar_words: &'static str,
 }
 
-/// The most memory for what xz remembers, in KiB. `xz -9` asks for 64 MiB; a file may claim 4 GiB.
+/// The most memory for xz's window, in KiB. `xz -9` asks for 64 MiB; a file may claim 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
 impl Codec {
@@ -64,11 +64,11 @@ impl Codec {
         })
     }
 
-    /// The first bytes of what is compressed, as many as can be had.
+    /// Returns the first decompressed bytes, as many as possible.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {
-            // What comes before an error counts.
+            // Bytes before an error count.
             let _ = reader.take(size as u64).read_to_end(&mut start);
         }
         start

@@ -40,7 +40,7 @@ enum Form {
     Deb,
     Tar,
     CompressedTar(Codec),
-    /// One file that is compressed.
+    /// One compressed file.
     Compressed(Codec),
 }
 
@@ -76,7 +76,7 @@ pub struct Member<'m> {
     pub stored: Option<u64>,
 }
 
-/// Gets what is found. An error of its own ends the walk.
+/// Gets each part of the archive. An error of its own ends the walk.
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
@@ -122,8 +122,8 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Bytes that are unpacked at most unless the command line allows more: far more than code
-    /// takes when it is packed, and less than what fills a disk for a file of a few bytes.
+    /// The most bytes that are unpacked unless the command line allows more: far more than packed
+    /// code has, and less than would fill a disk for a file of a few bytes.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
@@ -182,7 +182,7 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may begin with the first three letters; behind the level, a digit, are those of the
+    // Text may begin with the first three letters; the level, a digit, is followed by those of the
     // first block.
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");

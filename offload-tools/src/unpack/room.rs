@@ -52,13 +52,13 @@ impl Room {
         Limited { room: self, inner }
     }
 
-    /// Reads to the end and keeps what comes. `size` is what is expected; nothing relies on it.
+    /// Reads to the end and keeps the bytes. `size` is the expected size; nothing relies on it.
     pub(super) fn keep(&self, reader: impl Read, size: u64) -> io::Result<Input> {
         keep(reader, size, IN_MEMORY)
     }
 }
 
-/// Keeps what has fewer than `in_memory` bytes there, and the rest in a file.
+/// Keeps up to `in_memory` bytes there, and larger contents in a file.
 fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
     if size < in_memory {

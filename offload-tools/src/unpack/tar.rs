@@ -9,7 +9,7 @@ use tar::{EntryType, Header, PaxExtensions};
 /// The size that everything in a tar archive is a multiple of.
 pub(super) const BLOCK: usize = 512;
 
-/// The most bytes for a name, and what else is said of one file before it.
+/// The most bytes for a name, and for other records of one file before it.
 const MOST_SAID: u64 = 1 << 20;
 
 /// Whether this is how a tar archive starts.
@@ -21,7 +21,7 @@ pub(super) fn is_start(bytes: &[u8]) -> bool {
     is_marked || (block[0] != 0 && is_checked(header))
 }
 
-/// Whether the sum in a header is that of its bytes.
+/// Whether the sum in a header matches its bytes.
 fn is_checked(header: &Header) -> bool {
     let mut same = header.clone();
     same.set_cksum();
@@ -92,7 +92,7 @@ pub(super) fn walk<R: Read, E>(
                     }
                 }
             }
-            // Folders, links, devices, and what is said of all files.
+            // Folders, links, devices, and records about all files.
             _ => {
                 said = Said::default();
                 skip_member(input, size)
@@ -135,7 +135,7 @@ fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::fil
     Ok(content)
 }
 
-/// Reads what is said of the next file.
+/// Reads the records about the next file.
 fn say(said: &mut Said, entry_type: EntryType, input: &mut impl Read, size: u64) -> io::Result<()> {
     if size > MOST_SAID {
         return Err(io::Error::other(format!("the header of a file in it has {size} bytes")));
@@ -163,7 +163,7 @@ fn padding(size: u64) -> u64 {
     (BLOCK as u64 - size % BLOCK as u64) % BLOCK as u64
 }
 
-/// Passes over the bytes of a member of this size, with what fills its last block.
+/// Skips the bytes of a member of this size, with the padding of its last block.
 fn skip_member(input: &mut impl Read, size: u64) -> io::Result<()> {
     skip(input, size)?;
     skip(input, padding(size))

@@ -21,9 +21,9 @@ pub struct Declaration {
 pub struct Recorded {
     /// Whose image it is.
     pub target: &'static str,
-    /// Where the one before ends.
+    /// The end of the argument before.
     pub after: usize,
-    /// Where it starts.
+    /// The offset of its first byte.
     pub offset: usize,
     /// Its size.
     pub size: usize,

@@ -80,7 +80,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         Self { kernel, invoke, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
     }
 
-    /// How a function of the CPU is called with these arguments.
+    /// Returns the function that calls a kernel for the CPU with these arguments.
     #[cfg(feature = "run")]
     pub(crate) fn invoke(&self) -> Option<Invoke> {
         self.invoke

@@ -100,9 +100,9 @@ impl ParameterLayout {
 pub struct Layout<const N: usize> {
     /// The layout of each.
     pub parameters: [ParameterLayout; N],
-    /// Where each starts.
+    /// The offset of each argument.
     pub offsets: [usize; N],
-    /// Where the last one ends.
+    /// The end of the last argument.
     pub bytes: usize,
 }
 

@@ -46,8 +46,8 @@ impl Decompressed {
         }
     }
 
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData` as long as this
-    /// lives: a NUL follows, and it is aligned to at least 8 bytes.
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData` as long as
+    /// this value lives: a NUL follows, and it is aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),

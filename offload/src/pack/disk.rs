@@ -128,7 +128,7 @@ fn try_load<F: Form>(
     })
 }
 
-/// Where the stream of a module is, if there is one.
+/// Returns the place of a module's stream, if there is one.
 #[inline]
 fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
     let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };

@@ -44,6 +44,8 @@ pub struct Plain;
 ///     image.bytes()[0]
 /// }
 /// ```
+///
+/// Source of the format: [`offload_format::compressed`] and [`offload_format::offload_binary`].
 #[derive(Debug, Clone, Copy)]
 pub struct Compressed;
 

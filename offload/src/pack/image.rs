@@ -28,7 +28,7 @@ impl<F: Form> PackImage<F> {
         self.record.kind
     }
 
-    /// Where it came from.
+    /// Returns the origin of the image: compiled, prebuilt, or supplied.
     pub fn origin(&self) -> Origin {
         self.record.origin
     }
@@ -70,8 +70,8 @@ impl PackImage<Plain> {
         self.in_pack()
     }
 
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed
-    /// by a NUL, code objects are aligned to at least 8 bytes.
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`: a NUL
+    /// follows PTX, and code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         // A pointer into the pack, not into the image: the NUL after PTX is outside the image's
         // slice.

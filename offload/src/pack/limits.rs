@@ -5,6 +5,8 @@ use offload_format::Result;
 use offload_format::image::Kernels;
 
 /// Limits of a kernel's launches, as far as an image records them.
+///
+/// Source: the records that [`offload_format::image`] reads, whose page names the formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -25,8 +25,8 @@ impl LinkedPack {
         self.name
     }
 
-    /// The whole pack, as [`KernelPack::bytes`](super::KernelPack::bytes): its first bytes say
-    /// which container it is.
+    /// Returns the whole pack, as [`KernelPack::bytes`](super::KernelPack::bytes): its first bytes
+    /// identify the container.
     pub fn bytes(&self) -> &'static [u8] {
         self.bytes
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is parsed when the program starts. The expansion passes the bytes, which the linker put
 //! into the section, and the table of images, which the macro took from the pack's index;
-//! [`linked`] compares the two at compile time.
+//! `linked` compares the two at compile time.
 
 mod decompressed;
 pub(crate) mod disk;

@@ -11,6 +11,8 @@ use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
 /// A module of a pack: one device program, with an image for each of its targets. Programs load
 /// each module by itself.
+///
+/// Loading is that of `cuModuleLoadData` and `hipModuleLoadData`, which take one image.
 #[derive(Clone, Copy)]
 pub struct Module<'pack, F: Form = Plain> {
     pub(super) pack: &'pack KernelPack<F>,

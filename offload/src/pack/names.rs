@@ -2,8 +2,8 @@
 
 use core::cmp::Ordering;
 
-/// Where a name is in a list in alphabetical order, for constants. Halves the list, since the
-/// compiler stops long evaluations: a pack may have thousands of names.
+/// Finds the place of a name in a list in alphabetical order, for constants. Halves the list, since
+/// the compiler stops long evaluations: a pack may have thousands of names.
 pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     let (mut from, mut to) = (0, names.len());
     while from < to {
@@ -17,7 +17,7 @@ pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     None
 }
 
-/// Which of two strings comes first, for constants.
+/// Compares two strings, for constants.
 const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
     while i < a.len() && i < b.len() {

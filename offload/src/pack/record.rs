@@ -12,7 +12,7 @@ pub struct ModuleRecord {
     pub name: &'static str,
     /// Its first image, among those of all modules in file order.
     pub first: usize,
-    /// How many images it has.
+    /// The number of its images.
     pub count: usize,
     /// Its kernels for HIP's runtime, if the program registers them.
     pub registered: Option<&'static registered::Kernels>,
@@ -31,7 +31,7 @@ pub struct ImageRecord {
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
-    /// Where it came from.
+    /// The origin of the image: compiled, prebuilt, or supplied.
     pub origin: Origin,
     /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
     /// they were not read, as for an image for the CPU.

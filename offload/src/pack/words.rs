@@ -12,7 +12,7 @@ pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
     full: bool,
-    /// How many names were listed.
+    /// The number of listed names.
     listed: usize,
 }
 

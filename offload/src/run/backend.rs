@@ -32,7 +32,7 @@ pub(super) struct Arguments<'a> {
     pub(super) pointers: &'a mut [*mut c_void],
     /// The address of all arguments.
     pub(super) start: *const u8,
-    /// How a function of the CPU is called with them.
+    /// The function that calls a kernel for the CPU with these arguments.
     pub(super) invoke: Option<Invoke>,
 }
 

@@ -30,6 +30,8 @@ use core::ptr;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Source: `cuMemAlloc_v2` (CUDA driver API) and `hipMalloc` (HIP).
 pub struct Buffer<T: Pod> {
     device: Device,
     /// `None` if the size is 0, for which drivers have no memory.

@@ -48,7 +48,7 @@ pub(super) struct ForeignContext {
 /// The key of a module in a program: where its pack lies, and its first image.
 type ModuleKey = (usize, usize);
 
-/// Where a module is once it is loaded. Who comes second waits for the first.
+/// The place of a module, once it is loaded. Who comes second waits for the first.
 #[derive(Default)]
 struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 
@@ -99,7 +99,7 @@ pub(super) fn shared(
     Ok(context)
 }
 
-/// Where a name is, or belongs.
+/// Returns the place of a name, or the place where it belongs.
 fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {
     sorted.binary_search_by(|(key, _)| key.as_str().cmp(name))
 }

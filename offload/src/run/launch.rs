@@ -56,7 +56,9 @@ pub(super) struct DeviceLimits {
     pub(super) reserved_shared_memory: u64,
 }
 
-/// How a kernel is launched: a grid of blocks of threads.
+/// The shape of a launch: a grid of blocks of threads.
+///
+/// Source: `cuLaunchKernel` (CUDA driver API) and `hipModuleLaunchKernel` (HIP).
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     pub(super) grid: Dim,

@@ -15,6 +15,8 @@ use core::ffi::c_void;
 use core::fmt;
 
 /// A module on a device. The module stays loaded as long as the [`Device`] exists.
+///
+/// Source: `cuModuleLoadDataEx` (CUDA driver API) and `hipModuleLoadData` (HIP).
 #[derive(Clone)]
 pub struct Loaded {
     device: Device,

@@ -197,7 +197,7 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
     }
 }
 
-/// The folder that Cargo builds into may lie in the package, as it does by default, or elsewhere.
+/// Cargo's target folder may be in the package, as it is by default, or elsewhere.
 fn the_same_bytes_wherever_cargo_builds() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
     std::fs::write(format!("{out}/value.h"), "static __device__ inline float value(float x) { return x * 3.0f; }\n").unwrap();

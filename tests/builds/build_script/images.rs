@@ -208,7 +208,7 @@ fn a_nul_follows_every_ptx() {
             }
         }
     }
-    // The paddings did what they are for: compilers' texts with all eight residues went in.
+    // The paddings had their effect: compilers' texts with all eight residues were tested.
     let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);

@@ -64,7 +64,7 @@ fn the_longest_chain_starts_first() {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };
     let kinds: Vec<&str> = calls.0.iter().map(kind).collect();
-    // What tells of kernels comes last.
+    // Descriptions of kernels come last.
     let expected = ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80", "gfx90a", "sm_80"];
     assert_eq!(kinds, expected, "{calls:#?}");
 }

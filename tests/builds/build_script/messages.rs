@@ -96,7 +96,7 @@ fn two_packs_of_one_name_are_refused() {
         .has("build.rs makes the pack 'add' twice: the second would replace the first");
 }
 
-/// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.
+/// Without any compiler, as on docs.rs, in editors and for `cargo package`.
 fn nothing_is_built_for_docs_rs() {
     let scenario = Scenario::new("build_skipped");
     scenario
@@ -134,7 +134,7 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
-    // What is to be published names versions; the crates of this checkout stand for the published
+    // Packages for publication name versions; the crates of this checkout replace the published
     // ones.
     scenario.write(
         "Cargo.toml",

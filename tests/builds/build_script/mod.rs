@@ -1,5 +1,5 @@
-//! Build scripts as an outsider writes them, run by Cargo: what is compiled when, what images are
-//! like, what is said.
+//! Build scripts as a user writes them, run by Cargo: when images are compiled, their contents, and
+//! the messages.
 
 mod folders;
 mod images;

@@ -1,5 +1,5 @@
-//! No image is stale: what could leave an old one in place, one thing at a time. (All of them at
-//! random: `model/`.)
+//! No image is stale: tries each cause of an old image, one at a time. (All of them at random:
+//! `model/`.)
 
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING};
 use offload_tests::scenario::{Scenario, Watched, kernel};
@@ -29,7 +29,7 @@ fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// Compilers of `compute_80` and of the CPU, by what they are called; the images that they make.
+/// Compilers of `compute_80` and of the CPU, by their names; and their images.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".archs(["compute_80"])"#, "compute_80.ptx"),
     ("gcc", r#".archs(["cpu"])"#, "cpu.so"),

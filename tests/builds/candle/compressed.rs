@@ -62,8 +62,9 @@ fn main() {
 }
 "#;
 
-/// The modules as PTX, first in a pack that is not compressed, whose images are what comes out of
-/// the compressed one. Of a program in which only one module is as it was, that one comes out.
+/// Compiles the modules as PTX, first in an uncompressed pack, whose images are the decompressed
+/// ones of the compressed pack. Of a program in which only one module is as it was, that one comes
+/// out.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");

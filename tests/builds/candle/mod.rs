@@ -1,6 +1,6 @@
 //! The published crate `candle-kernels`, built with offload-build from its sources as the registry
-//! has them: what other projects have to move over. Modules that are loaded become a pack, those
-//! with launches a static library.
+//! has them: a model for other projects. Modules that are loaded become a pack, those with launches
+//! a static library.
 //!
 //! `cargo xtask test --test builds -- candle` builds some of it. With `--include-ignored` after it,
 //! the command builds all of it, which takes 8 minutes on 2 cores.

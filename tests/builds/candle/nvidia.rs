@@ -118,7 +118,7 @@ fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
             "{target} in {}",
             library.display()
         );
-        // The archive leaves out what no function of the program is in.
+        // The archive leaves out objects whose functions the program does not use.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }
     let pack = read(scenario.output("release", "candle.pack"));

@@ -1,5 +1,4 @@
-//! Compilers that are started through a launcher: caches, other machines, and what can go wrong
-//! with a launcher.
+//! Compilers that a launcher starts: caches, other machines, and faults of a launcher.
 
 mod distcc;
 mod sccache;

@@ -1,4 +1,4 @@
-//! Compilers that end badly, and what they print in colour.
+//! Compilers that end badly, and their output in colour.
 
 use super::{Problems, each_once, message};
 use offload_tests::registry::CLANG;
@@ -9,7 +9,7 @@ offload_tests::tests! {
     CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
 }
 
-/// The driver is LLVM's; in place of what compiles, there is a script.
+/// The driver is LLVM's; a script replaces the compiler proper.
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
     scenario
@@ -19,7 +19,7 @@ fn compilers_that_do_not_end_well() {
         )
         .kernel("add", "y[i]");
     let bitcode = "/offload/add/work/gfx90a.0.bc";
-    // The script's commands; in the message, how the compiler ended, and what to do.
+    // The script's commands; the message has the compiler's exit status, and the help.
     let cases: &[(&str, &[&str])] = &[
         (
             "kill -9 $$",

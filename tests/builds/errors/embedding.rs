@@ -14,7 +14,7 @@ offload_tests::tests! {
     GCC => [no_build_script],
 }
 
-/// A program that embeds what `argument` names. The argument starts in line 3, column 31.
+/// A program that embeds the pack of `argument`. The argument starts in line 3, column 31.
 fn program(argument: &str) -> String {
     format!(
         "#![forbid(unsafe_code)]\nstatic PACK: offload::KernelPack =\n    \
@@ -141,7 +141,7 @@ fn check(case: &Case, printed: &Printed) -> Result<(), String> {
     each_once(&printed.stderr, [place, last])
 }
 
-/// Does to the files in `OUT_DIR` what a full disk, a crash or a curious user may do.
+/// Damages the files in `OUT_DIR` as a full disk, a crash or a curious user may do.
 fn damage(folder: &Path) {
     let library = |pack: &str| {
         let start = format!("liboffload_{pack}_");

@@ -20,7 +20,7 @@ enum Change {
 }
 use Change::{Append, Line3, Nothing, Remove};
 
-/// A file, what is done to it, the variables of the build after that, and sentences of the message.
+/// A file, its change, the variables of the build after that, and sentences of the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const BOTH: &str = "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only";
@@ -122,7 +122,7 @@ fn a_prebuilt_set_that_does_not_fit() {
             }
         }
         let printed = build().envs(env.iter().copied()).ends();
-        // Each message has the cure.
+        // Each message has the help.
         let sentences = sentences.iter().chain(&["OFFLOAD_PREBUILT=update"]);
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         problems.check(file, checked, &printed);

@@ -19,7 +19,7 @@ offload_tests::tests! {
     COMPILERS => [kernels_with_barriers_have_the_expected_instructions_on_nvidia],
 }
 
-/// Bytes of shared memory in each kernel, without what the launch adds.
+/// Bytes of shared memory in each kernel, without those that the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = std::fs::read(image).expect("the image is there");
     let kernels =
@@ -27,7 +27,7 @@ fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// `votes`: what counting at a barrier takes; `each`: what every kernel has.
+/// `votes`: the bytes for counting at a barrier; `each`: those of every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let sizes = [
         ("tree_sum", 4096),

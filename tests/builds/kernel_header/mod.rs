@@ -1,4 +1,4 @@
-//! `offload/kernel.h`: what kernels may say, compiled for GPUs of both vendors and the CPU. The
+//! `offload/kernel.h`: the names for kernels, compiled for GPUs of both vendors and the CPU. The
 //! judges are clang, g++, the images' own words, and loops in Rust.
 
 mod cpu;

@@ -17,7 +17,7 @@ offload_tests::tests! {
     BOTH => [clang_reads_what_nvcc_compiles],
 }
 
-/// Prints where a call's arguments lie.
+/// Prints the places of a call's arguments.
 const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload::Call<N, BYTES>) {\n\
     let (start, size) = call.buffer();\n\
     let offsets = call.pointers().map(|pointer| pointer.addr() - start.addr());\n\

@@ -1,6 +1,6 @@
-//! Signatures of kernels: what the build reads from sources, and the functions that programs get of
-//! it. Judges: clang, whose images record offsets and sizes of all arguments, and rustc, which lays
-//! out the structs.
+//! Signatures of kernels: the build's reading of sources, and the programs' functions. Judges:
+//! clang, whose images record offsets and sizes of all arguments, and rustc, which lays out the
+//! structs.
 
 mod all;
 mod declared;
@@ -146,7 +146,7 @@ const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float 
 const CALL: &str = "mod kernels { offload::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
 
-/// A prebuilt set has the parameters, and what an earlier build has found out is kept.
+/// A prebuilt set has the parameters, and an earlier build's signatures are kept.
 fn builds_without_compilers_have_the_same_functions() {
     let scenario = with_source("signatures_prebuilt", SAXPY.as_bytes());
     scenario.write("src/main.rs", CALL);
@@ -164,7 +164,7 @@ fn builds_without_compilers_have_the_same_functions() {
 
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
-    // The set, where nothing was built before; and what was built before, where there is no set.
+    // The set, if nothing was built before; the earlier build, if there is no set.
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
     let fresh = fresh.own_target(scratch::folder("signatures_skipped_target"));

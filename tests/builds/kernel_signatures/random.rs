@@ -1,5 +1,5 @@
-//! Random parameters: where each lies for Rust, for every image, and for compilers that are asked
-//! by `static_assert`.
+//! Random parameters: their places for Rust, for every image, and for compilers, by
+//! `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
 use offload_format::signature::{Content, Field, Record, Signatures, Type};
@@ -46,14 +46,13 @@ fn random_parameters_lie_where_every_image_has_them() {
         "{without_buffer} kernels have no buffer"
     );
 
-    // What rustc has laid out, said to the compilers of all images.
+    // rustc's layout, as assertions for the compilers of all images.
     scenario.write("kernels/check.cu", checks(records, &layouts));
     scenario.build().passes();
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// The records that values of parameters and what they point to are made of, which are those that
-/// Rust has.
+/// The records of parameters' values and pointees, which are those that Rust has.
 fn used(signatures: &Signatures) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -85,7 +84,7 @@ fn of_fields(record: &Record) -> &[Field] {
     }
 }
 
-/// Where arguments lie: offset and size of each, for each kernel.
+/// Places of arguments: offset and size of each, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// Returns the places that each image records, and those that ptxas chooses for PTX on GPUs that
@@ -163,8 +162,8 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Each argument is as long as every image says; where all images have the same places, it lies
-/// there, too, and where they have not, there is no buffer. Returns how many kernels have none.
+/// Each argument has the length that every image records. If all images have the same places, it is
+/// there, too; otherwise there is no buffer. Returns how many kernels have none.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {

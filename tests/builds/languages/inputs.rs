@@ -112,7 +112,7 @@ fn make_images(kernels: &Path) {
     }
 }
 
-/// A fatbin, a bundle, an offload binary and an archive, with images that nobody asked for, too.
+/// A fatbin, a bundle, an offload binary and an archive, with more images than requested.
 fn make_containers(kernels: &Path) {
     succeed(cuda("fatbinary").current_dir(kernels).args([
         "--create=ready_fatbin.fatbin",

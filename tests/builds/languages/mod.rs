@@ -1,6 +1,5 @@
-//! Every language for every kind of target, with the real compilers. Other projects' tools judge
-//! what an image is for: the header that `llvm-readelf` shows, `cuobjdump`, the text of PTX,
-//! `file`.
+//! Every language for every kind of target, with the real compilers. Other projects' tools read the
+//! target of an image: the header that `llvm-readelf` shows, `cuobjdump`, the text of PTX, `file`.
 
 mod inputs;
 
@@ -125,7 +124,7 @@ fn every_language_for_every_kind_of_target() {
         MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
     assert_eq!(found, expected);
 
-    // What compilers warn of: options that they do not use, libraries that are not found.
+    // Warnings of compilers: unused options, missing libraries.
     printed.lacks("unused").lacks("not found");
     for (module, targets) in MODULES {
         for target in *targets {
@@ -143,7 +142,7 @@ fn every_language_for_every_kind_of_target() {
             assert!(is_printed, "no {line} in\n{printed}");
         }
     }
-    // What was taken out of a file is that file's own.
+    // An image that was extracted from a file belongs to that file.
     for (module, target, source) in [
         ("ready_hsaco", "gfx90a", "gfx90a.hsaco"),
         ("ready_fatbin", "sm_80", "sm_80.cubin"),
@@ -253,7 +252,7 @@ fn rocm_headers_are_used_where_they_are_included() {
     assert_is_for("add", "gfx90a", &scenario.output("debug", "add/gfx90a.hsaco"));
 }
 
-/// A clang's own folder tells what it can do, not its version.
+/// The contents of a clang's own folder decide, not its version.
 fn a_clang_without_gpuintrin_is_named() {
     let scenario = Scenario::new("build_no_gpuintrin");
     scenario

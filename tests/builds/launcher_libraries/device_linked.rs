@@ -1,6 +1,6 @@
-//! Two crates with `links`: headers, with a source that is compiled by whoever includes them; and a
-//! prover, of kernels that call device functions of other files, and of C++ for the host, which the
-//! crate `cc` compiles. The judges are nvcc's and clang's linkers for devices, the program's
+//! Two crates with `links`. One has headers, with a source that their users compile. The other is a
+//! prover, with kernels that call device functions of other files, and with C++ for the host, which
+//! the crate `cc` compiles. The judges are nvcc's and clang's linkers for devices, the program's
 //! linker, `cuobjdump`, `roc-obj-ls`, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
@@ -175,7 +175,7 @@ fn two_crates_make_one_device_program() {
     program.build().arg("-vv").passes().has("targets sm_80");
     let built = program.program("debug", program.name());
     assert!(kernels(&built, "sm_80").contains(&"_Z4evalPjm".to_owned()));
-    // What nvcc's linker made has the functions of the other files.
+    // The output of nvcc's linker has the functions of the other files.
     let elf = stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", "sm_80"]).arg(&built)));
     for function in ["_Z6step_05Field", "_Z6step_35Field", "_Z3mul5FieldS_", "roots"] {
         assert!(elf.contains(function), "no {function} in\n{elf}");

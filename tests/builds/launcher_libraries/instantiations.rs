@@ -14,7 +14,7 @@ offload_tests::tests! {
     HIP.slow() => [instantiations_are_compiled_for_amd],
 }
 
-/// The sizes of heads, for each of which there are four files.
+/// The sizes of heads; each has four files.
 const HEADS: [usize; 13] = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512];
 
 /// The most compilers that the build script lets run.
@@ -122,7 +122,7 @@ unsafe extern "C" {{
 fn main() {{
     for head in {heads:?} {{
         for (is_double, is_causal) in [(false, false), (false, true), (true, false), (true, true)] {{
-            // SAFETY: a launch does not follow the pointer, and nobody waits for the kernel.
+            // SAFETY: a launch does not follow the pointer, and nothing waits for the kernel.
             println!("{{}}", unsafe {{ attention_api(head, is_double, is_causal, std::ptr::null_mut(), 1) }});
         }}
     }}
@@ -130,7 +130,7 @@ fn main() {{
 "#
             ),
         );
-    // Cargo would link what a build script makes into the package's library, if it had one.
+    // Cargo would link a build script's library into the package's library, if it had one.
     fs::remove_file(member.folder.join("src/lib.rs")).expect("a member has a library");
     member
 }

@@ -42,7 +42,8 @@ const RUNTIME: &str = "#pragma once
 #endif
 ";
 
-/// Makes a member the headers' crate: it has this key `links`, and passes its folder `include` on.
+/// Makes a member the headers' crate: it has this `links` key, and passes the path of its folder
+/// `include` to dependents.
 fn pass_headers_on(member: &Scenario) {
     member.write(
         "build.rs",

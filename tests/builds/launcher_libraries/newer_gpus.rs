@@ -13,12 +13,12 @@ offload_tests::tests! {
     HIP.slow() => [the_files_for_all_gpus_are_compiled_for_amd],
 }
 
-/// The folders: name, number of files, and what their GPUs have at least.
+/// The folders: name, number of files, and the least GPU.
 const FOLDERS: [(&str, usize, usize); 3] = [("common", 21, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
 
-/// Folders, what their files support, and the flag that says whether they are built.
+/// Folders, the targets of their files, and the flag that reports whether they are built.
 const FOLDERS: [(&str, Option<&str>, &str); 3] =
     [("common", None, ""), ("marlin", Some(">=sm_80"), "has_marlin"), ("fp8", Some(">=sm_90"), "has_fp8")];
 
@@ -73,8 +73,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// The package with so many of the first folder's files. Its program prints what each launcher
-/// returns.
+/// The package with so many of the first folder's files. Its program prints the result of each
+/// launcher.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -140,7 +140,7 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     }
     printed.lacks(fp8);
 
-    // What changed is compiled, and nothing else: a header of one folder, a file that is new.
+    // Only changed files are compiled: a header of one folder, a new file.
     scenario.write("kernels/include/marlin.h", "#define FACTOR 3.0f\n");
     build().passes();
     assert_eq!(started(), of_newer, "a header of {marlin}");

@@ -1,5 +1,5 @@
-//! The diffs: what is left of them is a pack in a program, and a static library in another. The
-//! judges are nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver.
+//! The diffs: their kept lines are a pack in a program, and a static library in another. The judges
+//! are nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver.
 
 use super::page::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
@@ -25,7 +25,7 @@ fn the_pack_is_built_and_loaded() {
     let [build_script, program, ..] = &diffs()[..] else { panic!("the page has diffs") };
     let manifest = manifest(NAME);
     let scenario = Scenario::empty(NAME);
-    // The program's lines: the imports and the pack, then what a function has.
+    // The program's lines: the imports and the pack, then the body of a function.
     let (items, body) = program.split_once("// Once").expect("the program has a device");
     let source = |name: &str| {
         format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}")
@@ -96,7 +96,7 @@ unsafe extern "C" {
 
 fn main() {
     let x = std::ptr::null_mut();
-    // SAFETY: a launch does not follow the pointer, and nobody waits for the kernel.
+    // SAFETY: a launch does not follow the pointer, and nothing waits for the kernel.
     println!("{} {}", unsafe { launch_scale(x) }, unsafe { launch_vector_add(x) });
 }
 "#,

@@ -33,7 +33,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// Returns what each `diff` block leaves: its lines without those that are taken out.
+/// Returns each `diff` block without its removed lines.
 pub fn diffs() -> Vec<String> {
     let text = text();
     let blocks =

@@ -24,7 +24,7 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel",
     "__cudaLaunchKernel_ptsz",
     "__device__",
-    // The program's: what the diffs leave has the macro and the selection.
+    // The program's: the diffs' kept lines have the macro and the selection.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
     "select",
@@ -39,7 +39,7 @@ const OTHERS: &[&str] = &[
     "all-major",
     "compute_80",
     "(13, 0)",
-    // Calls that stand in the same row, or are meant in general.
+    // Calls of the same row, or general ones.
     "compile",
     ".modules",
 ];
@@ -93,8 +93,7 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// One build script has a function for each row. None is called: what the calls do is for other
-/// tests.
+/// One build script has a function for each row. None is called: other tests check their effects.
 fn every_call_compiles() {
     let mut functions = String::new();
     let mut calls = 0;

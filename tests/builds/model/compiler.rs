@@ -1,5 +1,5 @@
-//! A stand-in for clang: it puts together what a source includes, as compilers look for it, and
-//! writes that into "PTX". The test compiles it with rustc.
+//! A stand-in for clang: it joins a source and its includes, as compilers look for them, and writes
+//! the result into "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
-    // What is appended to the file makes another compiler of it.
+    // Bytes that are appended to the file make another compiler of it.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
     file.seek(SeekFrom::End(-8))

@@ -1,9 +1,9 @@
-//! Random edits beside clean builds: after each edit of a tree of sources and headers, of flags,
-//! variables and compilers, the image of the next build is that of a build from nothing. Judge: the
-//! clean build.
+//! Random edits compared with clean builds: after each edit of a tree of sources and headers, of
+//! flags, variables and compilers, the image of the next build is that of a build from nothing.
+//! Judge: the clean build.
 //!
-//! `OFFLOAD_TEST_SEQUENCES` says how many sequences of edits each of the four tests with the
-//! stand-in tries; with that many, a tenth of all goes through Cargo.
+//! `OFFLOAD_TEST_SEQUENCES` sets how many sequences of edits each of the four tests with the
+//! stand-in tries; with that many, a tenth of all runs through Cargo.
 
 mod random;
 mod world;
@@ -33,7 +33,7 @@ offload_tests::tests! {
 /// Edits of a sequence.
 const EDITS: usize = 6;
 
-/// The build script: what it asks for is in a file.
+/// The build script: a file has its settings.
 const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     let request = std::fs::read_to_string("request").unwrap();
     let mut build = Build::new();
@@ -47,7 +47,7 @@ const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     }
     build.compile("model");"#;
 
-/// How many each test with the stand-in tries, unless the variable says it.
+/// The number of sequences that each test with the stand-in tries, unless the variable sets it.
 const SEQUENCES: usize = 20;
 
 fn sequences() -> usize {

@@ -19,7 +19,7 @@ const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-inclu
 #[derive(Debug)]
 pub struct World {
     pub folder: PathBuf,
-    /// The stand-in, where it compiles.
+    /// The stand-in, in the folder of a compiler.
     pub compiler: Option<StandIn>,
     flags: BTreeSet<&'static str>,
     pub variables: BTreeMap<&'static str, PathBuf>,

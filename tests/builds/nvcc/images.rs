@@ -1,5 +1,5 @@
-//! Images by nvcc, and by clang with CUDA's headers: what they are for, as `cuobjdump` reads it,
-//! and their kernels.
+//! Images by nvcc, and by clang with CUDA's headers: their targets, as `cuobjdump` reads them, and
+//! their kernels.
 
 use super::{BOTH, package};
 use offload_tests::data::read;

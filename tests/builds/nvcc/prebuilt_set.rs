@@ -39,7 +39,7 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
         ["s", "3", "2"]
     );
 
-    // Cargo's profile is no option, what build.rs asks for is one.
+    // Cargo's profile is no option, but build.rs's settings are.
     let dev = || scenario.build().env("OFFLOAD_PREBUILT", "only").env("NVCC", "/nowhere/nvcc");
     for pack in ["by_clang", "by_nvcc", "as_asked"] {
         dev()

@@ -1,5 +1,5 @@
-//! Where CUDA toolkits are looked for, and what is printed when none is found or two disagree. The
-//! judges are Cargo and `cuobjdump`.
+//! The places where CUDA toolkits are looked for, and the messages if none is found or two
+//! disagree. The judges are Cargo and `cuobjdump`.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::judges::assert_is_for;

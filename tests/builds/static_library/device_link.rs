@@ -134,7 +134,7 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
     assert_advises(build("2"), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each target has those sources that support it. What is missing for one of them is not called
+/// Each target has those sources that support it. The function that one of them lacks is not called
 /// there.
 fn sources_may_support_fewer_targets() {
     let scenario = package(

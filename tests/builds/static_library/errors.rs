@@ -129,7 +129,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
          Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
-    // What is left out is named by its file.
+    // The message names a source that is left out by its file.
     let parts = by_nvcc(
         "static_parts",
         r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#,

@@ -43,7 +43,7 @@ extern "C" int {prefix}_scale(float *x, int n) {{
     )
 }
 
-/// A program that prints what the two functions return.
+/// A program that prints the results of the two functions.
 pub fn program(prefix: &str) -> String {
     format!(
         r#"unsafe extern "C" {{
@@ -125,7 +125,7 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     scenario.build().passes();
     assert!(before != object(), "a header changed");
-    // Cargo was told nothing of what only AMD's libraries need.
+    // Cargo got no lines for libraries that only AMD's runtime needs.
     let told = read(scenario.out_dir("debug").with_file_name("output"));
     let told = String::from_utf8(told).expect("Cargo is told text");
     assert!(told.contains("rerun-if-env-changed=CUDA_HOME"), "{told}");
@@ -156,7 +156,7 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .collect();
     extracted.sort_unstable();
     assert_eq!(extracted, listed);
-    // hipErrorNoDevice, then what a launch without a runtime that has started returns.
+    // hipErrorNoDevice, then the result of a launch without a started runtime.
     let printed = scenario.tool(&built).passes();
     printed.starts_with("devices 100 launch ").lacks("launch 0");
 }
@@ -188,7 +188,7 @@ fn two_crates_with_libraries_share_one_runtime() {
 pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) } }
 "#,
     );
-    // Cargo would link what a build script makes into the package's library, if it had one.
+    // Cargo would link a build script's library into the package's library, if it had one.
     fs::remove_file(outer.folder.join("src/lib.rs")).expect("a member has a library");
     let prints_both = "fn main() {\n    println!(\"inner {}\", static_inner::devices());\n";
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));

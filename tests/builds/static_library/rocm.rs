@@ -34,7 +34,7 @@ fn an_image_has_functions_of_rocms_libraries() {
     }
 }
 
-/// clang lists none of ROCm's headers, which are the system's: one file stands for them.
+/// clang does not list ROCm's headers, which are the system's: one file represents them.
 fn another_rocm_is_noticed() {
     let scenario = package("static_another_rocm", r#"["gfx90a"]"#);
     let root = scenario.folder.join("rocm");

@@ -1,5 +1,5 @@
-//! Which targets the sources of a static library are compiled for, and what is kept of earlier
-//! lists. The judges are `cuobjdump` and a log of nvcc's calls.
+//! The targets of a static library's sources, and the objects that are kept for earlier lists. The
+//! judges are `cuobjdump` and a log of nvcc's calls.
 
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::registry::{NVCC, Needs, needs};
@@ -106,7 +106,7 @@ fn nvcc_compiles_nothing_for_an_earlier_list() {
     assert_eq!(calls, "");
 }
 
-/// And for a longer list, only what is new: the images are one for each target.
+/// A longer list compiles only the new targets: there is one image for each target.
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
     let time = |file: &str| scenario.output_time("debug", &format!("both/{file}"));

@@ -1,5 +1,5 @@
 //! Packs of libraries in the programs that depend on them: packs of the same name, and a pack that
-//! the program does not use. LLVM's readers say what the linker kept.
+//! the program does not use. LLVM's readers show the parts that the linker kept.
 
 use super::{AMD, CHECK, MIXED, PROFILES, with_pack};
 use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};

@@ -1,6 +1,6 @@
-//! Hosts that have no packs, such as WebAssembly, systems with 32 bits and iOS: with `allow_empty`
-//! the pack is empty there, so that a library needs no `cfg`. rustc checks it for those hosts that
-//! have a standard library here.
+//! Hosts without packs, such as WebAssembly, systems with 32 bits and iOS: with `allow_empty` the
+//! pack is empty there, so that a library needs no `cfg`. rustc checks it for hosts that have a
+//! standard library here.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::{NOTHING, Needs, needs};

@@ -25,8 +25,7 @@ fn edition_2021_embeds() {
     every_place_embeds(&scenario, &["debug"], &[MIXED]);
 }
 
-/// A target of a package, Cargo's arguments to run it, and what is printed when its pack was
-/// checked.
+/// A target of a package, Cargo's arguments to run it, and its output after its pack was checked.
 struct Place {
     name: &'static str,
     args: &'static [&'static str],

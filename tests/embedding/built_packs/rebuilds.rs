@@ -24,7 +24,7 @@ fn a_changed_kernel_is_embedded_anew() {
     program_with_packs(&scenario, &["kernels"]);
     for profile in PROFILES {
         for incremental in [true, false] {
-            // What rustc keeps for the next time.
+            // rustc's files for the next run.
             let caches = || {
                 let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
                 let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());

@@ -1,6 +1,6 @@
 //! clang's linker wrapper finds the images of an embedded file in the program's object, links them,
-//! and registers them. A library in place of AMD's runtime is called; LLVM's tools read what was
-//! linked.
+//! and registers them. A library that replaces AMD's runtime is called; LLVM's tools read the
+//! linked program.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::LLVM;
@@ -48,7 +48,7 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
         .arg(format!("-Clinker={}", clang.display()))
         .passes();
     let printed = scenario.start("debug").env("LD_LIBRARY_PATH", &scenario.folder).passes();
-    // The C library prints what it has when the program ends.
+    // The C library prints its buffer when the program ends.
     assert_eq!(printed.stdout, "0\nregistered 0x48495046\n");
 
     let bundle = scenario.folder.join("bundle");

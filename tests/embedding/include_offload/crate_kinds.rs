@@ -1,5 +1,5 @@
 //! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates
-//! without std, crates that know `offload` by another name. The programs say what they have.
+//! without std, crates that know `offload` by another name. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack};
@@ -31,9 +31,8 @@ fn offload_may_have_another_name() {
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
 }
 
-/// A crate that has its own `u8` and `str`, and an `Entry` in a module that it passes off as
-/// `offload`: what it embeds is what others embed, and `linked_packs` reads no entry but offload's
-/// own.
+/// A crate with its own `u8` and `str`, and an `Entry` in a module that it passes off as `offload`:
+/// it embeds the same bytes as others, and `linked_packs` reads no entry but offload's own.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 
@@ -74,7 +73,7 @@ fn names_of_the_crate_mean_nothing_to_packs() {
     assert_eq!(scenario.run().passes().stdout, "amd 1\nsaxpy 1\n");
 }
 
-/// All options are used but those that work on Linux alone.
+/// The test uses all options except those for Linux alone.
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
     let packs = pack("A", "\"mixed\", retain")
@@ -121,8 +120,8 @@ pub fn of_a_file() -> usize {
 }
 "#;
 
-/// A library that programs load (`dylib`), a program that uses it, and what that prints if the
-/// library is linked statically.
+/// A library that programs load (`dylib`), a program that uses it, and its output if the library is
+/// linked statically.
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let user = Scenario::without_sources("include_dylib_user");
@@ -159,14 +158,15 @@ int main(void) { printf(\"%u\\n\", sum_of_packs()); }
 /// A bench, a unit test, and a shared and a static library in a C program. Release builds have
 /// `panic = "abort"` and are stripped.
 fn every_kind_of_crate_has_the_same_packs() {
-    // What is exported has an attribute that is unsafe in the newer edition.
+    // Exported functions have an attribute that is unsafe in the newer edition.
     for (edition, no_mangle) in [("2021", "#[no_mangle]"), ("2024", "#[unsafe(no_mangle)]")] {
         let scenario = with_packs(&format!("include_kinds_{edition}"));
         let packs = pack("A", "\"mixed\"")
             + &pack("B", "\"amd\"")
             + &pack("C", "path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\"")
             + SUM;
-        // `strip` is set for the package alone: what build scripts depend on is compiled already.
+        // `strip` is set for the package alone: the dependencies of build scripts are compiled
+        // already.
         let manifest = scenario.text("Cargo.toml")
             + "\n[lib]\ncrate-type = [\"rlib\", \"cdylib\", \"staticlib\"]\n\n\
                [[bench]]\nname = \"b\"\nharness = false\n\n\

@@ -1,5 +1,5 @@
-//! Files by their paths: what the program has of each kind, where it is, and that a change reaches
-//! the program. The programs report what they have; LLVM's readers find it in them.
+//! Files by their paths: the program's view of each kind, its place, and that a change reaches the
+//! program. The programs print their images; LLVM's readers find them.
 
 use super::{bundle, image, offload_binaries};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -46,7 +46,7 @@ fn program_with(path: &str, file: &str, options: &str) -> String {
     format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
 }
 
-/// A file, and what is expected of the program that embeds it.
+/// A file, and the expected output of the program that embeds it.
 struct Case {
     file: &'static str,
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
 //! `OFFLOAD_FROM_DISK=1`: dev builds read packs from disk at run time, and release builds embed
-//! them all the same. The program prints what it reads; LLVM's reader says what is in it.
+//! them all the same. The program prints its reading; LLVM's reader shows the contents.
 
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
@@ -47,8 +47,8 @@ fn build(scenario: &Scenario, target: &str, profile: &str, from_disk: &str) {
     scenario.build().arg(target).profile(profile).env("OFFLOAD_FROM_DISK", from_disk).passes();
 }
 
-/// Writes an image that is larger than the one of the corpus by so many bytes; returns what the
-/// program prints about it.
+/// Writes an image that is larger than the one of the corpus by so many bytes; returns the
+/// program's output about it.
 fn write_image(scenario: &Scenario, more: usize) -> String {
     let image = [image("saxpy.gfx90a.hsaco"), vec![0; more]].concat();
     scenario.write("src/files/saxpy.gfx90a.hsaco", &image);

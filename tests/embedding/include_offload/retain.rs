@@ -1,5 +1,5 @@
-//! `retain`: what stays in a program that does not use it, and which packs of all crates a program
-//! lists. LLVM's reader and the program itself say what is there.
+//! `retain`: packs that stay in a program that does not use them, and the list of the packs of all
+//! crates. LLVM's reader and the program itself list the contents.
 
 use super::{PACKS, with_packs};
 use crate::linked_program::{PACK_SECTIONS, sections};

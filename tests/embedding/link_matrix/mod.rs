@@ -1,6 +1,6 @@
 //! Packs in every kind of crate, in every profile, by every linker: each program is linked alone,
 //! with one pack for AMD's GPUs and one for several vendors'. The program itself, LLVM's tools and
-//! AMD's report what became of the packs.
+//! AMD's report the fate of the packs.
 //!
 //! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links
 //! with each of them; Cargo calls `rustc.sh`, which sees to that. The images are supplied: no
@@ -123,14 +123,14 @@ impl Matrix {
         Self { scenario, loader }
     }
 
-    /// Builds all crates and links them with each linker; returns the folder of what was linked.
+    /// Builds all crates and links them with each linker; returns the folder of the results.
     fn link(&self, profile: &Profile) -> PathBuf {
         let linked = self.scenario.folder.join("linked").join(profile.name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        // Cargo starts it for the workspace's crates alone: what they depend on is compiled
-        // already. Another name of it makes Cargo compile them again.
+        // Cargo starts it only for the workspace's crates: their dependencies are compiled already.
+        // Another name of it makes Cargo compile them again.
         let rustc = self.scenario.script(
             &format!("rustc-{}", profile.name),
             &format!(

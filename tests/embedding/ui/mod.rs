@@ -118,7 +118,7 @@ fn message(message: &Value, folder: &Path) -> String {
     format!("{}\n --> {place} {here}\n", anywhere(text, folder))
 }
 
-/// Returns a message without what differs from machine to machine: folders and hashes.
+/// Returns a message without parts that differ from machine to machine: folders and hashes.
 fn anywhere(text: &str, folder: &Path) -> String {
     let text = text.replace(&folder.display().to_string(), "$PACKAGE");
     let mut words = Vec::new();
@@ -136,7 +136,7 @@ fn anywhere(text: &str, folder: &Path) -> String {
     words.join(" ")
 }
 
-/// Writes the build script, what it makes packs of, and what the cases embed by their paths.
+/// Writes the build script, its sources, and the files that the cases embed by their paths.
 fn with_build_script(scenario: &Scenario) {
     let image = |name: &str| read(workspace().join("tests/corpus/image").join(name));
     let code_object = image("saxpy.gfx90a.hsaco");

@@ -93,7 +93,7 @@ fn every_truncation() {
 fn every_byte_changed() {
     for bytes in one_of_each() {
         let archive = Archive::parse(&bytes).unwrap();
-        // Tables and headers: what members hold is not looked at.
+        // Tables and headers: the contents of members are not read.
         let mut at: Vec<usize> = (0..archive.members().next().unwrap().offset() as usize).collect();
         at.extend(
             archive

@@ -14,8 +14,7 @@ offload_tests::tests! {
     LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],
 }
 
-/// LLVM can be told to write 64-bit offsets earlier: what is in such a table is then known to us as
-/// theirs.
+/// LLVM can write 64-bit offsets earlier, so that its table can be compared with ours.
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);

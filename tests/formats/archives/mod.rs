@@ -1,5 +1,5 @@
-//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the
-//! other's, and what we write is what LLVM writes.
+//! Archives of all kinds, compared with those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side
+//! reads the other's, and we write LLVM's bytes.
 
 mod hostile;
 mod large;
@@ -36,7 +36,7 @@ const NAMES: [&str; 9] = [
     "a_much_longer_name_that_needs_a_table_in_every_kind_of_archive.cubin",
 ];
 
-/// A folder with the members, and what they hold. Some are objects.
+/// A folder with the members, and their contents. Some are objects.
 fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let objects =
         [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];

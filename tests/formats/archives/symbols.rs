@@ -90,7 +90,7 @@ fn symbols_of_objects() {
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // What compilers seldom write: a symbol in no section with a size, and one that is an absolute
+    // Rare output of compilers: a symbol in no section with a size, and one that is an absolute
     // number.
     let symbol = |name: &str, section: i32| {
         format!(
@@ -201,7 +201,7 @@ fn symbols_of_bitcode_put_together() {
         succeed(llvm(tool).current_dir(&folder).args(options).args(["-o", "out.bc"]));
         compare_symbols(&folder, &read(folder.join("out.bc")), 7, tool);
     }
-    // What one file put behind another is to LLVM: no bitcode, no symbols.
+    // For LLVM, two files in a row are no bitcode, and have no symbols.
     let both = [read(folder.join("1.bc")), read(folder.join("2.bc"))].concat();
     assert!(Bitcode::parse(&both).is_err());
     compare_symbols(&folder, &both, 0, "two files in a row");

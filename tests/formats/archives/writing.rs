@@ -59,7 +59,7 @@ fn libraries_for_macos_are_llvms() {
         let symbol = format!("f{}", "n".repeat(number));
         let source = format!("char {symbol}[{}] = {{1}};\n", 1000 + 8 * number);
         let bytes = object(&folder, "arm64-apple-macos11", &source);
-        // What follows an object is nothing to a reader of it, and makes its size odd.
+        // Bytes after an object mean nothing to its reader, and make its size odd.
         let bytes = [bytes, vec![0; number]].concat();
         scratch::write(folder.join(&member), &bytes);
         let theirs = format!("{number}.a");

@@ -54,7 +54,7 @@ fn headers_that_are_wrong() {
             assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
         }
     }
-    // A method that nobody knows: listed, and not opened.
+    // An unknown method: listed, and not opened.
     let mut changed = good.clone();
     changed[6] = 2;
     let bundle = CompressedBundle::parse(&changed).unwrap();

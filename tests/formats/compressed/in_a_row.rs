@@ -18,7 +18,7 @@ offload_tests::tests! {
     NOTHING => [the_end_is_where_the_size_says],
 }
 
-/// Each bundle of a section: its offset, and what is inside, decompressed.
+/// Each bundle of a section: its offset, and its decompressed content.
 fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let read = |found| match found {
         Found::Plain(bundle) => {
@@ -56,7 +56,7 @@ fn version_1(plain: &[u8], method: Method) -> Vec<u8> {
 fn several_in_a_row() {
     let folder = scratch::folder("compressed-row");
     let payloads = [
-        // Payloads that look like what comes next.
+        // Payloads that look like the next container.
         [&MAGIC[..], b"\x03\0\x01\0 no bundle"].concat(),
         [&bundle::MAGIC[..], b"\x01\0\0\0\0\0\0\0 no bundle"].concat(),
         some_bytes(4, 5000),
@@ -84,7 +84,7 @@ fn several_in_a_row() {
         assert_eq!(all(&section), expected, "align {align}");
     }
 
-    // What llvm-objdump takes out of a linked program's section, bundles of one kind in a row.
+    // Bundles of one kind in a row, which llvm-objdump extracts from a linked program's section.
     for method in [None, Some(Method::Zstd)] {
         let mut section = Vec::new();
         for payload in &payloads[2..] {
@@ -98,7 +98,7 @@ fn several_in_a_row() {
             }
         }
         scratch::write(folder.join("section"), &section);
-        // Aligned, as linkers leave it.
+        // The bundles are aligned, as in a linker's output.
         let source = ".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"section\"\n";
         scratch::write(folder.join("fat.s"), source);
         let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];

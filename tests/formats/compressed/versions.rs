@@ -1,5 +1,5 @@
 //! Compressed bundles of all versions, and one of more than 4 GiB; the judges are files of the
-//! corpus and what went in.
+//! corpus and the inputs.
 
 use super::LIMIT;
 use offload_format::ErrorKind;

@@ -30,7 +30,7 @@ fn archives_of_every_kind() {
         let members: Vec<&str> =
             containers(&file).iter().map(|(place, _)| text(place.member)).collect();
         assert_eq!(members, names, "{format}");
-        // Only offsets say where in an archive: what is in the member is in the object.
+        // Only offsets have the place in an archive: the member's content is the object.
         let inside: Vec<Vec<u8>> =
             bundle_entries(&file).into_iter().map(|(.., bytes)| bytes).collect();
         let outside: Vec<Vec<u8>> = bundle_entries(&read(folder.join("a.o")))

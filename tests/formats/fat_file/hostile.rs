@@ -49,7 +49,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Searches a file, reads what is found, and returns how much was reported.
+/// Searches a file, reads the finds, and returns their number.
 fn examine(file: &[u8]) -> usize {
     let size = file.len() as u64;
     let mut visits = 0;
@@ -87,7 +87,7 @@ fn examine(file: &[u8]) -> usize {
 fn every_truncation() {
     for (name, file) in seeds() {
         assert!(examine(&file) > 0 || name == "wrappers", "{name} has something");
-        // All of the small ones; of the others what has headers, and steps that meet every
+        // All of the small ones; of the others the parts with headers, and steps that meet every
         // alignment.
         let cuts = (0..file.len()).filter(|cut| file.len() < 3000 || *cut < 300 || cut % 7 == 0);
         for cut in cuts {

@@ -42,7 +42,7 @@ fn archives_in_archives_end() {
         }
         file = archive([&file[..]]);
     }
-    // What is wrong in one member is said there, and the next is searched.
+    // The error of one member is reported there, and the next is searched.
     let broken = read(&corpus("fat_file")[0]);
     let file = archive([
         &offload_binaries()[..],
@@ -127,7 +127,7 @@ fn sections_outside_the_file() {
         ]
     );
     assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
-    // What is not initialized has a size, and nothing in the file.
+    // Uninitialized data has a size, and nothing in the file.
     assert_eq!(containers(&pe_image(&bundle)).len(), 1);
     // In a member of an archive, offsets count from the start of the archive.
     let in_archive = archive([&file[..]]);

@@ -149,7 +149,7 @@ pub(super) fn our_object(
         .to_vec(&[payload])
 }
 
-/// A bundle of clang's, as it stands in an object.
+/// A bundle of clang's, as it is in an object.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
     let found = containers(&file);

@@ -1,6 +1,6 @@
-//! Device code in files: what clang, linkers, `llvm-ar` and `llvm-lipo` make is searched, and
-//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` judge what was found, and where.
-//! Then files that nobody's tools make.
+//! Device code in files: the outputs of clang, linkers, `llvm-ar` and `llvm-lipo` are searched, and
+//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` judge the finds and their places.
+//! Then files that no tool makes.
 
 mod archives;
 mod bare_containers;

@@ -75,7 +75,7 @@ fn images_for_windows() {
         let mut lld = in_folder(llvm("lld-link"), &folder);
         lld.args(["/dll", "/noentry", "/out:image.dll", "/export:entry"]).args(options);
         succeed(lld.args(["user.obj", "embedded.obj", "hip.obj", "llvm.obj"]));
-        // The linker leaves out what is in `embedded.obj`.
+        // The linker leaves out the sections of `embedded.obj`.
         assert_both_are_there(
             &folder.join("image.dll"),
             ".hip_fat",

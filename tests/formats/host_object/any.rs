@@ -1,5 +1,5 @@
-//! All formats: what the `object` crate reads, over sizes and names that nobody thought of, and
-//! what cannot be written.
+//! All formats: the `object` crate's reading, over unusual sizes and names, and objects that cannot
+//! be written.
 
 use super::{named_object, some_bytes, target};
 use object::{
@@ -19,7 +19,7 @@ offload_tests::tests! {
     ],
 }
 
-/// A host, and what the reader calls its format and its processor.
+/// A host, and the reader's names for its format and its processor.
 type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
 
 const HOSTS: [Host; 8] = [

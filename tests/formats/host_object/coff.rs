@@ -136,7 +136,7 @@ fn coff_llvm_objdump_lists_the_images() {
             folder.join("offload.o"),
             object(&host.target(), DeviceSection::LlvmOffloading, &pack),
         );
-        // What it then says of HIP's bundles, it says of every COFF file.
+        // It prints this about HIP's bundles in every COFF file.
         let output = llvm("llvm-objdump")
             .current_dir(&folder)
             .args(["--offloading", "offload.o"])
@@ -184,7 +184,7 @@ fn addresses(listing: &str, symbol: usize, address: usize) -> Vec<u64> {
     three_packs().iter().map(|(_, name, _)| address_of(name)).collect()
 }
 
-/// The packs lie at these addresses, aligned, in sections that are called so.
+/// The packs are at these addresses, aligned, in sections with these names.
 fn check_image(image: &[u8], addresses: &[u64], names: [&str; 2], what: &str) {
     let image = object::File::parse(image).unwrap();
     for ((device, symbol, pack), &address) in three_packs().iter().zip(addresses) {

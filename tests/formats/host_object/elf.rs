@@ -21,7 +21,7 @@ offload_tests::tests! {
     LLVM => [elf_lld_links_for_every_machine],
 }
 
-/// A host, and what the tools call it.
+/// A host, and the tools' name for it.
 struct Host {
     arch: &'static str,
     triple: &'static str,

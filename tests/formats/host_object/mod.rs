@@ -98,7 +98,7 @@ __attribute__((visibility(\"hidden\"))) void unused(void) {
 int entry(void) { return 1; }
 ";
 
-/// Bytes of which any two ranges of some length differ.
+/// Bytes in which any two ranges of some length differ.
 pub(crate) fn some_bytes(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 7 + at / 251 + at / 65_000 + 1) as u8).collect()
 }
@@ -146,7 +146,7 @@ pub(crate) fn hip_pack() -> Vec<u8> {
     builder.layout().to_vec(&[b"", &images[0], &images[1]])
 }
 
-/// A pack as it is in `.llvm.offloading`, and what `llvm-objdump --offloading` has to say of it.
+/// A pack as in `.llvm.offloading`, and the expected output of `llvm-objdump --offloading`.
 pub(crate) fn llvm_pack() -> (Vec<u8>, String) {
     let image = some_bytes(1003);
     let table = [

@@ -1,4 +1,4 @@
-//! Kernels of AMD's code objects beside what LLVM 22's `llvm-readelf` prints of them.
+//! Kernels of AMD's code objects, compared with the output of LLVM 22's `llvm-readelf`.
 
 use super::{PUBLISHED_ROCM, compile, corpus, functions, kernels, number, places};
 use offload_format::ErrorKind;
@@ -63,7 +63,7 @@ fn noted(file: &Path) -> Vec<Noted> {
     kernels
 }
 
-/// Compares everything that is read of a code object with what readelf prints; returns the names.
+/// Compares every field of a code object with readelf's output; returns the names.
 #[track_caller]
 pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     let data = read(file);

@@ -27,8 +27,8 @@ fn target_ids_as_comgr_reads_them() {
         unsafe { libloading::Library::new("libamd_comgr.so.2") }.unwrap(),
     );
     let isa_name = |image: &[u8]| {
-        // SAFETY: the types are those of amd_comgr.h, version 2, which the library's file name
-        // stands for. The image is copied by the library; the name is asked for with room for as
+        // SAFETY: the types are those of amd_comgr.h, version 2, which is part of the library's
+        // file name. The image is copied by the library; the name is asked for with room for as
         // many bytes as were said to be needed.
         unsafe {
             let mut data = Data(0);
@@ -52,8 +52,8 @@ fn target_ids_as_comgr_reads_them() {
     let mut data = read(corpus("v3.hsaco"));
     let mut compared = 0;
     for processor in offload_format::target::amdgpu::PROCESSORS {
-        // What a compiler writes: no bit of a feature that is not there, and in version 4 never 0
-        // for one that is.
+        // The output of a compiler: no bit of a missing feature, and in version 4 never 0 for an
+        // existing one.
         let has = |feature| processor.features.contains(&feature);
         for version in [3, 4] {
             let of = |feature, shift: u32| match (version, has(feature)) {

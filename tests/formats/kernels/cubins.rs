@@ -1,5 +1,5 @@
-//! Kernels of cubins beside what `cuobjdump` and `llvm-readelf` print of them, and kernels of PTX
-//! beside the cubins that `ptxas` makes of it.
+//! Kernels of cubins, compared with the output of `cuobjdump` and `llvm-readelf`, and kernels of
+//! PTX, compared with the cubins that `ptxas` makes of it.
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
 use offload_format::image::Kernel;
@@ -71,8 +71,7 @@ fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
     kernels
 }
 
-/// Compares everything that is read of a cubin with what cuobjdump and readelf print; returns the
-/// names.
+/// Compares every field of a cubin with the output of cuobjdump and readelf; returns the names.
 #[track_caller]
 pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);
@@ -189,7 +188,7 @@ fn cubins_of_cuda_12() {
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
         compare_ptx(&corpus("kinds.ptx"), &cubin);
         let data = read(&cubin);
-        // From sm_100 on, CUDA 12.9 writes what CUDA 13 writes for all.
+        // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all.
         assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
         let kernels = kernels(&data);
         assert_eq!(

@@ -83,8 +83,8 @@ fn header_fields_at_extremes() {
     }
 }
 
-/// Sections of a cubin in an order that no tool writes, so that what belongs to a kernel is
-/// searched for among all; and a table in which there is nothing to be found.
+/// Sections of a cubin in an order that no tool writes, so that a kernel's sections are searched
+/// among all; and a table without any match.
 fn tables_made_to_be_searched_for_long() {
     // `of` is the number of the kernel whose shared memory a section is, counted as the sections
     // are.

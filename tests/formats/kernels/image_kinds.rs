@@ -1,4 +1,4 @@
-//! Which kind an image is of: what clang writes for many targets, and files that are none.
+//! The kind of an image: clang's output for many targets, and files that are none.
 
 use super::{corpus, kernels};
 use offload_format::ErrorKind;

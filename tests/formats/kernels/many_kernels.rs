@@ -10,7 +10,7 @@ offload_tests::tests! {
     BOTH.slow() => [a_thousand_kernels],
 }
 
-/// No step for each pair of kernels: the search for what belongs to a kernel goes on where the last
+/// No step for each pair of kernels: the search for a kernel's sections continues where the last
 /// one ended.
 fn a_thousand_kernels() {
     let folder = scratch::folder("kernels-many");

@@ -75,7 +75,7 @@ fn parameters_of_all_kinds() {
             ptxas(arch, &ptx, &cubin, &[]);
             compare_ptx(&ptx, &cubin);
             assert_eq!(compare_cubin(&cubin).len(), count);
-            // PTX as a driver takes it: what is behind the NUL does not count.
+            // PTX as a driver takes it: bytes after the NUL do not count.
             assert_eq!(kernels(format!("{text}\0.entry no() {{ ret; }}").as_bytes()).len(), count);
         }
     }

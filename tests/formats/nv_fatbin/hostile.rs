@@ -18,7 +18,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda]) => [groups_with_damaged_tables],
 }
 
-/// Reads all that can be read; what is read of a fatbin that parses lies inside it.
+/// Reads all parts; the parts of a fatbin that parses are inside it.
 fn read_all(bytes: &[u8]) -> Result<(), Error> {
     let fatbin = NvFatbin::parse(bytes)?;
     for entry in fatbin.entries() {
@@ -211,6 +211,6 @@ fn no_more_than_the_limit_is_decompressed() {
     }
     let found = kind(&compressed_entry(0x3000, b"what", 100), 1 << 20);
     assert_eq!(found, Err(ErrorKind::UnsupportedCompression { method: 0x3000 }));
-    // What is not compressed is not allocated.
+    // Uncompressed payloads are not allocated.
     assert_eq!(kind(&compressed_entry(0, &[7; 80], 0), 0), Ok(80));
 }

@@ -1,6 +1,6 @@
-//! NVIDIA's fatbins: what `fatbinary` and nvFatbin write is read, and what we write, `cuobjdump`
-//! and nvJitLink take. nvJitLink compiles and links for a GPU that need not be there: it chooses
-//! among the images as the driver does.
+//! NVIDIA's fatbins: we read the output of `fatbinary` and nvFatbin, and `cuobjdump` and nvJitLink
+//! read ours. nvJitLink compiles and links for a GPU that need not exist: it chooses among the
+//! images as the driver does.
 
 mod checked_in;
 mod hostile;
@@ -138,8 +138,7 @@ fn name_of(image: &Image) -> String {
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
 
-/// Compares with the inputs: cubins with zeros behind them, PTX with what `fatbinary` made of it
-/// (no comments).
+/// Compares with the inputs: cubins with zeros after them, PTX in `fatbinary`'s form (no comments).
 fn assert_are_inputs(
     fatbin: &[u8],
     images: &[String],

@@ -48,7 +48,7 @@ fn ours_is_what_fatbinary_writes() {
         );
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
-    // PTX of every length: what stands behind it.
+    // PTX of every length: the bytes after it.
     for comma in 0..9 {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n",
@@ -119,7 +119,7 @@ fn nvjitlink_chooses_from_ours() {
         assert_eq!(library.link(&without_ptx, gpu).is_some(), by_cubin, "{gpu}");
         assert_eq!(library.link(&with_ptx, gpu).is_some(), by_ptx, "{gpu} with PTX");
     }
-    // What comes out is the kernel for that GPU.
+    // The result is the kernel for that GPU.
     for (gpu, number) in [("sm_80", 80), ("sm_90", 90), ("sm_100", 100), ("sm_120", 120)] {
         let linked = library.link(&with_ptx, gpu).unwrap();
         assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);

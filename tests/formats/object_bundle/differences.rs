@@ -1,5 +1,5 @@
-//! Host objects of which LLVM 22's `clang-offload-bundler` loses something that we keep, or that it
-//! cannot bundle.
+//! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses
+//! something that we keep.
 
 use super::{CXX, HOST, compile, contents, corpus, from_yaml, our_bundle, their_bundle, unbundled};
 use offload_format::ErrorKind;
@@ -40,7 +40,7 @@ fn groups_with_a_local_signature_stay_comdat() {
             .count();
         assert!(lost > 0, "{options}");
 
-        // Nothing else differs, and what was lost is not made up when the bundle is taken out.
+        // Nothing else differs, and extracting the bundle does not restore the loss.
         let mut found = 0;
         for (ours, theirs) in
             ours.iter_mut().zip(&theirs).filter(|(ours, theirs)| (**ours, **theirs) == (1, 0))

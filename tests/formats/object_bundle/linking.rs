@@ -1,5 +1,4 @@
-//! Programs that lld and GNU ld link from objects with bundles; the judge is what the programs
-//! print.
+//! Programs that lld and GNU ld link from objects with bundles; the judge is the programs' output.
 
 use super::{compile, our_bundle};
 use offload_format::object_bundle;

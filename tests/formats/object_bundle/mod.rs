@@ -94,7 +94,7 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         let theirs = their_bundle(folder, host, host_at);
         let ours = our_bundle(&bytes, host_at);
         assert_same_bytes(&ours, &theirs, &format!("{} in a bundle", host.display()));
-        // These are LLVM's bytes too: what it makes of them is what it makes of ours.
+        // The bytes are LLVM's, too: it reads both in the same way.
         let stripped = unbundled(folder, "theirs");
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);

@@ -55,7 +55,7 @@ fn objects_of_clangs_hip_driver() {
     }
 }
 
-/// ID, offset, size, whether it stands for the host.
+/// ID, offset, size, whether it represents the host.
 type Expected<'a> = &'a [(&'a str, u64, usize, bool)];
 
 fn bundles_of_llvm_are_read() {
@@ -107,7 +107,7 @@ fn bundles_of_llvm_are_read() {
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
-/// In an archive an object lies at an even address, in other files anywhere.
+/// In an archive an object is at an even address, in other files anywhere.
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {
         let bytes = corpus(file);

@@ -228,7 +228,7 @@ fn every_byte_changed() {
     }
 }
 
-/// Reads all that there is: nothing panics, nothing lies outside.
+/// Reads all parts: nothing panics, nothing is outside.
 fn visit(file: &[u8]) {
     let range = file.as_ptr_range();
     let inside = |part: &[u8]| {

@@ -1,4 +1,4 @@
-//! Offload binaries of versions 2 and 3, and what versus_llvm/ does not try of version 1.
+//! Offload binaries of versions 2 and 3, and cases of version 1 that versus_llvm/ lacks.
 //!
 //! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by
 //! field, from docs/formats.md, and so is what reads ours again; LLVM 22 compresses and
@@ -24,7 +24,7 @@ offload_tests::tests! {
     writing::tests(),
 }
 
-/// An image as the files made by hand have it.
+/// An image of the files made by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Made {
     image_kind: u16,

@@ -1,5 +1,5 @@
-//! Version 1 beside LLVM 22's `llvm-offload-binary` and `llvm-objdump`: what versus_llvm/ does not
-//! try.
+//! Version 1, compared with LLVM 22's `llvm-offload-binary` and `llvm-objdump`: cases that
+//! versus_llvm/ lacks.
 
 use super::{by_hand, made, set};
 use offload_format::offload_binary::{
@@ -35,8 +35,8 @@ fn the_last_of_equal_keys_counts() {
 fn arguments_in_any_order() {
     let folder = scratch::folder("offload-binary-arguments");
     scratch::write(folder.join("image.o"), "image");
-    // Keys that share buckets with `file` and `kind`, or with what these push aside, among as many
-    // as make the table grow.
+    // Keys that share buckets with `file` and `kind`, or with keys that these push aside, among so
+    // many that the table grows.
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}")).collect();
     let strategy = (
         proptest::sample::subsequence(keys, 0..=60).prop_shuffle(),

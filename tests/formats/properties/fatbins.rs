@@ -1,4 +1,4 @@
-//! Random fatbins, and several in a row: what went in is read.
+//! Random fatbins, and several in a row: the reader returns the inputs.
 
 use super::{LIMIT, check};
 use offload_format::image::PtxHeader;

@@ -1,5 +1,5 @@
-//! Random bundles in host objects: what went in is read, and the `object` crate finds the same in
-//! the host when the bundle is taken out.
+//! Random bundles in host objects: the reader returns the inputs, and the `object` crate finds the
+//! host unchanged after the bundle is extracted.
 
 use super::{builder, bytes, check, compare, entries, payloads};
 use object::read::{Object, ObjectSection, ObjectSymbol};

@@ -1,5 +1,5 @@
-//! Random offload binaries of every version, compressed, and several in a row: what went in is
-//! read, and written again as it was.
+//! Random offload binaries of every version, compressed, and several in a row: the reader returns
+//! the inputs, and the writer writes them again.
 
 use super::{Image, LIMIT, check, image_builder, image_bytes, images, methods};
 use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary};

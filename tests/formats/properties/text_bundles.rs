@@ -1,4 +1,4 @@
-//! Random bundles in text: what went in is read, and written again as it was.
+//! Random bundles in text: the reader returns the inputs, and the writer writes them again.
 
 use super::{IDS, bytes, check, compare, entries};
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};

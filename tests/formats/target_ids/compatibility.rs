@@ -1,5 +1,4 @@
-//! Which entry of a bundle serves which target, beside what LLVM 22's `clang-offload-bundler`
-//! unbundles.
+//! The entry of a bundle that serves a target, compared with LLVM 22's `clang-offload-bundler`.
 
 use super::{some_target, words};
 use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
@@ -81,7 +80,7 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // What LLVM drops beside `windows` is kept by us; two vendors are the same for it in one
+        // We keep a part that LLVM drops beside `windows`; two vendors are the same for it in one
         // direction.
         if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
             && (groups[3].contains(&"elf")

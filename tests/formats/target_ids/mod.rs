@@ -1,5 +1,5 @@
-//! Target triples, bundle entry IDs and target IDs beside LLVM 22: how they are written, which
-//! serves which, and what may stand together.
+//! Target triples, bundle entry IDs and target IDs, compared with LLVM 22: their spelling,
+//! compatibility, and which may be in one bundle.
 //!
 //! Everything is generated, the same in every run. Where we differ on purpose
 //! (docs/llvm-differences.md) a test says so.

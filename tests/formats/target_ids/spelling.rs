@@ -124,7 +124,7 @@ fn every_known_name_in_its_place() {
     compare_spellings("names", ids);
 }
 
-/// Triples whose fields hold what belongs there, or what belongs elsewhere, or nothing.
+/// Triples whose fields have their own values, values of other fields, or nothing.
 fn some_triple(random: &mut Random) -> String {
     let fields =
         [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];

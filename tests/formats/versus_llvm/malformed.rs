@@ -1,4 +1,4 @@
-//! Malformed bundles and offload binaries: the error for each, and what LLVM 22's
+//! Malformed bundles and offload binaries: the error for each, and the entries that LLVM 22's
 //! `clang-offload-bundler` still lists.
 
 use super::bundles::listed_ids;
@@ -156,7 +156,7 @@ fn every_truncation_of_an_offload_binary() {
                 starts[1..].iter().filter(|end| **end <= length as u64).count(),
                 "{length} bytes"
             );
-            // One error, at the end, for what was cut in two.
+            // One error, at the end, for a file that was cut in two.
             let cut = !starts.contains(&(length as u64));
             assert_eq!(found.len(), whole + usize::from(cut), "{}: {length} bytes", file.display());
             if let Some(Err(error)) = found.last() {

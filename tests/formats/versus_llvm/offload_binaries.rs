@@ -70,8 +70,7 @@ impl Image {
 }
 
 /// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and
-/// with
-/// [`OffloadBinaryBuilder`]: they are equal, and `llvm-objdump` lists in ours what we read in it.
+/// with [`OffloadBinaryBuilder`]: they are equal, and `llvm-objdump` lists the images that we read.
 fn compare_binaries(folder: &Path, images: &[Image]) {
     for batch in images.chunks(24) {
         let mut tool = llvm("llvm-offload-binary");

@@ -41,7 +41,7 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
     load
 });
 
-/// A library for each triple; what its kernel writes is its place in the list.
+/// A library for each triple; its kernel writes its place in the list.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
     // The runtime gives every argument 64 bits, after one of its own.

@@ -108,7 +108,7 @@ fn fatbin(images: &[&Image]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// Which of the images nvJitLink takes its code from.
+/// Returns the image from which nvJitLink takes its code.
 fn linked<'i>(
     library: &JitLink,
     fatbin: &[u8],

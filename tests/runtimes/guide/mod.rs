@@ -13,8 +13,8 @@
 //! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be
 //!   hidden;
 //! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any
-//!   lines, `…` for anything in a line, and a size for any other size. What Cargo prints around the
-//!   words of a failed build script is such a `...`.
+//!   lines, `…` for anything in a line, and a size for any other size. Such a `...` also replaces
+//!   Cargo's lines around the output of a failed build script.
 //!
 //! `BLESS=1` writes what was printed into the pages.
 
@@ -75,6 +75,7 @@ const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]
 const PAGES: &[Page] = &[
     Page::new("README.md", COMPILERS),
     Page::new("docs/guide/src/first-result.md", COMPILERS),
+    Page::new("docs/guide/src/remote.md", COMPILERS),
     Page::new("docs/guide/src/build.md", COMPILERS),
     Page::new("docs/guide/src/targets.md", COMPILERS),
     Page::new("docs/guide/src/embed.md", COMPILERS),
@@ -87,6 +88,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/launcher-library.md", NVCC),
     Page::new("docs/guide/src/dependencies.md", CLANG),
     Page::new("docs/guide/src/ship.md", COMPILERS),
+    Page::new("docs/guide/src/packagers.md", COMPILERS),
     Page::new("docs/guide/src/shrink.md", COMPILERS),
     Page::new("docs/guide/src/launchers.md", CACHE).with(Tool::Sccache),
     Page::new("docs/guide/src/debug.md", COMPILERS),

@@ -15,7 +15,7 @@ pub enum Step {
     Followed,
     /// From here on, there is this GPU.
     On { capability: String },
-    /// A command, and what the page shows of what it prints.
+    /// A command, and the output that the page shows.
     Run { command: String, shown: String },
 }
 

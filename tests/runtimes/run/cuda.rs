@@ -24,7 +24,7 @@ offload_tests::tests! {
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
-/// How the log speaks of the image for a target.
+/// Returns the log's line for the image of a target.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     format!(

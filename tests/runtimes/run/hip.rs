@@ -46,7 +46,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// How the log speaks of the image for a target.
+/// Returns the log's line for the image of a target.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }

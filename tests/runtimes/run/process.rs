@@ -1,4 +1,4 @@
-//! Effects of a process on it: forks, and the order in which it ends.
+//! The run time in a process that forks, and in one that ends in an unusual order.
 
 use super::{assert_expected, on_gpus, run, run_loosely, transcript};
 use offload_tests::registry::COMPILERS;

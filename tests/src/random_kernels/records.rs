@@ -28,7 +28,7 @@ pub(super) struct Records {
     packed: u64,
     /// Their definitions.
     pub(super) cpp: String,
-    /// For each, a function `ones`, which sets all bits of its values.
+    /// Each record has a function `ones`, which sets all bits of its values.
     pub(super) ones: String,
 }
 

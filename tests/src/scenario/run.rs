@@ -17,7 +17,7 @@ pub struct Run<'a> {
     is_release: bool,
 }
 
-/// Variables by which users name toolkits: those that tests use are named here.
+/// Variables that name users' toolkits. Tests set the ones that they use.
 const TOOLKITS: [&str; 12] = [
     "NVCC",
     "CUDACXX",

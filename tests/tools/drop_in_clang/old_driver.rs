@@ -113,7 +113,7 @@ fn hip_compressed() {
                 .current_dir(folder)
                 .args(["--dump-section=.hip_fatbin=fatbin", "a.o"]),
         );
-        // The same zeros in both: no more than the section's size is left of it.
+        // Both have only zeros: only the section's size is left of it.
         scratch::write(folder.join("nothing"), []);
         let update = ["--update-section=.hip_fatbin=nothing", "a.o", "rest.o"];
         succeed(llvm("llvm-objcopy").current_dir(folder).args(update));

@@ -71,7 +71,7 @@ fn packed(images: &[&str]) -> Vec<u8> {
     ran.file("out").to_vec()
 }
 
-/// Several images, of which two are for the same target.
+/// Several images, two of them for one target.
 fn several() -> Vec<u8> {
     packed(&[
         "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip",

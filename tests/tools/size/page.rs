@@ -111,7 +111,7 @@ fn the_page_needs_nothing_else() {
     // The policy comes before what it holds back.
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
-    // What the policy lets run is what the page has.
+    // The policy allows the page's own scripts and styles, and no others.
     for (start, end) in [("<style>", "</style>"), ("<script>", "</script>")] {
         let (_, rest) = page.split_once(start).expect("it has one");
         let (inside, _) = rest.split_once(end).expect("it ends");

@@ -1,5 +1,5 @@
-//! Kernels in Rust, for `nvptx64-nvidia-cuda` and `amdgcn-amd-amdhsa`. Both targets, and what is
-//! under `feature`, are unstable.
+//! Kernels in Rust, for `nvptx64-nvidia-cuda` and `amdgcn-amd-amdhsa`. Both targets, and the
+//! features under `feature`, are unstable.
 #![no_std]
 #![feature(abi_gpu_kernel)]
 #![cfg_attr(target_arch = "amdgpu", feature(link_llvm_intrinsics))]

@@ -11,7 +11,7 @@ use crate::toolchain::Nvcc;
 use std::fs;
 use std::path::PathBuf;
 
-/// How CUDA's runtime is linked.
+/// The way in which CUDA's runtime is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cudart {
     Static,

@@ -27,7 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// How the object of one source comes about.
+/// The steps to the object of one source.
 #[derive(Debug)]
 pub(super) enum Planned {
     /// In one compilation.

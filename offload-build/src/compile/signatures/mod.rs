@@ -24,7 +24,7 @@ use types::Types;
 /// names.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
-/// Rust until [`merge`] gives each its own.
+/// Rust until `merge` gives each its own.
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);

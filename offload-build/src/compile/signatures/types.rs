@@ -15,7 +15,7 @@ pub(super) struct Types<'ir> {
     /// The alignments that the compiler itself says.
     aligned: HashMap<Id, u64>,
     pub(super) records: Vec<Record>,
-    /// Which record a node is.
+    /// The record of each node.
     known: HashMap<Id, Known>,
     names: Identifiers,
 }
@@ -81,7 +81,7 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
-    /// The type of a value. `name` is for a record that has none.
+    /// The type of a value. `name` is the name for an unnamed record.
     fn convert(&mut self, id: Id, place: Place, name: &str) -> Option<Type> {
         let (id, _, alias) = self.bare(id);
         let node = self.metadata.node(id)?;
@@ -196,7 +196,7 @@ impl<'ir> Types<'ir> {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
         let mut align = None;
-        // Where the bit-fields before this one start and end, in bytes.
+        // The start and the end of the bit-fields before this one, in bytes.
         let mut bits: Option<(u64, u64)> = None;
         let members: Vec<Node<'ir>> = self.members(node).collect();
         for member in members {

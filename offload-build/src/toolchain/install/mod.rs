@@ -1,4 +1,4 @@
-//! How missing tools are installed on this system: complete commands to paste, for errors of builds
+//! Commands that install missing tools on this system: complete ones to paste, for errors of builds
 //! and for `offload doctor`.
 //!
 //! The packages of each system are in one table, [`PACKAGES`]. The guide has these commands, too; a
@@ -190,7 +190,7 @@ impl Wanted {
             }
             Self::Lld(_) => install(packages.lld),
             Self::NewClang | Self::LinkingClang if installer == Installer::Apt => {
-                // Which release has a new one by default changes; these are known.
+                // The releases whose default clang is new enough, as of today.
                 let lists_have =
                     other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
                 let with_wrapper = |version| {

@@ -112,7 +112,7 @@ fn page_of_the_guide() -> String {
     let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
         "\n`ptxas` without the rest of CUDA, here on Debian and Ubuntu; where pip is there already, only the last two lines:\n\n\
-         ```text\n{}\n```\n\nThat knows `sm_75` and newer. For older GPUs, CUDA 12 has one:\n\n```text\n{}\n```\n",
+         ```text\n{}\n```\n\nThis ptxas knows `sm_75` and newer. For older GPUs, CUDA 12 has one:\n\n```text\n{}\n```\n",
         ptxas(false),
         ptxas(true)
     )

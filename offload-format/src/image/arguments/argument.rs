@@ -7,19 +7,19 @@ pub struct Argument<'data> {
     /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count
     /// too.
     pub ordinal: u64,
-    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture
-    /// that the text names; on another, an alignment of more than 16 bytes may move it.
+    /// Offset in bytes from the start of the arguments. PTX: on the architecture that the text
+    /// names; on another, an alignment of more than 16 bytes may move it.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// AMD: what it is, in the metadata's words (`by_value`, `global_buffer`,
+    /// AMD: the kind of the argument, in the metadata's words (`by_value`, `global_buffer`,
     /// `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
     /// Its name, where the image has it: as PTX calls the parameter, or the metadata of AMD's code
     /// objects of OpenCL C.
     pub name: Option<&'data str>,
-    /// Its type, where the image has it. PTX: that of a parameter which is no array, `f32`. AMD:
-    /// that of OpenCL C, `float*`.
+    /// Its type, where the image has it. PTX: the type of a parameter that is no array, `f32`. AMD:
+    /// the type in OpenCL C, `float*`.
     pub type_name: Option<&'data str>,
 }
 

@@ -10,8 +10,8 @@ pub(in crate::image) const WHAT: &str = ".nv.info attribute";
 /// The kind of an argument that is too large for [`Attribute::short`]'s scheme.
 pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
 
-/// The arguments of a kernel: attributes that lie one behind the other, each 16 bytes, in ascending
-/// or descending order.
+/// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending
+/// order.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinArguments<'data> {
     /// The attributes from the first that is an argument on.
@@ -59,7 +59,7 @@ impl<'data> CubinArguments<'data> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::image) struct Attributes<'data> {
     pub(in crate::image) reader: Reader<'data>,
-    /// Where the section starts in the file.
+    /// The start of the section in the file.
     pub(in crate::image) base: u64,
     pub(in crate::image) at: u64,
 }
@@ -69,7 +69,7 @@ pub(in crate::image) struct Attribute {
     pub(in crate::image) kind: u8,
     /// The value, or its size.
     pub(in crate::image) short: u64,
-    /// Where a long value is.
+    /// The start of a long value.
     pub(in crate::image) start: u64,
 }
 

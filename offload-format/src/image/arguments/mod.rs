@@ -52,7 +52,7 @@ impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // All were read once when the image was: none fails.
+        // All were read once when the image was parsed, so none fails.
         match &mut self.0 {
             Source::None => None,
             Source::Metadata(arguments) => arguments.next().ok().flatten(),

@@ -4,7 +4,7 @@ use super::argument::Argument;
 use crate::image::tokens::Tokens;
 use crate::{Error, ErrorKind, Result};
 
-/// A constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may stand behind it.
+/// A constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may follow.
 pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?;
     let text = text.strip_suffix('U').unwrap_or(text);
@@ -80,7 +80,7 @@ impl<'data> PtxArguments<'data> {
                 b".ptr" => is_pointer = true,
                 b".align" => {
                     let value = number(tokens.next()?.1)?;
-                    // Behind `.ptr` it is about what is pointed to.
+                    // After `.ptr` it is the alignment of the pointee.
                     align = if is_pointer { align } else { value };
                 }
                 b"[" => {

@@ -32,7 +32,7 @@ const STT_FUNC: u8 = 2;
 pub(super) struct CodeObjectKernels<'data> {
     cursor: Cursor<'data>,
     left: u64,
-    /// Where the metadata starts in the file.
+    /// The start of the metadata in the file.
     base: u64,
     symbols: Option<HashTable<'data>>,
 }

@@ -1,7 +1,7 @@
 //! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
 //!
-//! NVIDIA does not document these. Found out from files of ptxas 12.9 and 13.5 and nvlink 13.5,
-//! with what cuobjdump 13.5 says of them.
+//! NVIDIA does not document these. Derived from files of ptxas 12.9 and 13.5 and nvlink 13.5, and
+//! from cuobjdump 13.5's output for them.
 //!
 //! | section | type | `sh_info` | has |
 //! |---|---|---|---|
@@ -48,8 +48,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The kernels that are left: those in the sections before `next`. ptxas writes them from the last
-/// to the first.
+/// The remaining kernels: those in the sections before `next`. ptxas writes them from the last to
+/// the first.
 #[derive(Debug, Clone)]
 pub(super) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -123,7 +123,7 @@ impl<'data> CubinKernels<'data> {
         Ok(None)
     }
 
-    /// The kernel's name, which is in that of its section.
+    /// Returns the kernel's name, which is part of its section's name.
     fn name(&mut self, text: &Section) -> Result<&'data str> {
         let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", text.row);
         let rest = self.elf.name_after(text, b".text.").ok_or(wrong)?;
@@ -143,7 +143,7 @@ fn attributes<'data>(
     budget.spend(all.reader.len())?;
     let mut next = all;
     let mut arguments: Option<CubinArguments<'data>> = None;
-    // The end of the last argument, to see that they lie one behind the other.
+    // The end of the last argument, to check that they are consecutive.
     let mut end = 0;
     loop {
         let start = next;
@@ -182,8 +182,8 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or
-/// against it, nvlink in any.
+/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or in
+/// reverse, nvlink in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
@@ -243,8 +243,8 @@ impl<'data> OfFunctions<'data> {
 struct Related {
     kinds: &'static [u32],
     prefix: &'static [u8],
-    /// Whether they lie in the order of what they belong to. Then the search for each starts where
-    /// the last one ended.
+    /// Whether they have the order of their functions. Then the search for each starts where the
+    /// last one ended.
     sorted: bool,
     before: u64,
 }

@@ -2,14 +2,14 @@
 
 use crate::image::arguments::Arguments;
 
-/// A kernel of an image. What the image does not record is `None`; all sizes are in bytes.
+/// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
     /// Its name, as it was mangled.
     pub name: &'data str,
     /// The size of its code. AMD: without the functions that it calls, `None` in objects that are
-    /// not linked. Cubin: with those that ptxas put behind it. PTX: `None`.
+    /// not linked. Cubin: including the instructions that ptxas adds after it. PTX: `None`.
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
@@ -17,8 +17,8 @@ pub struct Kernel<'data> {
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
     pub registers: Option<u64>,
-    /// Vector registers of an AMD kernel, for each work-item; where AGPRs are taken from the same
-    /// file, with those.
+    /// Vector registers of an AMD kernel, for each work-item; including AGPRs if they share the
+    /// register file.
     pub vgprs: Option<u64>,
     /// Accumulation registers of an AMD kernel, for each work-item.
     pub agprs: Option<u64>,
@@ -29,11 +29,11 @@ pub struct Kernel<'data> {
     /// Scalar registers of an AMD kernel that are kept elsewhere. (How much ptxas spills, no cubin
     /// says.)
     pub sgpr_spills: Option<u64>,
-    /// Memory that the threads of a block share (LDS, `__shared__`), without what a launch adds.
-    /// From sm_90 on a cubin counts 1024 bytes that the system takes if the kernel shares any. PTX:
-    /// `None`, as it shows only after ptxas.
+    /// Memory that the threads of a block share (LDS, `__shared__`), without the bytes that a
+    /// launch adds. From sm_90 on a cubin counts 1024 bytes that the system takes if the kernel
+    /// shares any. PTX: `None`, as it shows only after ptxas.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread (scratch, local memory): its stack with that of the functions that it
+    /// Memory of each thread (scratch, local memory): its stack, and those of the functions that it
     /// calls. PTX and cubins that are not linked: `None`.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront. NVIDIA: `None`, always 32.
@@ -45,7 +45,7 @@ pub struct Kernel<'data> {
 }
 
 impl<'data> Kernel<'data> {
-    /// A kernel of which nothing more is known.
+    /// Returns a kernel without any further records.
     pub(super) fn new(name: &'data str) -> Self {
         Self {
             name,

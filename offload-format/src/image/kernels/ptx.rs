@@ -1,11 +1,11 @@
 //! Kernels of PTX text: `.entry` directives with their parameters.
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
-//! "Performance-Tuning Directives". What ptxas 12.9 and 13.5 make of it: a parameter lies at the
-//! next multiple of its alignment, which is its type's size or that of `.align` if it is greater.
-//! What is aligned is the address, and the first parameter's address is no multiple of every
-//! alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference
-//! takes no room and has the alignment 4.
+//! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: a parameter is at the next
+//! multiple of its alignment, which is its type's size or that of `.align` if it is greater. The
+//! address is aligned, and the first parameter's address is no multiple of every alignment.
+//! Parameters have one dimension and no vectors. A texture, sampler or surface reference takes no
+//! room and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -70,7 +70,7 @@ impl<'data> PtxKernels<'data> {
     }
 }
 
-/// Reads what stands before the body, and says whether there is one; `None` if the text ends
+/// Reads the text before the body, and returns whether there is a body; `None` if the text ends
 /// before.
 fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> {
     loop {
@@ -88,7 +88,7 @@ fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> 
     }
 }
 
-/// One to three numbers; those that are not there are 1.
+/// Returns one to three numbers; missing ones are 1.
 fn dimensions(tokens: &mut Tokens<'_>) -> Option<[u64; 3]> {
     let mut dimensions = [1; 3];
     for (index, size) in dimensions.iter_mut().enumerate() {

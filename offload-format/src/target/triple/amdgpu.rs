@@ -4,7 +4,7 @@
 //! Source: LLVM's Triple and AMDGPUTargetParser of 2026, read. `amdgcn` stays the name of the same
 //! architecture without a number.
 
-/// How the architecture's name starts; a number may follow.
+/// The start of the architecture's name; a number may follow.
 const NAME: &str = "amdgpu";
 
 /// Families, the target ID that stands for a whole family where there is one, and their members.

@@ -156,7 +156,7 @@ const SYSTEMS: &[&str] = &[
 /// Operating systems that are another one under an older or a newer name.
 const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windows")];
 
-/// Operating systems of Apple's kernel.
+/// Operating systems with Apple's kernel Darwin.
 #[cfg(feature = "read")]
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];

@@ -17,7 +17,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
     let kind = what.split(" on ").next().unwrap_or(what);
     let kind = kind.split([' ', '(']).next().unwrap_or(kind);
-    // Shadow bytes and what they mean follow the summary; another report may, too.
+    // Shadow bytes and their meaning follow the summary; another report may, too.
     let size = lines
         .iter()
         .position(|line| line.starts_with("SUMMARY: "))

@@ -47,7 +47,7 @@ pub struct Place {
 /// The content of a file with reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Each thing that is wrong, once for each report.
+    /// Each error, once for each report.
     pub findings: Vec<Finding>,
     /// Why the sanitizer did not work.
     pub failure: Option<String>,

@@ -44,7 +44,7 @@ fn access(line: &str) -> Option<(String, Option<&str>)> {
         .iter()
         .any(|start| access.starts_with(start));
     let thread = rest.split_once(" by thread ").map(|(_, name)| name.trim_end_matches(':'));
-    // What locks are held stands behind the name.
+    // The list of held locks follows the name.
     is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 

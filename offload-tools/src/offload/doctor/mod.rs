@@ -114,7 +114,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     Ok(())
 }
 
-/// Targets with the same verdict, each group at the place of its first.
+/// Groups of targets with the same verdict, in the order of their first targets.
 fn groups(verdicts: &[Verdict]) -> Vec<(Vec<&str>, &Verdict)> {
     let mut groups: Vec<(Vec<&str>, &Verdict)> = Vec::new();
     for verdict in verdicts {

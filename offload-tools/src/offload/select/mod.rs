@@ -278,7 +278,7 @@ struct FileRecord {
 /// A module in JSON.
 #[derive(Serialize)]
 struct ModuleRecord {
-    /// Its name; null where nothing gives it one.
+    /// Its name; null if it has none.
     module: Option<String>,
     /// The number of its first container in the file, from 0.
     container_index: usize,

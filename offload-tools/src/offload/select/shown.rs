@@ -141,7 +141,7 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Items of one key together, in the order of the first of each.
+/// Returns groups of the items with one key, in the order of their first items.
 fn grouped<T, K: Eq + Hash + Clone>(
     items: impl Iterator<Item = T>,
     key: impl Fn(&T) -> K,
@@ -172,8 +172,8 @@ struct Line {
     name: Option<String>,
 }
 
-/// The modules of a group: those without a name in one line for each kind and section,
-/// `fatbins [0-3, 7] in .nv_fatbin`, and those with a name in one each. Container numbers are those
+/// Prints the modules of a group: those without a name in one line for each kind and section,
+/// `fatbins [0-3, 7] in .nv_fatbin`, and named ones in one line each. Container numbers are those
 /// of `ls`.
 fn names<'m>(
     inventory: &Inventory<'_>,

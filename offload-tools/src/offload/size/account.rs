@@ -7,8 +7,7 @@ use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 
-/// All bytes of a file. Those of the parts, of the containers and of the rest come to its size
-/// together.
+/// All bytes of a file. The sizes of parts, containers and the rest add up to its size.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The file's size in bytes.
@@ -30,7 +29,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Accounts for all bytes of a file. What cannot be read of its kernels is added to `problems`.
+    /// Accounts for all bytes of a file. Unreadable parts of its kernels are added to `problems`.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
@@ -115,7 +114,7 @@ impl Account {
     }
 }
 
-/// The name of what an image belongs to.
+/// The name of the image's owner.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
     // A fatbin is one module, and compilers may name it in some of its entries only.

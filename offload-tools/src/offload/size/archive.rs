@@ -18,7 +18,7 @@ struct File {
     stored: Option<u64>,
 }
 
-/// Accounts for an archive. Says on standard error what cannot be read; then `all_read` becomes
+/// Accounts for an archive. Prints unreadable parts on standard error; then `all_read` becomes
 /// false.
 pub(super) fn account(
     args: &Args,
@@ -93,7 +93,7 @@ fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: S
 }
 
 impl Account {
-    /// An archive of this size in which nothing is known.
+    /// Returns an archive of this size whose contents are unknown.
     fn empty(size: u64) -> Self {
         let (parts, containers, host, names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
@@ -116,7 +116,7 @@ impl Account {
     /// everything takes in the file.
     fn scale(&mut self, stored: u64) {
         let mut split = Split::new(stored, self.size.into());
-        // Returns what the shares were before, in all.
+        // Returns the earlier total of the shares.
         let scale = |split: &mut Split, shares: &mut dyn Iterator<Item = &mut Share>| {
             let mut before = 0;
             for share in shares {

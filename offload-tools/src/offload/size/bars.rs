@@ -14,17 +14,17 @@ pub(super) struct Look {
     pub(super) file: u64,
     /// Rows of the first level. Deeper ones have fewer.
     pub(super) top: usize,
-    /// Whether there is a column for what is decompressed.
+    /// Whether there is a column for decompressed sizes.
     pub(super) unpacked: bool,
     /// Cells of the longest bar.
     bar: usize,
-    /// Columns for a line; `None` if there are as many as it takes.
+    /// Columns for a line; `None` if the width is unlimited.
     width: Option<usize>,
 }
 
 /// Columns before the bar.
 const NUMBERS: usize = 18;
-/// Columns of what is decompressed.
+/// Columns of decompressed sizes.
 const UNPACKED: usize = 12;
 
 impl Look {
@@ -36,7 +36,7 @@ impl Look {
         Self { file, top, unpacked, bar, width }
     }
 
-    /// Prints what is under `root`, and under that, `depth` rows deep.
+    /// Prints the rows under `root`, `depth` rows deep.
     pub(super) fn print(
         &self,
         out: &mut Out,
@@ -111,7 +111,7 @@ impl Look {
         self.with_name(line, name)
     }
 
-    /// The name goes last, and has what is left of the line.
+    /// The name is last, and gets the rest of the line.
     fn with_name(&self, line: String, name: &str) -> String {
         let taken = line.chars().count();
         let room = self.width.map(|width| width.saturating_sub(taken).max(8));

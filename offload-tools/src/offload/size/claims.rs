@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The parts of a file that somebody has claimed. A byte belongs to who claims it first, so that
-/// all claims together come to no more than the file, whatever the file says.
+/// The claimed parts of the file. A byte belongs to the first claim, so that all claims together
+/// are no more than the file, whatever it records.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
-    /// Ends of the claimed ranges by their starts. They neither overlap nor touch.
+    /// Ends of the claimed ranges by their starts. The ranges neither overlap nor touch.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -18,7 +18,7 @@ impl Claims {
         Self { size, ranges: BTreeMap::new() }
     }
 
-    /// Claims a range; returns how many bytes of it nobody had.
+    /// Claims a range; returns how many of its bytes were free.
     pub(super) fn claim(&mut self, range: Range<u64>) -> u64 {
         let (mut start, mut end) = (range.start, range.end.min(self.size));
         if start >= end {
@@ -42,14 +42,13 @@ impl Claims {
         new
     }
 
-    /// How many bytes nobody has claimed.
+    /// Returns the number of unclaimed bytes.
     pub(super) fn left(&self) -> u64 {
         self.size - self.ranges.iter().map(|(start, end)| end - start).sum::<u64>()
     }
 }
 
-/// Splits a number of bytes in proportion to some weights. What is given out is never more than
-/// there is.
+/// Splits a number of bytes in proportion to some weights. No more is distributed than there is.
 #[derive(Debug)]
 pub(super) struct Split {
     whole: u64,
@@ -59,8 +58,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// `whole` is to be split; `weights` is the sum of all that is asked for, or more, if some of
-    /// it goes to nobody.
+    /// Splits `whole`; `weights` is the sum of all weights, or more, if a part remains.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
     }
@@ -68,8 +66,8 @@ impl Split {
     /// The share of the next one.
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
-        // Rounding is of the sum so far: it does not add up.
-        // Beyond 64 bits they are no sizes of anything: what counts is that the product fits.
+        // Rounding is of the sum so far: it does not add up. Beyond 64 bits they are no real sizes:
+        // the product only has to fit.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;

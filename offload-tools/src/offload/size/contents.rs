@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         Self { kernels, images: Images::new(limit), names: Names::default() }
     }
 
-    /// The sections of an object as far as nobody has claimed them; none if it is something else.
+    /// The unclaimed bytes of an object's sections; none for other files.
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()

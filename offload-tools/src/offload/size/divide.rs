@@ -6,10 +6,10 @@ use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 
-/// Who has what of a file, in bytes.
+/// The bytes of a file, and their owners.
 #[derive(Debug)]
 pub(super) struct Division {
-    /// Each image's, in the order of the inventory.
+    /// The bytes of each image, in the order of the inventory.
     pub(super) images: Vec<u64>,
     /// The bytes of containers beside their images, including the padding before the next
     /// container.
@@ -38,7 +38,7 @@ impl Division {
     }
 }
 
-/// A container and its images claim their bytes. Returns what none of the images gets.
+/// A container and its images claim their bytes. Returns the bytes that no image gets.
 fn claim(
     claims: &mut Claims,
     container: &Container<'_>,
@@ -62,7 +62,8 @@ fn claim(
     }
 }
 
-/// Splits the bytes of something compressed among its images. Returns what none of them gets.
+/// Splits the bytes of something compressed among its images. Returns the bytes that no code object
+/// gets.
 fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
     let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
     let mut split = Split::new(stored, sum.max(inflated.into()));
@@ -72,7 +73,7 @@ fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -
     split.rest()
 }
 
-/// Each image that lies in the file claims its bytes.
+/// Each uncompressed image claims its bytes.
 fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     for (image, share) in images.iter().zip(shares) {
         if let Some(offset) = image.offset {
@@ -124,7 +125,7 @@ fn claim_kpack(
     0
 }
 
-/// The zeros between two containers of the same section, or of the same file without sections.
+/// The zeros between two containers of one section, or of one file without sections.
 fn padding<'a>(
     file: &[u8],
     before: &Container<'a>,

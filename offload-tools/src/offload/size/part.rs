@@ -26,7 +26,7 @@ pub(super) struct Part {
     pub(super) bytes: u64,
     /// Its size once decompressed.
     pub(super) size: u64,
-    /// Its kernels; `None` if it does not tell, or was not asked.
+    /// Its kernels; `None` if it does not list them, or they were not requested.
     pub(super) kernels: Option<Vec<Share>>,
     /// Its sections, without the code of its kernels.
     pub(super) sections: Vec<Share>,
@@ -109,8 +109,8 @@ impl Vendor {
 /// Whose kernels are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernels {
-    /// Those of images that lie in the file as they are: their tables are read, and not more.
+    /// Kernels of uncompressed images: only their tables are read.
     OfPlainImages,
-    /// Those of all images: what is compressed is decompressed.
+    /// Kernels of all images: compressed ones are decompressed.
     OfAllImages,
 }

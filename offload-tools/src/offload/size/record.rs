@@ -34,7 +34,7 @@ struct ImageRecord {
     bytes: u64,
     /// Its size once decompressed.
     size: u64,
-    /// Its kernels; null if it does not tell, or was not asked.
+    /// Its kernels; null if it does not list them, or they were not requested.
     kernels: Option<Vec<ShareRecord>>,
     /// Its sections without the code of kernels, as far as it was looked into.
     sections: Vec<ShareRecord>,

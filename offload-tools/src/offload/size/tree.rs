@@ -9,9 +9,9 @@ use std::collections::HashMap;
 /// The first level of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
-    /// Targets, with modules in them, with kernels in those.
+    /// Targets, then their modules, then the kernels of those.
     Target,
-    /// Modules, with targets in them, with kernels in those.
+    /// Modules, then their targets, then the kernels of those.
     Module,
     /// Kernels, with the targets that have them.
     Kernel,
@@ -48,7 +48,7 @@ pub(super) struct Node<'a> {
     pub(super) kind: Kind,
     /// Its name, as the file has it.
     pub(super) name: &'a str,
-    /// Bytes in the file, with those of all rows beneath.
+    /// Bytes in the file, including those of all rows beneath.
     pub(super) bytes: u64,
     /// The decompressed size.
     pub(super) size: u64,
@@ -83,7 +83,7 @@ impl<'a> Node<'a> {
     /// The tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
         let mut file = Self::new(Kind::File, "");
-        // One module alone is none.
+        // A single module gets no row.
         let modules = account.parts.iter().any(|part| part.module.is_some());
         for part in &account.parts {
             let target = (Kind::Target(part.vendor), part.target.as_str());
@@ -165,10 +165,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Largest first, and by name where that does not tell.
+    /// Largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // One that has no more to say.
+        // A row without more rows beneath.
         if let [Node { kind: Kind::Other, .. }] = self.children[..]
             && self.kind != Kind::File
         {

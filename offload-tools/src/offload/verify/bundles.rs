@@ -65,7 +65,7 @@ pub(super) fn names<'e>(
 }
 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
-    // hcc is what HIP's first compilers wrote, and runtimes still take it.
+    // HIP's first compilers wrote hcc, and runtimes still accept it.
     if !id.is_known_kind() && !id.is_hip() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
@@ -89,8 +89,9 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks what HIP's runtime wants of its bundles. Those in `.hip_fatbin` are for it, and those
-/// with entries of kind `hipv4`, which compilers give to nothing else; of others nobody knows.
+/// Checks the conditions of HIP's runtime for its bundles. Bundles in `.hip_fatbin` are for it, and
+/// bundles with entries of kind `hipv4`, which compilers use for nothing else; the purpose of
+/// others is unknown.
 pub(super) fn hip(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -152,7 +153,7 @@ pub(super) fn hip(
     }
 }
 
-/// Whether a program hands what is there to HIP's runtime.
+/// Whether a program passes its bundles to HIP's runtime.
 fn is_hip_section(place: &Place<'_>) -> bool {
     let text = |name: Option<&[u8]>| String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
     let (segment, section) = (text(place.segment), text(place.section));

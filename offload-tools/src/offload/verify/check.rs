@@ -4,17 +4,16 @@ use super::parameters::Parameters;
 use crate::text::{self, HEADING, styled};
 use offload_format::inventory::{Container, Image, Place};
 
-/// A kind of thing that can be wrong: its name, and what it means. The table is what `--checks`
-/// prints.
+/// A kind of finding: its name, and its meaning. `--checks` prints the table.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
-        /// One kind of thing that can be wrong.
+        /// One kind of finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Check {
             $(#[doc = $meaning] $variant,)*
         }
 
-        /// All of them, with their names and what they mean.
+        /// All kinds, with their names and meanings.
         pub(super) const CHECKS: &[(Check, &str, &str)] = &[$((Check::$variant, $name, $meaning),)*];
     };
 }
@@ -65,7 +64,7 @@ pub(super) fn table() -> String {
 /// Something that was found.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// Where its container starts in the file: what findings are sorted by.
+    /// The start of its container in the file, by which findings are sorted.
     pub(super) at: u64,
     /// `section .hip_fatbin: bundle [2]: gfx906`, without the name of the file.
     pub(super) place: String,

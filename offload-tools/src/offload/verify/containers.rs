@@ -40,7 +40,7 @@ pub(super) fn check<'a>(
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
-        // What the table says is checked by who lists it, and its images below.
+        // Listing the file checks the table; other checks read its images.
         View::Kpack(_) | View::Raw(_) => {}
     }
     for image in found {
@@ -58,7 +58,7 @@ fn failed<'a>(
     image: &Image<'a>,
     error: offload_format::Error,
 ) {
-    // LTO-IR is scrambled; nobody but NVIDIA's linker reads it.
+    // LTO-IR is scrambled; only NVIDIA's linker reads it.
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
@@ -186,7 +186,7 @@ fn compressed_bundle(
     );
     bundles::hip(report, subject, &plain, true);
     places(report, subject, &plain, &whole);
-    // Those of the inventory, unless it has left some out.
+    // The inventory's images, unless it has left some out.
     for (image, entry) in found.iter().zip(plain.entries()) {
         if image.entry_id.as_deref() == Some(entry.id_str()) {
             images::check(report, subject.image(image), image, entry.code_object());
@@ -213,13 +213,13 @@ fn offload_binary(
     for image in binary.images() {
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
-        // Later versions put images behind each other as they are.
+        // Later versions put images directly one after another.
         if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
             let text = format!("it starts at {}, which is no multiple of {align}", image.offset());
             report.finding(Check::Alignment, subject, text);
         }
         images::stated_kind(report, subject, image.image_kind(), image.data());
-        // `OffloadBinary::parse` has seen that it lies inside.
+        // `OffloadBinary::parse` has checked that it is inside.
         let end = image.offset() + image.data().len() as u64;
         if !image.data().is_empty() {
             ranges.push((image.offset(), end, name));
@@ -227,7 +227,7 @@ fn offload_binary(
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
         let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
         if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
-            // llvm-offload-binary 22 leaves none behind one text in eight.
+            // llvm-offload-binary 22 leaves no NUL after one text in eight.
             report.note(
                 Check::PtxEnd,
                 subject,

@@ -24,8 +24,8 @@ pub(super) fn check(
         Err(error) if kind == ImageKind::Elf => {
             report.finding(Check::Image, subject, error.to_string())
         }
-        // It may be what only its maker knows, or not be there any more. What fatbins have is in
-        // the fatbin's own check.
+        // Only its maker may know the meaning, or it may be gone. The fatbin's own check covers its
+        // images.
         Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
             report.note(Check::Image, subject, "it is of no kind that offload knows");
         }

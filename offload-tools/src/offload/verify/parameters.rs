@@ -41,7 +41,7 @@ const MOST_LAYOUTS: usize = 8;
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
-    /// Compares the kernels of an image with those of the images before it. Returns what differs;
+    /// Compares the kernels of an image with those of the images before it. Returns the difference;
     /// `number` is that of the image's container.
     pub(super) fn compare(
         &mut self,
@@ -53,7 +53,7 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // A second image for a target is that of another pack, which a linker has put beside the
+        // A second image for a target belongs to another pack, which a linker has put beside the
         // first.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };

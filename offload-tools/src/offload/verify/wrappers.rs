@@ -9,11 +9,12 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks where the structures point that a program registers its device code with.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // In objects that are linked with the one that has it, nobody knows.
+        // An object may be linked with another one that has the image: the image is then unknown
+        // here.
         let Some(image) = wrapper.image() else { return };
         let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
         let (whose, is_there) = match wrapper.kind() {
-            // HIP's runtime takes a code object by itself, too.
+            // HIP's runtime accepts a single code object, too.
             WrapperKind::Hip => (
                 "HIP",
                 starts(&[bundle::MAGIC, &compressed::MAGIC])

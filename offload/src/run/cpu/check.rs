@@ -51,7 +51,7 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// How to start the program.
+    /// Returns the way to start the program.
     pub(super) fn hint(&self) -> String {
         let Self { kind, library, symbolizer } = self;
         let options = match *kind {
@@ -126,7 +126,7 @@ impl Order {
     }
 }
 
-/// How a grid runs, as `offload/schedule.h` declares it.
+/// Settings of a grid's run, as `offload/schedule.h` declares them.
 #[repr(C)]
 pub(super) struct Settings {
     pub(super) size: usize,

@@ -19,7 +19,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end; the command `timeout` has the same one.
+/// The exit status of a program whose kernel did not end, as of the command `timeout`.
 const ENDED: i32 = 124;
 
 pub(super) fn launched(kernel: &str) {
@@ -59,7 +59,7 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
     }
 }
 
-/// How long a launch may take, if there is a limit.
+/// Returns the time limit of a launch, if there is one.
 ///
 /// Returns an error in words if the variable is no number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {

@@ -187,8 +187,8 @@ unsafe impl<F> Send for Shared<'_, F> {}
 // SAFETY: as above.
 unsafe impl<F> Sync for Shared<'_, F> {}
 
-/// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as
-/// there are cores.
+/// Returns the number of threads of the operating system that run a grid: `OFFLOAD_CPU_THREADS`,
+/// otherwise the number of cores.
 fn threads() -> usize {
     let asked =
         env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse::<u64>().ok());

@@ -82,7 +82,7 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     // SAFETY: it writes one CUcontext.
     let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut primary, device) };
     driver.check("cuDevicePrimaryCtxRetain", code, attempted)?;
-    // SAFETY: it was just retained, and others have it retained.
+    // SAFETY: the context was just retained, so this releases only our own reference.
     unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
     Ok(primary == context)
 }

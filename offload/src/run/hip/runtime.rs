@@ -68,7 +68,8 @@ pub(super) struct Properties {
     places: &'static Places,
 }
 
-/// Where a version of the structure has its fields, in bytes. Both begin with `char name[256]`.
+/// The offsets of the structure's fields in one version, in bytes. Both begin with `char
+/// name[256]`.
 struct Places {
     total_global_mem: usize,
     shared_mem_per_block: usize,
@@ -218,7 +219,7 @@ impl Hip {
         }
     }
 
-    /// The error of a code. It is generic in nothing: each call of a function has another closure.
+    /// The error of a code. It has no type parameters: each call of a function has another closure.
     #[cold]
     fn error(&self, function: &'static str, code: hipError_t, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })

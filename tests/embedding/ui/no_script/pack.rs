@@ -1,4 +1,4 @@
-//! One way to go wrong.
+//! One wrong use of the macro.
 #![forbid(unsafe_code)]
 static PACK: offload::KernelPack =
     offload::include_offload!("saxpy");

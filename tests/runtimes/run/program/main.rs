@@ -122,7 +122,7 @@ fn threads(right: usize) -> Result {
             assert!(!loaded.raw_function(&kernels::PACK.kernel("saxpy"))?.is_null());
             *loads.lock().unwrap() += 1;
         }
-        // What another GPU has does not get in the way.
+        // Modules that are loaded on another GPU have no effect.
         assert_eq!(saxpy_on(gpu)?, right);
         Ok(())
     };

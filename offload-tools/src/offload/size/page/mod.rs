@@ -1,8 +1,8 @@
 //! The page: a treemap in a file of its own, which needs nothing else.
 //!
-//! What comes from the file is in one place of it, as JSON in which no character can end the
-//! element that it is in. The script puts it into the document as text, and the policy of the page
-//! lets nothing run or load but its own script and style.
+//! The file's data are in one place of the page, as JSON without a character that could end its
+//! element. The script puts it into the document as text, and the policy of the page lets nothing
+//! run or load but its own script and style.
 
 use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
@@ -129,7 +129,7 @@ fn data(file: String, account: &Account) -> Data<'_> {
     }
 }
 
-/// JSON that can stand in a script element: nothing in it ends one, or begins a comment.
+/// Returns JSON for a script element: nothing in it ends one, or begins a comment.
 struct InScript;
 
 impl Formatter for InScript {
@@ -149,7 +149,7 @@ impl Formatter for InScript {
     }
 }
 
-/// Text as it stands between tags.
+/// Returns text for a place between tags.
 fn as_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
