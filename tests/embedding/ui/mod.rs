@@ -91,8 +91,8 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     }
 }
 
-/// Returns `<message>` and below it `--> <line>:<column> <source text>`, or the file in the place of
-/// line and column if it is one of offload's. Returns nothing for summaries.
+/// Returns `<message>` and below it `--> <line>:<column> <source text>`, or the file in the place
+/// of line and column if it is one of offload's. Returns nothing for summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
