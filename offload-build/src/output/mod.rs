@@ -30,7 +30,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
-const HEADERS: [(&str, &str); 27] = headers![
+const HEADERS: [(&str, &str); 28] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -42,6 +42,7 @@ const HEADERS: [(&str, &str); 27] = headers![
     "offload/checks.cpp",
     "offload/cpu.h",
     "offload/fibers.h",
+    "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
     "offload/math.h",
