@@ -28,6 +28,7 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
             panic!("no {name} in PATH")
         };
         // It may be there from an earlier call.
+        #[cfg(unix)]
         let _ = std::os::unix::fs::symlink(found, tools.join(name));
     }
     let mut hidden = Command::new(tools.join("unshare"));

@@ -9,9 +9,9 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// ELF files say what they are in the header that images have, too.
+/// ELF and PE files say what they are in the header that images have, too.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
-    matches!(header, Some(Image::Elf { .. }))
+    matches!(header, Some(Image::Elf { .. } | Image::Pe { .. }))
 }
 
 pub(super) fn universal<'data>(

@@ -1,6 +1,7 @@
 //! Files that come in and go out.
 //!
-//! Inputs are mapped, and what is copied from file to file is copied by the kernel. Outputs appear
+//! Inputs are mapped, and what is copied from file to file is copied by the kernel. On Windows they
+//! are read: no other file can take the place of a mapped one, and an output may be an input. Outputs appear
 //! whole or not at all: they are written beside their place, and renamed. What an error or a signal
 //! cuts short is removed; SIGKILL leaves it beside the old file.
 //!

@@ -10,13 +10,16 @@ pub static AMD: KernelPack = offload::include_offload!("amd", retain);
 
 /// Kernels for the CPU, and a function for each.
 pub mod on_cpu {
-    offload::include_kernels!("on_cpu", extern "C" {
-        pub fn block_sum(n: i32, x: *const f32, sums: *mut f32);
-        pub fn large_frames(out: *mut i32);
-        pub fn registers(out: *mut f64);
-        pub fn lanes(out: *mut i32);
-        pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
-    });
+    offload::include_kernels!(
+        "on_cpu",
+        extern "C" {
+            pub fn block_sum(n: i32, x: *const f32, sums: *mut f32);
+            pub fn large_frames(out: *mut i32);
+            pub fn registers(out: *mut f64);
+            pub fn lanes(out: *mut i32);
+            pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
+        }
+    );
 }
 
 /// Whether programs can load the image for the CPU: a static one has no loader.

@@ -30,7 +30,9 @@ fn threads_that_wait() {
         let (grid, threads) = (u32::try_from(sums.len()).unwrap(), u32::try_from(block).unwrap());
         // SAFETY: it reads the first 10,001 elements, which is how many there are, and writes one
         // for each block.
-        unsafe { on_cpu::block_sum(10_001, &there, &mut sums).launch(&cpu, grid, threads).unwrap() };
+        unsafe {
+            on_cpu::block_sum(10_001, &there, &mut sums).launch(&cpu, grid, threads).unwrap()
+        };
         let expected: Vec<f32> = x.chunks(block).map(|chunk| chunk.iter().sum()).collect();
         assert_eq!(sums.to_vec().unwrap(), expected, "blocks of {block}");
     }

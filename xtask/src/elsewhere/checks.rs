@@ -4,6 +4,7 @@ use super::compare;
 use super::host::{Host, Runner};
 use super::report::Row;
 use super::sysroot::Compiler;
+use super::windows;
 use crate::run;
 use crate::setup::Setup;
 use crate::tools;
@@ -23,7 +24,7 @@ pub struct Builds<'a> {
 
 impl Builds<'_> {
     /// `cargo COMMAND --target ...`, with what the host needs.
-    fn cargo(&self, command: &str) -> Command {
+    pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = self.setup.cargo();
         self.compiler.lead(&mut cargo);
         cargo
@@ -47,7 +48,7 @@ impl Builds<'_> {
     }
 
     /// Where Cargo puts programs.
-    fn programs(&self, profile: &str) -> PathBuf {
+    pub fn programs(&self, profile: &str) -> PathBuf {
         target_folder().join(self.host.target).join(profile)
     }
 }
@@ -84,6 +85,9 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
         row.check("the command lines are built", Err(why));
         return;
     }
+    if is_windows(host) {
+        windows::run(builds, row);
+    }
     compare::run(&|name| builds.program(&builds.programs("debug").join(name)), builds, row);
 }
 
@@ -94,7 +98,7 @@ fn only(mut cargo: Command, names: &[&str]) -> Command {
 }
 
 /// Runs tests, and counts them.
-fn tests(what: &str, mut cargo: Command, row: &mut Row) {
+pub fn tests(what: &str, mut cargo: Command, row: &mut Row) {
     eprintln!("xtask elsewhere: {}: {what}", row.host);
     let output = match cargo.stderr(Stdio::inherit()).output() {
         Ok(output) => output,

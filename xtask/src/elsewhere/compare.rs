@@ -84,13 +84,22 @@ pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row
     for (name, line) in LINES {
         let null = if is_windows(builds.host) { "NUL" } else { "/dev/null" };
         let result = (|| {
-            let expected = outcome(Command::new(own.join(name)), &here, line, "/dev/null")?;
+            let mut expected = outcome(Command::new(own.join(name)), &here, line, "/dev/null")?;
             let exe = format!("{name}{}", builds.host.exe());
-            let found = outcome(program(&exe), &there, line, null)?;
+            let mut found = outcome(program(&exe), &there, line, null)?;
+            if is_windows(builds.host) {
+                expected.printed = with_slashes(&expected.printed);
+                found.printed = with_slashes(&found.printed);
+            }
             expected.agrees(&found)
         })();
         row.check(&format!("{name} {line}"), result);
     }
+}
+
+/// Windows has another sign between folders, which JSON doubles.
+fn with_slashes(text: &str) -> String {
+    text.replace("\\\\", "/").replace('\\', "/")
 }
 
 /// What a line has left.

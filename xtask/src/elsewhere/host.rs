@@ -168,12 +168,13 @@ impl Host {
             Runner::Qemu(_) => {}
             Runner::Musl { is_static } => {
                 let musl = musl_folder(folder);
-                let model =
-                    if is_static { "relocation-model=static" } else { "target-feature=-crt-static" };
-                let flags = format!(
-                    "-C link-self-contained=no -L native={} -C {model}",
-                    musl.display()
-                );
+                let model = if is_static {
+                    "relocation-model=static"
+                } else {
+                    "target-feature=-crt-static"
+                };
+                let flags =
+                    format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
                 list[0].1 = "musl-gcc".into();
                 list[1].1 = musl.join(MUSL_CXX).into();
                 list[3].1 = "musl-gcc".into();

@@ -10,6 +10,7 @@ mod compare;
 mod host;
 mod report;
 mod sysroot;
+mod windows;
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};

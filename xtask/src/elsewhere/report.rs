@@ -61,11 +61,6 @@ impl Row {
         }
     }
 
-    /// Notes what is not tried there, and why.
-    pub fn leave_out(&mut self, what: &str) {
-        self.left_out.push(what.to_owned());
-    }
-
     /// Counts what Cargo's tests print. Returns how many ran.
     pub fn tests(&mut self, output: &str) -> usize {
         let mut ran = 0;
