@@ -67,10 +67,11 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
     tests("the libraries' unit tests", unit, row);
 
-    let mut formats = builds.cargo("test");
-    formats.args(["--package=offload-tests", "--test=formats", "--"]);
-    tests("golden, properties, hostile", only(formats, &["golden", "properties", "hostile"]), row);
-
+    for module in ["golden", "properties", "hostile"] {
+        let mut formats = builds.cargo("test");
+        formats.args(["--package=offload-tests", "--test=formats", "--", module]);
+        tests(module, formats, row);
+    }
     if host.has_packs {
         for profile in ["dev", "release"] {
             let mut packs = builds.cargo("test");
@@ -89,12 +90,6 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
         windows::run(builds, row);
     }
     compare::run(&|name| builds.program(&builds.programs("debug").join(name)), builds, row);
-}
-
-/// The arguments by which the tests of an area are chosen.
-fn only(mut cargo: Command, names: &[&str]) -> Command {
-    cargo.args(names);
-    cargo
 }
 
 /// Runs tests, and counts them.

@@ -46,7 +46,7 @@ pub const HOSTS: [Host; 7] = [
         compilers: "x86_64-w64-mingw32-",
         has_packs: true,
         loads_images: true,
-        left_out: &["MSVC's compiler and linker, drivers, Windows itself"],
+        left_out: &["MSVC, drivers, Windows itself", "tests that start LLVM's programs"],
     },
     Host {
         name: "aarch64",
@@ -150,13 +150,8 @@ impl Host {
     pub fn environment(&self, folder: &Path) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
-        let compiler = |name| OsString::from(format!("{}{name}", self.compilers));
-        let mut list = vec![
-            (format!("CC_{small}"), compiler("gcc")),
-            (format!("CXX_{small}"), compiler("g++")),
-            (format!("AR_{small}"), compiler("ar")),
-            (cargo("LINKER"), compiler("gcc")),
-        ];
+        // The crate `cc` knows the names of cross compilers, and Cargo no name of a linker.
+        let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
         if !self.runner().is_empty() {
             list.push((cargo("RUNNER"), self.runner().join(" ").into()));
         }
@@ -164,6 +159,9 @@ impl Host {
             Runner::Wine => list.extend([
                 ("WINEPREFIX".to_owned(), wine_prefix(folder).into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
+                // Wine sees the files of Linux's programs, which Windows' cannot start.
+                ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
+                ("OFFLOAD_REQUIRE".to_owned(), "".into()),
             ]),
             Runner::Qemu(_) => {}
             Runner::Musl { is_static } => {
@@ -176,9 +174,11 @@ impl Host {
                 let flags =
                     format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
                 list[0].1 = "musl-gcc".into();
-                list[1].1 = musl.join(MUSL_CXX).into();
-                list[3].1 = "musl-gcc".into();
-                list.push((cargo("RUSTFLAGS"), flags.into()));
+                list.extend([
+                    (cargo("RUSTFLAGS"), flags.into()),
+                    (format!("CC_{small}"), "musl-gcc".into()),
+                    (format!("CXX_{small}"), musl.join(MUSL_CXX).into()),
+                ]);
             }
         }
         list

@@ -43,7 +43,7 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
         return Err(format!("`offload ls` finds no PE image:\n{listed}"));
     }
     let mut offload = Command::new(run::workspace().join("target/debug/offload"));
-    let extract = offload.args(["extract", "--target", "cpu", "--output"]).arg(&folder);
+    let extract = offload.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
     let path = output(extract.arg(&program))?;
     let path = Path::new(path.trim());
     if path.extension().is_none_or(|extension| extension != "dll") {
