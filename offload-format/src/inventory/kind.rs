@@ -40,8 +40,8 @@ impl ImageKind {
         }
     }
 
-    /// Its name in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`,
-    /// `unknown`.
+    /// Its name in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`, `bitcode`, `spirv`,
+    /// `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::Elf => "elf",
