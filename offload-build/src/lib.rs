@@ -406,8 +406,8 @@
 //! `thread` overlap. Several launches may run at once, on as many threads of the operating system.
 //! Threads that have returned are not waited for; threads that wait for each other for ever end the
 //! program with a message that counts them. Changing stacks is a few instructions on x86-64 and
-//! AArch64, a call of the system's fibers on Windows, and `ucontext` for other processors with glibc
-//! or a BSD; elsewhere a kernel that can wait does not compile for the CPU.
+//! AArch64, a call of the system's fibers on Windows, and `ucontext` for other processors with
+//! glibc or a BSD; elsewhere a kernel that can wait does not compile for the CPU.
 //!
 //! # What this crate does not do
 //!
