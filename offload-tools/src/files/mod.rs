@@ -1,9 +1,9 @@
 //! Files that come in and go out.
 //!
 //! Inputs are mapped, and what is copied from file to file is copied by the kernel. On Windows they
-//! are read: no other file can take the place of a mapped one, and an output may be an input. Outputs appear
-//! whole or not at all: they are written beside their place, and renamed. What an error or a signal
-//! cuts short is removed; SIGKILL leaves it beside the old file.
+//! are read: no other file can take the place of a mapped one, and an output may be an input.
+//! Outputs appear whole or not at all: they are written beside their place, and renamed. What an
+//! error or a signal cuts short is removed; SIGKILL leaves it beside the old file.
 //!
 //! Nothing waits until a file is on the disk: after a power cut, or a crash of the system, an
 //! output of the last seconds may be empty. ARCHITECTURE.md has what waiting would cost.

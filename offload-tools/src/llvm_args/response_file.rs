@@ -71,8 +71,8 @@ fn split(text: &[u8]) -> Vec<OsString> {
 }
 
 /// Splits a file's text as programs on Windows split their command lines: at white space, outside
-/// of double quotes. Backslashes stand for themselves, as in paths, unless a quote follows: then two
-/// are one, and one that is left makes the quote a letter. Two quotes inside of quotes are one.
+/// of double quotes. Backslashes stand for themselves, as in paths, unless a quote follows: then
+/// two are one, and one that is left makes the quote a letter. Two quotes inside of quotes are one.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
