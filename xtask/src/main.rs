@@ -30,7 +30,7 @@ The project's own commands:
                                   compiled); it prints what it left out
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
-                                  rust-kernels, fuzz, publish
+                                  model, rust-kernels, elsewhere, fuzz, publish
                                   (or only STEPs); then the minutes of each step
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]

@@ -21,6 +21,3 @@ pub mod on_cpu {
         }
     );
 }
-
-/// Whether programs can load the image for the CPU: a static one has no loader.
-pub const LOADS_IMAGES: bool = !cfg!(all(target_env = "musl", target_feature = "crt-static"));

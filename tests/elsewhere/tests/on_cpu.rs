@@ -1,16 +1,15 @@
 //! The image for the CPU: loaded, or refused with the cause.
 
 use offload::run::Device;
-use offload_elsewhere::{LOADS_IMAGES, on_cpu};
-
-/// The device, where programs can load its images.
-fn cpu() -> Option<Device> {
-    LOADS_IMAGES.then(Device::cpu)
-}
+use offload_elsewhere::on_cpu;
 
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn threads_without_barriers() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     let x: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let there = cpu.buffer(&x).unwrap();
     let mut y = cpu.buffer(&vec![1.0_f32; x.len()]).unwrap();
@@ -21,8 +20,12 @@ fn threads_without_barriers() {
 }
 
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn threads_that_wait() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     let x: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(10_001).collect();
     let there = cpu.buffer(&x).unwrap();
     for block in [1, 2, 3, 32, 100, 1000, 1024] {
@@ -39,8 +42,12 @@ fn threads_that_wait() {
 }
 
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn frames_over_many_pages() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     let mut out = cpu.buffer(&vec![0_i32; 4 * 100]).unwrap();
     // SAFETY: it writes one element for each thread of the grid.
     unsafe { on_cpu::large_frames(&mut out).launch(&cpu, 4, 100).unwrap() };
@@ -48,8 +55,12 @@ fn frames_over_many_pages() {
 }
 
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn registers_are_kept_while_a_thread_waits() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     let mut out = cpu.buffer(&vec![0_f64; 64]).unwrap();
     // SAFETY: it writes one element for each thread of the block.
     unsafe { on_cpu::registers(&mut out).launch(&cpu, 1, 64).unwrap() };
@@ -69,8 +80,12 @@ fn registers_are_kept_while_a_thread_waits() {
 }
 
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn lanes_and_threads_that_leave_early() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     let mut out = cpu.buffer(&[-1_i32; 64]).unwrap();
     // SAFETY: it writes elements of the block's threads.
     unsafe { on_cpu::lanes(&mut out).launch(&cpu, 1, 64).unwrap() };
@@ -81,8 +96,12 @@ fn lanes_and_threads_that_leave_early() {
 
 /// Several threads of the system launch at once, and each again and again.
 #[test]
+#[cfg_attr(
+    all(target_env = "musl", target_feature = "crt-static"),
+    ignore = "a static program loads no image"
+)]
 fn launches_from_many_threads() {
-    let Some(cpu) = cpu() else { return };
+    let cpu = Device::cpu();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -98,10 +117,11 @@ fn launches_from_many_threads() {
 }
 
 #[test]
+#[cfg_attr(
+    not(all(target_env = "musl", target_feature = "crt-static")),
+    ignore = "this program is not static"
+)]
 fn a_static_program_gets_the_cause() {
-    if LOADS_IMAGES {
-        return;
-    }
     let error = on_cpu::PACK.on(&Device::cpu()).unwrap_err().to_string();
     assert!(error.contains("this program is static"), "{error}");
     assert!(!error.contains("noexec"), "{error}");

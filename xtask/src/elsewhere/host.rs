@@ -170,7 +170,7 @@ impl Host {
             Runner::Musl { is_static } => {
                 let musl = musl_folder(folder);
                 let model = if is_static {
-                    "relocation-model=static"
+                    "relocation-model=static -C link-arg=-Wl,--eh-frame-hdr"
                 } else {
                     "target-feature=-crt-static"
                 };
