@@ -65,7 +65,7 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
-    std::os::unix::fs::symlink(&path, &link).expect("the scratch folder can be written");
+    offload_tests::scratch::symlink(&path, &link).expect("the scratch folder can be written");
     link
 }
 

@@ -1,5 +1,6 @@
 //! A machine without compilers for GPUs, by hiding them.
 
+use crate::scratch::symlink;
 use std::env;
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
             panic!("no {name} in PATH")
         };
         // It may be there from an earlier call.
-        let _ = std::os::unix::fs::symlink(found, tools.join(name));
+        let _ = symlink(found, tools.join(name));
     }
     let mut hidden = Command::new(tools.join("unshare"));
     hidden

@@ -43,8 +43,21 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 /// If it cannot be written.
 pub fn write_script(path: impl AsRef<Path>, text: &str) {
     write(&path, format!("#!/bin/sh\n{text}\n"));
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(path, mode).expect("the target folder can be written");
+    // Windows has no such permission, and no tests with scripts.
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("the target folder can be written");
+}
+
+/// Makes a symbolic link to a file.
+///
+/// Returns an error if it cannot be made, as where something is there already.
+pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Result<()> {
+    #[cfg(unix)]
+    use std::os::unix::fs::symlink as make;
+    #[cfg(windows)]
+    use std::os::windows::fs::symlink_file as make;
+    make(file, link)
 }
 
 /// Every file under a folder with its time of change.

@@ -316,7 +316,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     for path in paths_in("") {
         match path.as_str() {
             "README.md" | "Cargo.toml" => {}
-            "corpus/" | "tidy/" => there.push(path),
+            "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
             // What a tool leaves in its folder does not belong here.
             other => panic!("tests/{other} is no source of a test"),

@@ -3,13 +3,13 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
-use crate::{budget, fuzz, publish, rust_kernels, test};
+use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A step: its name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and publishing
 /// are steps of their own kind.
-const STEPS: [(&str, &[&str]); 12] = [
+const STEPS: [(&str, &[&str]); 13] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -65,6 +65,7 @@ const STEPS: [(&str, &[&str]); 12] = [
     // 500 sequences of edits, of which the test suite tries 89.
     ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
     ("rust-kernels", &[]),
+    ("elsewhere", &[]),
     ("fuzz", &[]),
     ("publish", &[]),
 ];
@@ -166,6 +167,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     }
     if name == "rust-kernels" {
         return rust_kernels::in_ci(setup);
+    }
+    if name == "elsewhere" {
+        return elsewhere::in_ci(setup);
     }
     if name == "fuzz" {
         return fuzz::in_ci();

@@ -4,6 +4,7 @@ mod apt;
 mod bench;
 mod budget;
 mod ci;
+mod elsewhere;
 mod fuzz;
 mod links;
 mod newcomer;
@@ -30,7 +31,7 @@ The project's own commands:
                                   compiled); it prints what it left out
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
-                                  rust-kernels, fuzz, publish
+                                  model, rust-kernels, elsewhere, fuzz, publish
                                   (or only STEPs); then the minutes of each step
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
@@ -39,6 +40,9 @@ The project's own commands:
                                   (--check: then fail if git sees a difference)
   cargo xtask rust-kernels        compile the kernels of examples/rust-kernels (unpacks Debian's Rust
                                   compiler for it: 120 MB to download, 700 MB on disk)
+  cargo xtask elsewhere [HOST...] what other hosts do, without their hardware: windows, aarch64,
+                                  s390x, riscv64, i686, musl, musl-dynamic (unpacks the same
+                                  compiler, installs Wine and qemu: CONTRIBUTING.md has sizes)
   cargo xtask newcomer            a user's first day on a bare Debian 12, which debootstrap makes in
                                   target/newcomer: as root, with a network, in 5 minutes
   cargo xtask sentences SEED      sixty sentences of comments and documents, for a reader who marks those
@@ -71,6 +75,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
         "newcomer" => newcomer::command(args),
+        "elsewhere" => elsewhere::command(args),
         "rust-kernels" => rust_kernels::command(args),
         "sentences" => sentences::command(args),
         "help" | "-h" | "--help" => {

@@ -5,7 +5,7 @@
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
 use crate::{apt, tools};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `cargo xtask rust-kernels`
 pub fn command(args: &[String]) -> Result {
@@ -13,16 +13,21 @@ pub fn command(args: &[String]) -> Result {
         return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));
     }
     let setup = setup::prepare()?;
-    let folder = folder();
-    if !tools::RUST_GPU.is_unpacked(&folder) {
-        if !apt::is_here() {
-            let need = tools::RUST_GPU;
-            let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
-            return Err(Failure::Failed(text));
-        }
-        apt::unpack(tools::RUST_GPU.packages, &folder)?;
-    }
+    fetch(&folder())?;
     test(&setup)
+}
+
+/// Unpacks the compiler into this folder, unless it is there.
+pub fn fetch(folder: &Path) -> Result {
+    let need = tools::RUST_GPU;
+    if need.is_unpacked(folder) {
+        return Ok(());
+    }
+    if !apt::is_here() {
+        let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
+        return Err(Failure::Failed(text));
+    }
+    apt::unpack(need.packages, folder)
 }
 
 /// As a step of `ci`: only where the compiler is, since it is a large one for a small test.
@@ -36,7 +41,8 @@ pub fn in_ci(setup: &Setup) -> Result {
     Ok(())
 }
 
-fn folder() -> PathBuf {
+/// The folder that has the compiler, or is going to.
+pub fn folder() -> PathBuf {
     run::var(tools::RUST_GPU_VARIABLE)
         .map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
 }

@@ -148,6 +148,64 @@ pub const RUST_GPU: Need = Need {
 /// Leads to that folder, for the tests; or to another.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
+/// Packages that run and link programs for other hosts: of `cargo xtask elsewhere`, which installs
+/// the needs of the hosts on its command line.
+pub const WINE: Need = Need {
+    what: "Wine and mingw-w64",
+    packages: &["wine64", "wine", "gcc-mingw-w64-x86-64-win32", "g++-mingw-w64-x86-64-win32"],
+    why: "link programs for Windows and run them",
+    elsewhere: "wine64 in /usr/lib/wine, and x86_64-w64-mingw32-g++ in PATH",
+    files: &["x86_64-w64-mingw32-g++"],
+};
+
+/// Programs for aarch64. See [`WINE`].
+pub const AARCH64: Need = Need {
+    what: "qemu and the compiler for aarch64",
+    packages: &["qemu-user-static", "g++-aarch64-linux-gnu"],
+    why: "link programs for aarch64 and run them",
+    elsewhere: "qemu-aarch64-static and aarch64-linux-gnu-g++ in PATH",
+    files: &["qemu-aarch64-static", "aarch64-linux-gnu-g++"],
+};
+
+/// Programs for riscv64. See [`WINE`].
+pub const RISCV64: Need = Need {
+    what: "qemu and the compiler for riscv64",
+    packages: &["qemu-user-static", "g++-riscv64-linux-gnu"],
+    why: "link programs for riscv64 and run them",
+    elsewhere: "qemu-riscv64-static and riscv64-linux-gnu-g++ in PATH",
+    files: &["qemu-riscv64-static", "riscv64-linux-gnu-g++"],
+};
+
+/// Programs for s390x, which is big endian. See [`WINE`].
+pub const S390X: Need = Need {
+    what: "qemu and the compiler for s390x",
+    packages: &["qemu-user-static", "g++-s390x-linux-gnu"],
+    why: "link programs for s390x and run them",
+    elsewhere: "qemu-s390x-static and s390x-linux-gnu-g++ in PATH",
+    files: &["qemu-s390x-static", "s390x-linux-gnu-g++"],
+};
+
+/// Programs for 32-bit x86. See [`WINE`].
+pub const I686: Need = Need {
+    what: "qemu and the compiler for i686",
+    packages: &["qemu-user-static", "g++-i686-linux-gnu"],
+    why: "link programs for i686 and run them",
+    elsewhere: "qemu-i386-static and i686-linux-gnu-g++ in PATH",
+    files: &["qemu-i386-static", "i686-linux-gnu-g++"],
+};
+
+/// Programs for musl. See [`WINE`].
+pub const MUSL: Need = Need {
+    what: "musl",
+    packages: &["musl-tools"],
+    why: "links programs with musl, static and dynamic",
+    elsewhere: "musl-gcc in PATH",
+    files: &["musl-gcc"],
+};
+
+/// Where Debian's `wine64` package has its program: the one in PATH looks for a display.
+pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
+
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
 /// as it is only read.
 pub const ROC_RAND: Need = Need {
@@ -346,6 +404,11 @@ pub fn roc_obj(workspace: &Path) -> PathBuf {
 /// The folder that the packages of [`RUST_GPU`] are unpacked into.
 pub fn rust_gpu(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("rust-gpu")
+}
+
+/// The folder that has Wine's files and what else `cargo xtask elsewhere` makes for other hosts.
+pub fn elsewhere(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("elsewhere")
 }
 
 /// The folder that the packages of [`ROCM`] are unpacked into.

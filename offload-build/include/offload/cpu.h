@@ -12,7 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#if defined(_WIN32)
+/* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
+ * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are
+ * exported. */
+#define __global__ __attribute__((dllexport))
+#define OFFLOAD_CPU_ENTRY inline __attribute__((dllexport))
+#else
 #define __global__ __attribute__((visibility("default")))
+#define OFFLOAD_CPU_ENTRY __attribute__((weak, visibility("default")))
+#endif
 #define __device__
 #define __host__
 #define __constant__

@@ -3,14 +3,12 @@
  * A thread of a block that waits at a barrier keeps its place on its own stack while others run, all on one thread of
  * the operating system: __shared__ variables are thread_local, so threads of the operating system could not share them.
  * On x86-64 and AArch64 a few instructions change stacks.  Other processors use ucontext, which asks the kernel at each
- * change and which musl does not have.
+ * change and which musl does not have.  On Windows stacks are fibers of the system: offload/fibers_windows.h.
  */
 #ifndef OFFLOAD_FIBERS_H
 #define OFFLOAD_FIBERS_H
 
-#if defined(_WIN32)
-#define OFFLOAD_CPU_FIBERS 0
-#elif (defined(__x86_64__) && defined(__LP64__)) || defined(__aarch64__)
+#if defined(_WIN32) || (defined(__x86_64__) && defined(__LP64__)) || defined(__aarch64__)
 #define OFFLOAD_CPU_FIBERS 1
 #elif defined(__GLIBC__) || defined(__FreeBSD__) || defined(__NetBSD__)
 #define OFFLOAD_CPU_FIBERS 1
@@ -19,7 +17,24 @@
 #define OFFLOAD_CPU_FIBERS 0
 #endif
 
-#if OFFLOAD_CPU_FIBERS
+/* Bytes of stack for each thread that waits.  They are taken from the system as they are touched. */
+#if !defined(OFFLOAD_CPU_STACK)
+#define OFFLOAD_CPU_STACK (256 * 1024)
+#endif
+
+/* The compiler must not conclude from what it sees of a function which registers it leaves alone. */
+#if defined(__clang__)
+#define OFFLOAD_OPAQUE __attribute__((noinline))
+#else
+#define OFFLOAD_OPAQUE __attribute__((noipa))
+#endif
+
+#if defined(_WIN32)
+/* A fiber that was left for good is begun anew by returning to its first function. */
+#define OFFLOAD_CPU_NEVER_BACK return
+#include "fibers_windows.h"
+#elif OFFLOAD_CPU_FIBERS
+#define OFFLOAD_CPU_NEVER_BACK __builtin_unreachable()
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -36,18 +51,6 @@
 #if defined(OFFLOAD_CPU_ASAN)
 extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
 extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
-#endif
-
-/* Bytes of stack for each thread that waits.  They are taken from the system as they are touched. */
-#if !defined(OFFLOAD_CPU_STACK)
-#define OFFLOAD_CPU_STACK (256 * 1024)
-#endif
-
-/* The compiler must not conclude from what it sees of a function which registers it leaves alone. */
-#if defined(__clang__)
-#define OFFLOAD_OPAQUE __attribute__((noinline))
-#else
-#define OFFLOAD_OPAQUE __attribute__((noipa))
 #endif
 
 namespace offload_cpu {

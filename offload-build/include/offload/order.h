@@ -70,7 +70,7 @@ inline void run_thread() {
   has_returned(l);
   check::leave(l);
   go(&l.never, &l.caller, true);
-  __builtin_unreachable();
+  OFFLOAD_CPU_NEVER_BACK;
 }
 
 inline void run_block_in_order(launch &l) {

@@ -315,7 +315,7 @@ inline void run_threads() {
   /* The next to take this stack starts it anew. */
   l.stacks.give_back(stack);
   go(&l.never, l.first_ready != nobody ? take_ready(l) : &l.caller, true);
-  __builtin_unreachable();
+  OFFLOAD_CPU_NEVER_BACK;
 }
 
 /* How many of the threads that came to the barrier had a condition that held. */
@@ -489,13 +489,13 @@ extern "C" {
  * the arguments and their types.  All calls come from the caller's thread of the operating system.  If the kernel has
  * barriers or warp functions, a call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes:
  * `thread` must not hold `context` for itself. */
-__attribute__((weak, visibility("default"))) void
+OFFLOAD_CPU_ENTRY void
 offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);
 }
 
 /* The same, with so many bytes for each block behind OFFLOAD_DYNAMIC_SHARED. */
-__attribute__((weak, visibility("default"))) void
+OFFLOAD_CPU_ENTRY void
 offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t shared_size, void (*thread)(void *),
                           void *context) {
   offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), shared_size, thread, context);
@@ -503,14 +503,14 @@ offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t sh
 
 /* The same for some blocks of the grid: those from number `first` on, counted with x fastest, before number `end`.  Threads of
  * the operating system may share a grid: each calls this with blocks of its own. */
-__attribute__((weak, visibility("default"))) void
+OFFLOAD_CPU_ENTRY void
 offload_cpu_launch_blocks(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                           void (*thread)(void *), void *context) {
   offload_cpu::run(grid, block, first, end, shared_size, thread, context);
 }
 
 /* The same with settings, which say in which order the blocks run.  Returns how many findings a checked build has had. */
-__attribute__((weak, visibility("default"))) unsigned
+OFFLOAD_CPU_ENTRY unsigned
 offload_cpu_launch_with(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                         void (*thread)(void *), void *context, const offload_cpu_settings *settings) {
   return offload_cpu::run(grid, block, first, end, shared_size, thread, context, settings);

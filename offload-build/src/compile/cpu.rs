@@ -71,6 +71,10 @@ impl Compilations<'_> {
             // image.
             link.push("-Wl,-z,defs".into());
         }
+        if self.cargo.target.contains("-windows-gnu") {
+            // Otherwise the image needs libgcc_s_seh-1.dll and its like, which few machines have.
+            link.push("-static".into());
+        }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
         link.extend(objects.into_iter().map(OsString::from));
         compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));

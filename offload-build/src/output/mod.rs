@@ -31,7 +31,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and the headers beside it, by their names in `#include`.
-const HEADERS: [(&str, &str); 27] = headers![
+const HEADERS: [(&str, &str); 28] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -43,6 +43,7 @@ const HEADERS: [(&str, &str); 27] = headers![
     "offload/checks.cpp",
     "offload/cpu.h",
     "offload/fibers.h",
+    "offload/fibers_windows.h",
     "offload/float16.h",
     "offload/gpu.h",
     "offload/math.h",

@@ -168,7 +168,7 @@ impl<'a> Images<'a> {
                     PackImageKind::Ptx { version: header.version() },
                 ));
             }
-            Ok(Header::Elf { .. }) => match triple {
+            Ok(Header::Elf { .. } | Header::Pe { .. }) => match triple {
                 Some(triple) => {
                     return Some((
                         "cpu".to_owned(),
@@ -224,7 +224,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
             }
             Ok(Header::SpirV { .. }) => "is SPIR-V, which include_offload! does not embed",
             Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
-            Ok(Header::Fatbin | Header::Elf { .. }) | Err(_) => {
+            Ok(Header::Fatbin | Header::Elf { .. } | Header::Pe { .. }) | Err(_) => {
                 "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
                  fatbins, AMD code objects, cubins and PTX"
             }

@@ -9,9 +9,9 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// The header of ELF files shows whether they are images.
+/// The header of ELF and PE files shows whether they are images.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
-    matches!(header, Some(Image::Elf { .. }))
+    matches!(header, Some(Image::Elf { .. } | Image::Pe { .. }))
 }
 
 pub(super) fn universal<'data>(

@@ -17,6 +17,7 @@ mod code_object;
 mod cubin;
 mod elf;
 mod kernels;
+mod pe;
 mod ptx;
 mod tokens;
 
@@ -58,6 +59,11 @@ pub enum Image {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
         machine: u16,
     },
+    /// A program or library for Windows.
+    Pe {
+        /// `Machine` of the COFF header: 0x8664 for x86-64, 0xaa64 for AArch64.
+        machine: u16,
+    },
 }
 
 /// The first bytes of NVIDIA's fatbins.
@@ -85,6 +91,9 @@ impl Image {
                 }
                 _ => Image::Elf { machine },
             });
+        }
+        if let Some(machine) = pe::machine(data) {
+            return Ok(Image::Pe { machine });
         }
         if data.starts_with(&FATBIN_MAGIC) {
             return Ok(Image::Fatbin);

@@ -7,6 +7,8 @@ use crate::image;
 pub enum ImageKind {
     /// An ELF file that is no cubin: an AMD code object, or code for a CPU.
     Elf,
+    /// A library for Windows: code for a CPU.
+    Pe,
     /// NVIDIA machine code.
     Cubin,
     /// PTX text.
@@ -28,6 +30,7 @@ impl ImageKind {
             _ if bytes.is_empty() => ImageKind::Empty,
             Ok(image::Image::Cubin(_)) => ImageKind::Cubin,
             Ok(image::Image::CodeObject(_) | image::Image::Elf { .. }) => ImageKind::Elf,
+            Ok(image::Image::Pe { .. }) => ImageKind::Pe,
             Ok(image::Image::Ptx(_)) => ImageKind::Ptx,
             Ok(image::Image::Bitcode) => ImageKind::Bitcode,
             Ok(image::Image::SpirV { .. }) => ImageKind::Spirv,
@@ -37,11 +40,12 @@ impl ImageKind {
         }
     }
 
-    /// Its name in the JSON of `offload ls`: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`,
-    /// `unknown`.
+    /// Its name in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`, `bitcode`, `spirv`,
+    /// `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::Elf => "elf",
+            ImageKind::Pe => "pe",
             ImageKind::Cubin => "cubin",
             ImageKind::Ptx => "ptx",
             ImageKind::Bitcode => "bitcode",

@@ -23,6 +23,8 @@ pub enum Header {
     SpirV,
     /// An ELF file for a CPU with this `e_machine`.
     Cpu(u16),
+    /// A PE file for a CPU with this `Machine`.
+    CpuOfWindows(u16),
     /// Nothing.
     None,
 }
@@ -41,6 +43,7 @@ impl Header {
             Ok(image::Image::Ptx(header)) => Header::Ptx(header),
             Ok(image::Image::SpirV { .. }) => Header::SpirV,
             Ok(image::Image::Elf { machine }) => Header::Cpu(machine),
+            Ok(image::Image::Pe { machine }) => Header::CpuOfWindows(machine),
             // Their target is the one that their container records.
             Ok(image::Image::Bitcode | image::Image::Fatbin) | Err(_) => Header::None,
         }
@@ -77,7 +80,7 @@ impl Header {
                 Code::Amdgpu { id, .. } if id.processor() == amdgpu::SPIRV => by_name,
                 _ => Code::Other,
             },
-            Header::Cpu(_) => match by_name {
+            Header::Cpu(_) | Header::CpuOfWindows(_) => match by_name {
                 Code::Cpu(_) => by_name,
                 _ => Code::Other,
             },
@@ -109,7 +112,7 @@ impl Header {
             }
             (Header::SpirV, Code::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
             // Not every triple that is no GPU's is a CPU's.
-            (Header::SpirV | Header::Cpu(_), Code::Cpu(_)) => false,
+            (Header::SpirV | Header::Cpu(_) | Header::CpuOfWindows(_), Code::Cpu(_)) => false,
             _ => true,
         }
     }
@@ -131,6 +134,7 @@ impl fmt::Display for Header {
             Header::Ptx(header) => header.arch().fmt(f),
             Header::SpirV => f.write_str("SPIR-V"),
             Header::Cpu(machine) => write!(f, "a CPU (ELF machine {machine})"),
+            Header::CpuOfWindows(machine) => write!(f, "a CPU (PE machine {machine:#x})"),
             Header::None => f.write_str("nothing"),
         }
     }
@@ -172,6 +176,7 @@ mod tests {
             (Header::SpirV, "amdgcnspirv", false),
             (Header::SpirV, "gfx906", true),
             (Header::Cpu(62), "gfx906", true),
+            (Header::CpuOfWindows(0x8664), "gfx906", true),
             (Header::None, "gfx906", false),
         ] {
             assert_eq!(

@@ -7,7 +7,7 @@ use offload_format::offload_binary::ImageKind;
 /// an unknown one.
 pub fn stated_kind(bytes: &[u8]) -> Option<ImageKind> {
     Some(match Image::parse(bytes).ok()? {
-        Image::CodeObject(_) | Image::Elf { .. } => ImageKind::OBJECT,
+        Image::CodeObject(_) | Image::Elf { .. } | Image::Pe { .. } => ImageKind::OBJECT,
         Image::Cubin(_) => ImageKind::CUBIN,
         Image::Ptx(_) => ImageKind::PTX,
         Image::Fatbin => ImageKind::FATBINARY,

@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of a file: mapped if it is a regular file, else read to its end.
+/// The bytes of a file: mapped if it is a regular file, else read to its end. On Windows all are
+/// read.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
@@ -21,21 +22,33 @@ enum Bytes {
 impl Input {
     /// Opens a file, pipe or device. A folder is an error.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
+        let file = File::open(path)?;
         // Files whose content is made when it is read, as in /proc, also have the size 0. A folder
         // is no file: reading it is the error that the system has for that.
-        if !metadata.is_file() || metadata.len() == 0 {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
-            return Ok(Self(Bytes::Read(bytes)));
-        }
-        Self::map(file)
+        let is_regular = match file.metadata() {
+            Ok(metadata) => metadata.is_file() && metadata.len() > 0,
+            // Windows has no metadata for its devices, such as `NUL`, but reads them.
+            Err(_) if cfg!(windows) => false,
+            Err(error) => return Err(error),
+        };
+        if is_regular { Self::regular(file) } else { Self::read(file) }
     }
 
-    /// Takes over a regular file, which may be empty.
+    /// Takes over a regular file that no other is going to replace. It may be empty.
     pub fn of_file(file: File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 { Ok(Self::of_bytes(Vec::new())) } else { Self::map(file) }
+    }
+
+    /// A regular file that has a name, which an output may be going to take.
+    fn regular(file: File) -> io::Result<Self> {
+        if cfg!(windows) { Self::read(file) } else { Self::of_file(file) }
+    }
+
+    /// Reads a file to its end.
+    fn read(mut file: File) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Self(Bytes::Read(bytes)))
     }
 
     /// Maps a regular file that is not empty.
@@ -74,7 +87,7 @@ impl Input {
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
         // Files in /proc have a size of 0, and some have no end.
-        Self::of_file(file)
+        Self::regular(file)
     }
 
     /// Opens a file of the command line as [`Input::open`] does, but `-` is standard input.

@@ -1,4 +1,4 @@
-//! Removal of files when a signal ends the program.
+//! Removal of files when a signal, or Ctrl-C on Windows, ends the program.
 //!
 //! SIGBUS is among the signals: it comes if another process cut a mapped file short. The access
 //! that failed is tried again and again until the thread here has cleaned up and ends the process.
@@ -26,6 +26,13 @@ fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// Removes half-written files.
+fn remove_all(unfinished: &[PathBuf]) {
+    for path in unfinished {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Lets a signal remove half-written files before it ends the program.
 #[cfg(unix)]
 pub(super) fn clean_up_when_signalled() {
@@ -45,9 +52,7 @@ pub(super) fn clean_up_when_signalled() {
             for signal in signals.forever() {
                 // The lock is kept, so that no file is begun any more.
                 let unfinished = lock();
-                for path in unfinished.iter() {
-                    let _ = fs::remove_file(path);
-                }
+                remove_all(&unfinished);
                 if signal == SIGBUS {
                     eprintln!("error: a file became shorter while it was read, or could not be read from its disk");
                 }
@@ -57,5 +62,99 @@ pub(super) fn clean_up_when_signalled() {
     });
 }
 
-#[cfg(not(unix))]
+/// Makes sure that Ctrl-C, Ctrl-Break or the end of the console removes what is half written before
+/// it ends the program.
+#[cfg(windows)]
+pub(super) fn clean_up_when_signalled() {
+    use std::sync::Once;
+
+    /// Runs on a thread of its own, which the system makes.
+    unsafe extern "system" fn clean_up(_event: u32) -> i32 {
+        let unfinished = lock();
+        remove_all(&unfinished);
+        // The lock is kept: nobody begins a file any more.
+        std::mem::forget(unfinished);
+        // Not dealt with: the system's own handler is next, and ends the process.
+        0
+    }
+
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Where this fails, Ctrl-C ends the program as it always did. SAFETY: the function has the
+        // type that the system asks for, lives as long as the program, and does not unwind: nothing
+        // in it panics.
+        let _ = unsafe { console::SetConsoleCtrlHandler(clean_up, 1) };
+    });
+}
+
+#[cfg(not(any(unix, windows)))]
 pub(super) fn clean_up_when_signalled() {}
+
+/// Windows' functions for Ctrl-C.
+#[cfg(windows)]
+mod console {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        pub fn SetConsoleCtrlHandler(
+            handler: unsafe extern "system" fn(event: u32) -> i32,
+            add: i32,
+        ) -> i32;
+        #[cfg(test)]
+        pub fn GenerateConsoleCtrlEvent(event: u32, group: u32) -> i32;
+    }
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::console::{GenerateConsoleCtrlEvent, SetConsoleCtrlHandler};
+    use crate::files::Output;
+    use std::io::Write;
+    use std::path::Path;
+    use std::process::Command;
+    use std::time::Duration;
+    use std::{env, fs, thread};
+
+    /// Leads the process that is interrupted to the file that it writes.
+    const FILE: &str = "OFFLOAD_TEST_INTERRUPTED";
+
+    const NAME: &str = "files::interrupt::tests::ctrl_c_removes_what_is_half_written";
+
+    /// Outlives Ctrl-C.
+    unsafe extern "system" fn goes_on(_event: u32) -> i32 {
+        1
+    }
+
+    #[test]
+    #[ignore = "needs a console: `cargo xtask elsewhere windows` runs it in one"]
+    fn ctrl_c_removes_what_is_half_written() {
+        if let Some(file) = env::var_os(FILE) {
+            let mut output = Output::create(Path::new(&file)).unwrap();
+            output.write_all(b"half").unwrap();
+            thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "old").unwrap();
+        let count = || fs::read_dir(folder.path()).unwrap().count();
+        let mut writer = Command::new(env::current_exe().unwrap());
+        let mut writer =
+            writer.args(["--ignored", "--exact", NAME]).env(FILE, &file).spawn().unwrap();
+        while count() < 2 {
+            assert!(writer.try_wait().unwrap().is_none(), "it began no file");
+            thread::sleep(Duration::from_millis(20));
+        }
+        // SAFETY: the function has the type that the system asks for, and does nothing. The other
+        // takes two numbers: Ctrl-C, for all processes of this console.
+        let sent = unsafe {
+            SetConsoleCtrlHandler(goes_on, 1) != 0 && GenerateConsoleCtrlEvent(0, 0) != 0
+        };
+        if !sent {
+            writer.kill().unwrap();
+            panic!("there is no console, or it sends no Ctrl-C");
+        }
+        writer.wait().unwrap();
+        assert_eq!(count(), 1, "what was half written is left");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    }
+}

@@ -1,6 +1,7 @@
 //! Files that come in and go out.
 //!
-//! Inputs are mapped, and the kernel copies bytes from file to file. Outputs appear whole or not at
+//! Inputs are mapped, and the kernel copies bytes from file to file. On Windows inputs are read: no
+//! file can replace a mapped one, and an output may be an input. Outputs appear whole or not at
 //! all: they are written beside their place, and renamed. An error or a signal removes unfinished
 //! files; SIGKILL leaves them beside the old file.
 //!

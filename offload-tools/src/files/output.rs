@@ -89,7 +89,14 @@ impl Output {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
             // For a folder this is the error.
             Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            // Windows has no metadata for its devices, such as `NUL`, but writes to them.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let device = OpenOptions::new().write(true).open(path);
+                device
+                    .ok()
+                    .filter(|_| cfg!(windows))
+                    .map_or(Err(error), |device| Ok(Self(Target::Direct(device))))
+            }
             // A link to a missing file: its target is created.
             Err(_) => match fs::read_link(path) {
                 Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),

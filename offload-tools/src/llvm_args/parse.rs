@@ -500,7 +500,7 @@ mod tests {
             format!("@{}", folder.join(name).display())
         };
         let inner = file("inner", "--targets=c");
-        let outer = file("outer", &format!("-o 'a b' --targets=b {inner} d"));
+        let outer = file("outer", &format!("-o \"a b\" --targets=b {inner} d"));
         let all = parsed(&["--targets=a", &outer]);
         assert_eq!(
             (all.last("o"), all.positional()),

@@ -21,7 +21,9 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
         match path.filter(|_| files < MOST_FILES).and_then(|path| fs::read(path).ok()) {
             Some(text) => {
                 files += 1;
-                open.extend(split(&decoded(text)).into_iter().rev());
+                let text = decoded(text);
+                let words = if cfg!(windows) { split_as_windows(&text) } else { split(&text) };
+                open.extend(words.into_iter().rev());
             }
             None => out.push(argument),
         }
@@ -68,6 +70,47 @@ fn split(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
+/// Splits a file's text as programs on Windows split their command lines: at white space, outside
+/// of double quotes. Backslashes stand for themselves, as in paths, unless a quote follows: then
+/// two are one, and one that is left makes the quote a letter. Two quotes inside of quotes are one.
+fn split_as_windows(text: &[u8]) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let mut current: Option<Vec<u8>> = None;
+    let mut is_quoted = false;
+    let mut rest = text;
+    while let [next, after @ ..] = rest {
+        rest = after;
+        match next {
+            b'\\' => {
+                let count = 1 + rest.iter().take_while(|byte| **byte == b'\\').count();
+                rest = &rest[count - 1..];
+                let word = current.get_or_insert_default();
+                if rest.first() != Some(&b'"') {
+                    word.resize(word.len() + count, b'\\');
+                    continue;
+                }
+                word.resize(word.len() + count / 2, b'\\');
+                if count % 2 == 1 {
+                    word.push(b'"');
+                    rest = &rest[1..];
+                }
+            }
+            b'"' if is_quoted && rest.first() == Some(&b'"') => {
+                current.get_or_insert_default().push(b'"');
+                rest = &rest[1..];
+            }
+            b'"' => {
+                is_quoted = !is_quoted;
+                current.get_or_insert_default();
+            }
+            b' ' | b'\t' | b'\r' | b'\n' if !is_quoted => out.extend(current.take()),
+            _ => current.get_or_insert_default().push(*next),
+        }
+    }
+    out.extend(current);
+    out.into_iter().map(|argument| os_string(&argument)).collect()
+}
+
 /// An argument, which ends at its first NUL, as those do that the operating system passes on.
 fn os_string(bytes: &[u8]) -> OsString {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -96,6 +139,17 @@ mod tests {
         assert_eq!(split("a\\\nb c\u{b}d\u{c}e"), ["a\nb", "c\u{b}d\u{c}e"]);
         assert_eq!(split("\"open a\0b 'x"), ["open a"]);
         assert_eq!(split("a\0b c\\"), ["a", "c\\"]);
+    }
+
+    #[test]
+    fn words_on_windows() {
+        let split = |text: &str| split_as_windows(text.as_bytes());
+        assert_eq!(
+            split("-a=C:\\b\\c.o  \"D:\\e f\"\r\n'g h'"),
+            ["-a=C:\\b\\c.o", "D:\\e f", "'g", "h'"]
+        );
+        assert_eq!(split(r#"a\"b\\"c d\\\"e" "" "f""g""#), [r#"a"b\c d\"e"#, "", "f\"g"]);
+        assert_eq!(split("\"C:\\a\\\\\" b"), ["C:\\a\\", "b"]);
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
     for name in [RUNTIME, "libamdhip64.so"] {
-        std::os::unix::fs::symlink(&runtime, folder.join(name))
-            .expect("the target folder can be written");
+        scratch::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
     }
     let object = folder.join("hsa_runtime.o");
     compile("hsa_runtime.c", &["-fPIC", "-c"], &object);

@@ -138,7 +138,7 @@ fn single(bytes: &[u8]) -> Part<'_> {
         Ok(Image::Ptx(header)) => Part::Image(Name::Target(header.arch().to_string()), bytes),
         Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
         Ok(Image::SpirV { .. }) => other("SPIR-V"),
-        Ok(Image::Elf { .. }) => other(HOST_FILE),
+        Ok(Image::Elf { .. } | Image::Pe { .. }) => other(HOST_FILE),
         Ok(Image::Fatbin) => other("a fatbin"),
         Err(error) => Part::Other(format!("something that cannot be read ({error})")),
     }

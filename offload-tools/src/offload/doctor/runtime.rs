@@ -53,14 +53,20 @@ struct Loader {
 const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
 
 /// Where libraries are if the loader keeps no list.
-const FOLDERS: [&str; 6] = [
-    "/lib64",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "C:/Windows/System32",
-];
+fn folders() -> Vec<PathBuf> {
+    if cfg!(windows) {
+        let root = env::var_os("SystemRoot").unwrap_or_else(|| "C:\\Windows".into());
+        return vec![Path::new(&root).join("System32")];
+    }
+    let folders = [
+        "/lib64",
+        "/usr/lib64",
+        "/usr/lib",
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+    ];
+    folders.map(PathBuf::from).to_vec()
+}
 
 /// Where they are put without the loader being told.
 const UNKNOWN_TO_LOADER: [&str; 3] =
@@ -74,7 +80,9 @@ impl Loader {
         let list = |program: &str| {
             Command::new(program).arg("-p").output().ok().filter(|output| output.status.success())
         };
-        let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(list);
+        // Windows keeps no list.
+        let programs: &[&str] = if cfg!(windows) { &[] } else { &["ldconfig", "/sbin/ldconfig"] };
+        let listed = programs.iter().copied().find_map(list);
         Self {
             named,
             listed: listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -87,12 +95,13 @@ impl Loader {
         let named = self.named.iter().find_map(|folder| in_folder(folder));
         let path = named.or_else(|| match &self.listed {
             Some(list) => files.iter().find_map(|file| listed(list, file)),
-            None => FOLDERS.iter().find_map(|folder| in_folder(Path::new(folder))),
+            None => folders().iter().find_map(|folder| in_folder(folder)),
         });
         let places = if self.listed.is_some() {
             "the list of ldconfig".to_owned()
         } else {
-            FOLDERS.join(" ")
+            let folders = folders();
+            folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" ")
         };
         let mut looked = format!("{} in {VARIABLE}, {places}", files.join(", "));
         if let (None, Some(hidden)) =
@@ -116,6 +125,16 @@ fn listed(list: &str, file: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_are_looked_for_where_the_system_has_them() {
+        for runtime in all() {
+            let looked = runtime.looked;
+            assert_eq!(looked.contains("System32"), cfg!(windows), "{looked}");
+            assert!(!cfg!(windows) || !looked.contains("ldconfig"), "{looked}");
+            assert!(!cfg!(windows) || !looked.contains("/usr"), "{looked}");
+        }
+    }
 
     #[test]
     fn the_loaders_list() {

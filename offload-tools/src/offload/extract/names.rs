@@ -99,6 +99,7 @@ fn extension(kind: ImageKind, bytes: &[u8]) -> &'static str {
         }
         ImageKind::Elf if image::is_shared_object(bytes) => "so",
         ImageKind::Elf => "o",
+        ImageKind::Pe => "dll",
         ImageKind::Cubin => "cubin",
         ImageKind::Ptx => "ptx",
         ImageKind::Bitcode => "bc",

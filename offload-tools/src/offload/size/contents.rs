@@ -10,7 +10,11 @@ use std::collections::{HashMap, HashSet};
 /// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not
 /// compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
-    !image.is_host() && matches!(image.known_kind(), None | Some(ImageKind::Elf | ImageKind::Cubin))
+    !image.is_host()
+        && matches!(
+            image.known_kind(),
+            None | Some(ImageKind::Elf | ImageKind::Pe | ImageKind::Cubin)
+        )
 }
 
 /// Returns the unclaimed bytes of an object's sections, by name. A file that is no object has none.

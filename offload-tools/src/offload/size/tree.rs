@@ -74,7 +74,9 @@ pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
         Some(ImageKind::Spirv) => "(SPIR-V)",
-        Some(ImageKind::Elf | ImageKind::Cubin) | None => "(machine code, not looked into)",
+        Some(ImageKind::Elf | ImageKind::Pe | ImageKind::Cubin) | None => {
+            "(machine code, not looked into)"
+        }
         Some(ImageKind::Empty | ImageKind::Unknown) => "(other images)",
     }
 }

@@ -16,7 +16,9 @@ use libloading::Library;
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::env::consts;
-use std::fs::{self, File, OpenOptions};
+#[cfg(target_os = "linux")]
+use std::fs::File;
+use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -80,6 +82,9 @@ unsafe impl Send for Handed {}
 impl LoadedImage {
     /// Returns an error in words if it cannot be loaded.
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
+        if IS_STATIC {
+            return Err(STATIC.to_string());
+        }
         let checked = Checked::of(bytes);
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
         let source = Source::new(bytes, checked.is_some())?;
@@ -89,7 +94,7 @@ impl LoadedImage {
         let library = unsafe { Library::new(&path) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
-            format!("{reason}{}{of_check}", source.hint())
+            format!("{reason}{}{of_check}", source.hint(&reason))
         })?;
         let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
             "it has no function offload_cpu_launch_blocks: build it with this version of offload-build",
@@ -194,19 +199,14 @@ impl Source {
         }
     }
 
-    fn hint(&self) -> String {
+    /// Advice on a failure for which the loader has this reason.
+    fn hint(&self, reason: &str) -> String {
         match self {
-            #[cfg(target_os = "linux")]
-            Self::Memory(_) => String::new(),
-            Self::Temporary(_) => {
-                let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
-                let folder = env::temp_dir();
-                format!(
-                    "\nIf {} does not allow programs to run (noexec), set {variable} to a folder that does.",
-                    folder.display()
-                )
-            }
-            Self::Gone => String::new(),
+            Self::Temporary(_) if may_be_noexec(reason) => format!(
+                "\nIf {} does not allow programs to run (noexec), set TMPDIR to a folder that does.",
+                env::temp_dir().display()
+            ),
+            _ => String::new(),
         }
     }
 
@@ -219,6 +219,21 @@ impl Source {
             other => other,
         }
     }
+}
+
+/// Whether this program has no loader. A static one of glibc's has one.
+const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
+
+/// Why images for the CPU cannot be loaded then, and what to do.
+const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
+     RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";
+
+/// Whether the loader's reason is that of a folder mounted with `noexec`. No other failure
+/// disappears in another folder.
+fn may_be_noexec(reason: &str) -> bool {
+    // glibc; musl and others, by the error of mmap.
+    let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
+    cfg!(unix) && reasons.iter().any(|known| reason.contains(known))
 }
 
 /// Whether it has the sections that debuggers read from the file of a library.
@@ -292,5 +307,18 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // A file that stays in the temporary folder is not worth an error.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::may_be_noexec;
+
+    #[test]
+    fn another_folder_is_advised_only_where_it_may_help() {
+        assert!(may_be_noexec("/tmp/a.so: failed to map segment from shared object"));
+        assert!(may_be_noexec("Error loading shared library /tmp/a.so: Operation not permitted"));
+        assert!(!may_be_noexec("/tmp/a.so: undefined symbol: missing"));
+        assert!(!may_be_noexec("Dynamic loading not supported"));
     }
 }

@@ -1,0 +1,130 @@
+/* offload/fibers_windows.h: stacks that can be left and entered again, on Windows.  Part of offload/fibers.h.
+ *
+ * Each stack is a fiber of the system.  It keeps what a switch by hand would have to: the limits of the stack that the
+ * thread's block has, the guard page that moves as a stack grows, shadow stacks.  The functions are declared here, since
+ * <windows.h> would define names that kernels use.
+ */
+#ifndef OFFLOAD_FIBERS_WINDOWS_H
+#define OFFLOAD_FIBERS_WINDOWS_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern "C" {
+__declspec(dllimport) int __stdcall IsThreadAFiber(void);
+__declspec(dllimport) void *__stdcall ConvertThreadToFiberEx(void *argument, unsigned long flags);
+__declspec(dllimport) int __stdcall ConvertFiberToThread(void);
+__declspec(dllimport) void *__stdcall CreateFiberEx(size_t commit, size_t reserve, unsigned long flags,
+                                                    void(__stdcall *start)(void *), void *argument);
+__declspec(dllimport) void __stdcall SwitchToFiber(void *fiber);
+__declspec(dllimport) void __stdcall DeleteFiber(void *fiber);
+}
+
+namespace offload_cpu {
+
+/* The flag without which a switch forgets the state of the floating-point unit. */
+constexpr unsigned long with_floating_point = 1;
+
+/* What GetCurrentFiber of <windows.h> returns, which is no function of a library. */
+inline void *current_fiber() {
+  void *fiber;
+#if defined(__x86_64__)
+  __asm__ volatile("movq %%gs:0x20, %0" : "=r"(fiber));
+#elif defined(__i386__)
+  __asm__ volatile("movl %%fs:0x10, %0" : "=r"(fiber));
+#else
+  __asm__ volatile("ldr %0, [x18, #0x20]" : "=r"(fiber));
+#endif
+  return fiber;
+}
+
+/* The place where a suspended stack goes on. */
+struct place {
+  void *fiber;
+};
+
+/* A stack, which is a fiber once something begins on it. */
+struct fiber_stack {
+  void *fiber;
+  void (*entry)();
+  fiber_stack *next_idle;
+};
+
+/* Goes on for ever: what is left for good can be begun anew. */
+inline void __stdcall run_fiber(void *stack) {
+  for (;;)
+    static_cast<fiber_stack *>(stack)->entry();
+}
+
+/* Makes `start` a place where `entry` begins.  `size` is known to the fiber. */
+inline void begin_at(place *start, char *bottom, size_t, void (*entry)()) {
+  fiber_stack *stack = reinterpret_cast<fiber_stack *>(bottom);
+  stack->entry = entry;
+  if (stack->fiber == nullptr)
+    stack->fiber = CreateFiberEx(0, OFFLOAD_CPU_STACK, with_floating_point, run_fiber, stack);
+  if (stack->fiber == nullptr) {
+    fprintf(stderr, "offload: no memory for the stacks of the block's threads; OFFLOAD_CPU_STACK is the size of each\n");
+    abort();
+  }
+  start->fiber = stack->fiber;
+}
+
+/* Leaves `from` and goes on at `to`; returns when something goes on at `from`, or begins anew on a stack that was left
+ * for good. */
+inline void go(place *from, place *to, bool = false) {
+  from->fiber = current_fiber();
+  SwitchToFiber(to->fiber);
+}
+
+inline void arrived() {}
+
+/* The stacks of one launch. */
+struct stack_pool {
+  fiber_stack *memory;
+  size_t pitch, guard, made, limit;
+  fiber_stack *idle;
+  bool converted;
+
+  bool reserve(size_t stacks) {
+    if (!IsThreadAFiber()) {
+      if (ConvertThreadToFiberEx(nullptr, with_floating_point) == nullptr)
+        return false;
+      converted = true;
+    }
+    memory = static_cast<fiber_stack *>(calloc(stacks, sizeof(fiber_stack)));
+    limit = stacks;
+    return memory != nullptr;
+  }
+
+  char *take() {
+    fiber_stack *stack = idle;
+    if (stack != nullptr)
+      idle = stack->next_idle;
+    else
+      stack = memory + made++;
+    return reinterpret_cast<char *>(stack);
+  }
+
+  /* The stack of this number, for who takes each once. */
+  char *of(size_t number) { return reinterpret_cast<char *>(memory + number); }
+
+  void give_back(char *returned) {
+    fiber_stack *stack = reinterpret_cast<fiber_stack *>(returned);
+    stack->next_idle = idle;
+    idle = stack;
+  }
+
+  void release() {
+    for (size_t i = 0; memory != nullptr && i < limit; ++i)
+      if (memory[i].fiber != nullptr)
+        DeleteFiber(memory[i].fiber);
+    free(memory);
+    if (converted)
+      ConvertFiberToThread();
+  }
+};
+
+} // namespace offload_cpu
+
+#endif

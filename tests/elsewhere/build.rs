@@ -1,0 +1,27 @@
+//! Makes two packs without a compiler for GPUs: one of images that other builds have left, and one
+//! of kernels for the CPU, which the C++ compiler of the target compiles.
+
+use offload_build::{Build, Module};
+
+fn main() {
+    let saxpy = |image| format!("../../examples/saxpy/prebuilt/saxpy.{image}");
+    let mut ptx = Module::new("ptx");
+    // Otherwise ptxas would make it machine code, too.
+    ptx.file(saxpy("compute_80.ptx")).supports(["compute_80"]);
+    Build::new()
+        .files([saxpy("gfx90a.hsaco"), saxpy("sm_80.cubin")])
+        .module(ptx)
+        .archs(["gfx90a", "sm_80", "compute_80"])
+        .compile("mixed");
+    Build::new()
+        .files([saxpy("gfx90a.hsaco"), saxpy("gfx1100.hsaco")])
+        .archs(["gfx90a", "gfx1100"])
+        .compile("amd");
+    Build::new()
+        .files(["kernels/waiting.cu", "kernels/others.cu"])
+        .archs(["cpu"])
+        .compile("on_cpu");
+    // Cargo tells tests of a package nothing of its OUT_DIR at run time.
+    let out = std::env::var("OUT_DIR").expect("Cargo sets it");
+    println!("cargo::rustc-env=OFFLOAD_ELSEWHERE_OUT={out}/offload");
+}

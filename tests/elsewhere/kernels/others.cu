@@ -1,0 +1,8 @@
+// A second source of the module: both define the functions by which kernels are launched.
+__device__ int doubled(int x) { return 2 * x; }
+
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}

@@ -1,0 +1,52 @@
+// Kernels whose threads wait for each other: each needs a stack of its own.
+__device__ int doubled(int x);
+
+// The sum of each block's elements, as examples/one-source has it.
+extern "C" __global__ void block_sum(int n, const float *x, float *sums) {
+  __shared__ float partial[1024];
+  int me = threadIdx.x;
+  int i = blockIdx.x * blockDim.x + me;
+  partial[me] = i < n ? x[i] : 0.0f;
+  __syncthreads();
+  for (int left = blockDim.x; left > 1;) {
+    int half = (left + 1) / 2;
+    if (me + half < left)
+      partial[me] += partial[me + half];
+    __syncthreads();
+    left = half;
+  }
+  if (me == 0)
+    sums[blockIdx.x] = partial[0];
+}
+
+// Frames of many pages, with something in each page that has to be there after the wait.
+extern "C" __global__ void large_frames(int *out) {
+  volatile int frame[20000];
+  for (int i = 0; i < 20000; i += 100)
+    frame[i] = int(threadIdx.x) + i;
+  __syncthreads();
+  int wrong = 0;
+  for (int i = 0; i < 20000; i += 100)
+    wrong += frame[i] != int(threadIdx.x) + i;
+  int all = __syncthreads_count(wrong == 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = wrong == 0 ? all : -1;
+}
+
+// Numbers in floating point that are in registers while other threads run.
+extern "C" __global__ void registers(double *out) {
+  double a = threadIdx.x, b = a * 1.5, c = a * 2.5, d = a * 3.5, e = a * 4.5, f = a * 5.5, g = a * 6.5, h = a * 7.5;
+  for (int round = 0; round < 5; ++round) {
+    __syncthreads();
+    a += 1, b += a, c += b, d += c, e += d, f += e, g += f, h += g;
+  }
+  out[threadIdx.x] = a + b + c + d + e + f + g + h;
+}
+
+// Warp functions, and threads that leave before the others wait.
+extern "C" __global__ void lanes(int *out) {
+  int next = __shfl_down_sync(0xffffffff, doubled(threadIdx.x), 1);
+  if (threadIdx.x % 2 == 1)
+    return;
+  __syncthreads();
+  out[threadIdx.x] = next;
+}

@@ -1,0 +1,166 @@
+//! The checks that run on each host.
+
+use super::compare;
+use super::host::{Host, Runner};
+use super::report::Row;
+use super::sysroot::Compiler;
+use super::windows;
+use crate::run;
+use crate::setup::Setup;
+use crate::tools;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How things are built for a host.
+#[derive(Debug)]
+pub struct Builds<'a> {
+    /// The tools that tests need.
+    pub setup: &'a Setup,
+    /// The compiler for other hosts.
+    pub compiler: &'a Compiler,
+    /// The host.
+    pub host: &'a Host,
+}
+
+impl Builds<'_> {
+    /// `cargo COMMAND --target ...`, with what the host needs.
+    pub fn cargo(&self, command: &str) -> Command {
+        let mut cargo = self.setup.cargo();
+        self.compiler.lead(&mut cargo);
+        cargo
+            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
+            .env_remove("DISPLAY")
+            .env("CARGO_TARGET_DIR", target_folder())
+            .args([command, "--locked", "--target", self.host.target]);
+        cargo
+    }
+
+    /// The program that starts those of the host.
+    fn program(&self, program: &Path) -> Command {
+        let mut words = self.host.runner();
+        words.push(program.display().to_string());
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .envs(self.host.environment(&tools::elsewhere(&run::workspace())))
+            .env_remove("DISPLAY");
+        command
+    }
+
+    /// Where Cargo puts programs.
+    pub fn programs(&self, profile: &str) -> PathBuf {
+        target_folder().join(self.host.target).join(profile)
+    }
+}
+
+/// One folder for all hosts: what build scripts need is compiled once.
+fn target_folder() -> PathBuf {
+    run::workspace().join("target/elsewhere")
+}
+
+/// Everything that the host has a part in.
+pub fn run(builds: &Builds<'_>, row: &mut Row) {
+    let host = builds.host;
+    let libraries = ["--package=offload-format", "--package=offload", "--package=offload-build"];
+    let tools = ["--package=offload-tools", "--features=offload-tools/drop-in"];
+    let mut unit = builds.cargo("test");
+    unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
+    tests("the libraries' unit tests", unit, row);
+
+    // Emulated, each file of the corpus that is damaged in every way takes minutes.
+    let is_emulated = matches!(host.runner, Runner::Qemu(_));
+    let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
+    for module in ["golden", "properties", hostile] {
+        let mut formats = builds.cargo("test");
+        formats.args(["--package=offload-tests", "--test=formats", "--", module]);
+        tests(module, formats, row);
+    }
+    if host.has_packs {
+        for profile in ["dev", "release"] {
+            let mut packs = builds.cargo("test");
+            packs.args(["--package=offload-elsewhere", "--no-fail-fast", "--profile", profile]);
+            tests(&format!("packs in programs, {profile}"), packs, row);
+        }
+        examples(builds, row);
+    } else {
+        row.check("packs are refused with an error", packs_are_refused(builds));
+    }
+    if let Err(why) = build_tools(builds) {
+        row.check("the command lines are built", Err(why));
+        return;
+    }
+    if is_windows(host) {
+        windows::run(builds, row);
+    }
+    compare::run(&|name| builds.program(&builds.programs("debug").join(name)), builds, row);
+}
+
+/// Runs tests, and counts them.
+pub fn tests(what: &str, mut cargo: Command, row: &mut Row) {
+    eprintln!("xtask elsewhere: {}: {what}", row.host);
+    let output = match cargo.stderr(Stdio::inherit()).output() {
+        Ok(output) => output,
+        Err(error) => return row.check(what, Err(format!("cannot start Cargo: {error}"))),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        eprint!("{text}");
+    }
+    let before = row.failed;
+    let ran = row.tests(&text);
+    if ran == 0 || (!output.status.success() && row.failed == before) {
+        row.check(what, Err(format!("`{}` ended with {}", run::line(&cargo), output.status)));
+    }
+}
+
+/// The examples that run on the CPU as they are copied from here.
+fn examples(builds: &Builds<'_>, row: &mut Row) {
+    let one_source = ["--manifest-path=examples/Cargo.toml", "--package=one-source"];
+    for (name, package) in [("one-source", &one_source[..]), ("saxpy", &["--package=saxpy"][..])] {
+        let mut cargo = builds.cargo("run");
+        cargo.args(["--quiet"]).args(package).env("OFFLOAD_DEVICE", "cpu");
+        let expected = match name {
+            _ if !builds.host.loads_images => STATIC,
+            "saxpy" => "right",
+            _ => "all right",
+        };
+        row.check(name, says(cargo, expected));
+    }
+}
+
+/// A part of the error that programs without a loader get.
+const STATIC: &str = "this program is static";
+
+/// Whether a command prints this.
+fn says(mut command: Command, expected: &str) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("cannot start it: {error}"))?;
+    let both = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&both);
+    if text.contains(expected) {
+        return Ok(());
+    }
+    Err(format!("`{}` does not say '{expected}':\n{text}", run::line(&command)))
+}
+
+/// A pack for a host of 32 bits, or of another byte order, is an error of the build.
+fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
+    let mut cargo = builds.cargo("build");
+    cargo.args(["--quiet", "--package=offload-elsewhere"]);
+    says(cargo, "packs can be embedded in")
+}
+
+fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
+    let tools = ["--package=offload-tools", "--features=offload-tools/drop-in", "--bins"];
+    let mut cargo = builds.cargo("build");
+    cargo.args(["--quiet"]).args(tools);
+    run::check(&mut cargo).map_err(crate::run::Failure::text)?;
+    // What the host's are compared with.
+    let mut own = builds.setup.cargo();
+    own.args(["build", "--quiet", "--locked"]).args(tools);
+    run::check(&mut own).map_err(crate::run::Failure::text)
+}
+
+/// Whether it is Windows.
+pub fn is_windows(host: &Host) -> bool {
+    host.runner == Runner::Wine
+}

@@ -1,0 +1,202 @@
+//! The hosts: their names, targets, and what runs and links their programs.
+
+use crate::tools::{self, Need};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A system that programs are built for here and run without its hardware.
+#[derive(Debug)]
+pub struct Host {
+    /// Its name on the command line and in the table.
+    pub name: &'static str,
+    /// Rust's name for it.
+    pub target: &'static str,
+    /// The packages that run and link its programs.
+    pub need: &'static Need,
+    /// The program that runs those of the host.
+    pub runner: Runner,
+    /// The start of its compilers' names.
+    pub compilers: &'static str,
+    /// Whether its programs can have packs. Others are refused with an error.
+    pub has_packs: bool,
+    /// Whether its programs can load the image for the CPU.
+    pub loads_images: bool,
+    /// The checks that are left out there, and why.
+    pub left_out: &'static [&'static str],
+}
+
+/// The program that runs those of a host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Runner {
+    /// Wine.
+    Wine,
+    /// qemu-user, which knows the processor by this name.
+    Qemu(&'static str),
+    /// This machine, with musl linked statically or as a library.
+    Musl { is_static: bool },
+}
+
+/// Checks that take too long under qemu.
+const SLOW: &[&str] = &["hostile files, but for those of corpus/malformed: too slow"];
+
+/// All of them, in the order in which they run.
+pub const HOSTS: [Host; 7] = [
+    Host {
+        name: "windows",
+        target: "x86_64-pc-windows-gnu",
+        need: &tools::WINE,
+        runner: Runner::Wine,
+        compilers: "x86_64-w64-mingw32-",
+        has_packs: true,
+        loads_images: true,
+        left_out: &["MSVC, drivers, Windows itself", "tests that start LLVM's programs"],
+    },
+    Host {
+        name: "aarch64",
+        target: "aarch64-unknown-linux-gnu",
+        need: &tools::AARCH64,
+        runner: Runner::Qemu("aarch64"),
+        compilers: "aarch64-linux-gnu-",
+        has_packs: true,
+        loads_images: true,
+        left_out: SLOW,
+    },
+    Host {
+        name: "s390x",
+        target: "s390x-unknown-linux-gnu",
+        need: &tools::S390X,
+        runner: Runner::Qemu("s390x"),
+        compilers: "s390x-linux-gnu-",
+        has_packs: false,
+        loads_images: false,
+        left_out: SLOW,
+    },
+    Host {
+        name: "riscv64",
+        target: "riscv64gc-unknown-linux-gnu",
+        need: &tools::RISCV64,
+        runner: Runner::Qemu("riscv64"),
+        compilers: "riscv64-linux-gnu-",
+        has_packs: true,
+        loads_images: true,
+        left_out: SLOW,
+    },
+    Host {
+        name: "i686",
+        target: "i686-unknown-linux-gnu",
+        need: &tools::I686,
+        runner: Runner::Qemu("i386"),
+        compilers: "i686-linux-gnu-",
+        has_packs: false,
+        loads_images: false,
+        left_out: SLOW,
+    },
+    Host {
+        name: "musl",
+        target: "x86_64-unknown-linux-musl",
+        need: &tools::MUSL,
+        runner: Runner::Musl { is_static: true },
+        compilers: "",
+        has_packs: true,
+        loads_images: false,
+        left_out: &[],
+    },
+    Host {
+        name: "musl-dynamic",
+        target: "x86_64-unknown-linux-musl",
+        need: &tools::MUSL,
+        runner: Runner::Musl { is_static: false },
+        compilers: "",
+        has_packs: true,
+        loads_images: true,
+        left_out: &[],
+    },
+];
+
+/// Hosts that nothing here runs, and why.
+pub const NEVER_RUN: [(&str, &str); 2] = [
+    ("loongarch64", "Debian 12 has no C library and no linker for it"),
+    ("macos", "nothing on Linux runs its programs; links by ld64.lld are among the tests"),
+];
+
+impl Host {
+    /// How it is run, in words.
+    pub fn how(&self) -> String {
+        match self.runner {
+            Runner::Wine => "Wine".to_owned(),
+            Runner::Qemu(_) => "qemu-user".to_owned(),
+            Runner::Musl { is_static: true } => "directly, static".to_owned(),
+            Runner::Musl { is_static: false } => "directly, dynamic".to_owned(),
+        }
+    }
+
+    /// The command that a program's path follows.
+    pub fn runner(&self) -> Vec<String> {
+        match self.runner {
+            Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
+            Runner::Qemu(processor) => vec![
+                format!("qemu-{processor}-static"),
+                "-L".to_owned(),
+                format!("/usr/{}", self.compilers.trim_end_matches('-')),
+            ],
+            Runner::Musl { .. } => Vec::new(),
+        }
+    }
+
+    /// The end of its programs' names.
+    pub fn exe(&self) -> &'static str {
+        if self.runner == Runner::Wine { ".exe" } else { "" }
+    }
+
+    /// Variables with which Cargo, `cc` and the runner find what they need. `folder` is the one of
+    /// [`tools::elsewhere`].
+    pub fn environment(&self, folder: &Path) -> Vec<(String, OsString)> {
+        let small = self.target.replace('-', "_");
+        let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
+        // The crate `cc` knows the names of cross compilers, and Cargo no name of a linker.
+        let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
+        if !self.runner().is_empty() {
+            list.push((cargo("RUNNER"), self.runner().join(" ").into()));
+        }
+        match self.runner {
+            Runner::Wine => list.extend([
+                ("WINEPREFIX".to_owned(), wine_prefix(folder).into()),
+                ("WINEDEBUG".to_owned(), "-all".into()),
+                // Wine sees the files of Linux's programs, which Windows' cannot start.
+                ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
+                ("OFFLOAD_REQUIRE".to_owned(), "".into()),
+            ]),
+            Runner::Qemu(_) => {}
+            Runner::Musl { is_static } => {
+                let musl = musl_folder(folder);
+                let model = if is_static {
+                    "relocation-model=static -C link-arg=-Wl,--eh-frame-hdr"
+                } else {
+                    "target-feature=-crt-static"
+                };
+                let flags =
+                    format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
+                list[0].1 = "musl-gcc".into();
+                list.extend([
+                    (cargo("RUSTFLAGS"), flags.into()),
+                    (format!("CC_{small}"), "musl-gcc".into()),
+                    (format!("CXX_{small}"), musl.join(MUSL_CXX).into()),
+                ]);
+            }
+        }
+        list
+    }
+}
+
+/// Wine's files, which stand for a machine.
+pub fn wine_prefix(folder: &Path) -> PathBuf {
+    folder.join("wine")
+}
+
+/// The libraries for musl that Debian does not have.
+pub fn musl_folder(folder: &Path) -> PathBuf {
+    folder.join("musl")
+}
+
+/// A C++ compiler for musl.
+pub const MUSL_CXX: &str = "musl-g++";

@@ -1,0 +1,117 @@
+//! `elsewhere`: builds for hosts other than x86-64 Linux and runs what was built, without their
+//! hardware: Wine, qemu-user, musl.
+//!
+//! For each host the unit tests of the libraries run, the tests of formats that need no other
+//! tools, programs with packs in them, and the command lines, whose output must be what x86-64
+//! Linux gives for the same files.
+
+mod checks;
+mod compare;
+mod host;
+mod report;
+mod sysroot;
+mod windows;
+
+use crate::run::{self, Failure, Result};
+use crate::setup::{self, Setup};
+use crate::{budget, tools};
+use host::{HOSTS, Host, NEVER_RUN};
+use report::Row;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use sysroot::Compiler;
+
+/// `cargo xtask elsewhere [HOST...]`
+pub fn command(args: &[String]) -> Result {
+    if let Some(other) = args.iter().find(|arg| !HOSTS.iter().any(|host| host.name == **arg)) {
+        let names = HOSTS.map(|host| host.name).join(", ");
+        let why = NEVER_RUN.iter().find(|(name, _)| name == other);
+        let why = why.map(|(_, why)| format!(" ({why})")).unwrap_or_default();
+        return Err(Failure::Usage(format!(
+            "`elsewhere` has no host `{other}`{why}; the hosts are {names}"
+        )));
+    }
+    let wanted = |host: &Host| args.is_empty() || args.iter().any(|arg| arg == host.name);
+    let setup = setup::prepare()?;
+    let compiler = Compiler::here();
+    compiler.fetch()?;
+    let folder = tools::elsewhere(&run::workspace());
+    let mut rows = Vec::new();
+    for host in HOSTS.iter().filter(|host| wanted(host)) {
+        let ready =
+            sysroot::make_tools(host, &folder).and_then(|()| compiler.make_std(host.target));
+        rows.push(match ready {
+            Ok(()) => run_host(&setup, &compiler, host),
+            Err(failure) => Row::not_ready(host, failure.text()),
+        });
+    }
+    let never = NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why));
+    rows.extend(never);
+    finish(&rows)
+}
+
+/// The hosts of the step of `ci`.
+const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
+
+/// The time of a host in the worst case, in which everything is compiled for it anew.
+const WORST: Duration = Duration::from_secs(240);
+
+/// As a step of `ci`: hosts whose compiler, runner and standard library are here, as long as the
+/// step's time lasts. Another host begins with each commit, so that all have their turn.
+pub fn in_ci(setup: &Setup) -> Result {
+    let start = Instant::now();
+    let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
+    let compiler = Compiler::here();
+    let folder = tools::elsewhere(&run::workspace());
+    let (_, commits) = run::stdout(Command::new("git").args(["rev-list", "--count", "HEAD"]))?;
+    let turn = commits.trim().parse::<usize>().unwrap_or(0) % IN_CI.len();
+    let mut rows = Vec::new();
+    for at in 0..IN_CI.len() {
+        let name = IN_CI[(turn + at) % IN_CI.len()];
+        let host = HOSTS.iter().find(|host| host.name == name).expect("the list has its names");
+        let fetch = format!("`cargo xtask elsewhere {name}` fetches it");
+        let why = if !compiler.is_here() {
+            Some(format!("no compiler with a library for it; {fetch}"))
+        } else if !sysroot::has_tools(host)? {
+            Some(format!("no {}; {fetch}", host.need.what))
+        } else if start.elapsed() + WORST > Duration::from_secs_f64(60.0 * minutes) {
+            Some("no time is left; another commit has it first".to_owned())
+        } else {
+            None
+        };
+        rows.push(match why {
+            Some(why) => Row::left_out(host.name, &host.how(), &why),
+            None => match sysroot::make_tools(host, &folder)
+                .and_then(|()| compiler.make_std(host.target))
+            {
+                Ok(()) => run_host(setup, &compiler, host),
+                Err(failure) => Row::not_ready(host, failure.text()),
+            },
+        });
+    }
+    finish(&rows)
+}
+
+fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
+    eprintln!("xtask elsewhere: {}", host.name);
+    let start = Instant::now();
+    let mut row = Row::new(host);
+    checks::run(&checks::Builds { setup, compiler, host }, &mut row);
+    eprint!("\n{}", report::table(std::slice::from_ref(&row)));
+    eprintln!("xtask elsewhere: {} took {} s", host.name, start.elapsed().as_secs());
+    row
+}
+
+fn finish(rows: &[Row]) -> Result {
+    eprint!("\n{}", report::table(rows));
+    let failed: Vec<&str> =
+        rows.iter().filter(|row| row.failed > 0).map(|row| row.host.as_str()).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "failed on {}\nTo repeat only that: cargo xtask elsewhere {}",
+        failed.join(", "),
+        failed.join(" ")
+    )))
+}

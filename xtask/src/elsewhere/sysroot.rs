@@ -1,0 +1,199 @@
+//! The needs of a host before programs can be built for it and run: Debian's Rust compiler, the
+//! standard library for the target, and what is missing beside the runner.
+
+use super::host::{self, Host, Runner};
+use crate::run::{self, Failure, Result};
+use crate::{apt, rust_kernels, tools};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The compiler for other hosts: rustup's is the project's own, and cannot be asked for the
+/// libraries of other targets where only package registries are reached.
+#[derive(Debug)]
+pub struct Compiler {
+    root: PathBuf,
+}
+
+impl Compiler {
+    /// The compiler where it is, or is going to be.
+    pub fn here() -> Self {
+        Self { root: rust_kernels::folder() }
+    }
+
+    /// Whether it is unpacked.
+    pub fn is_here(&self) -> bool {
+        tools::RUST_GPU.is_unpacked(&self.root)
+    }
+
+    /// Unpacks it if it is not here.
+    pub fn fetch(&self) -> Result {
+        rust_kernels::fetch(&self.root)
+    }
+
+    /// Lets Cargo use it.
+    pub fn lead(&self, cargo: &mut Command) {
+        cargo
+            .env("RUSTC", self.root.join("usr/bin/rustc"))
+            .env("RUSTDOC", self.root.join("usr/bin/rustdoc"))
+            .env("LD_LIBRARY_PATH", self.root.join("usr/lib/x86_64-linux-gnu"));
+    }
+
+    /// Where rustc looks for the standard library of a target.
+    fn library(&self, target: &str) -> PathBuf {
+        self.root.join("usr/lib/rustlib").join(target).join("lib")
+    }
+
+    /// Whether it has the standard library for a target.
+    pub fn has_std(&self, target: &str) -> bool {
+        let entries = fs::read_dir(self.library(target)).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    }
+
+    /// Builds the standard library for a target out of the sources that come with the compiler, in
+    /// one to two minutes, and puts it beside the compiler's own.
+    ///
+    /// Cargo could do so in each build. But builds inside of tests would do it again, and only a
+    /// library in its place can be kept.
+    pub fn make_std(&self, target: &str) -> Result {
+        if self.has_std(target) {
+            return Ok(());
+        }
+        eprintln!("xtask elsewhere: building the standard library for {target}");
+        let folder = run::workspace().join("target/elsewhere/std");
+        let source = folder.join("src");
+        write(&source.join("lib.rs"), "#![no_std]\n")?;
+        write(&folder.join("Cargo.toml"), EMPTY)?;
+        let mut cargo = run::cargo();
+        self.lead(&mut cargo);
+        cargo.current_dir(&folder).env("RUSTC_BOOTSTRAP", "1").args([
+            "build",
+            "--quiet",
+            "--release",
+            "-Z",
+            "build-std=std,panic_unwind,panic_abort,test,proc_macro",
+            "--target",
+            target,
+            "--target-dir",
+            "target",
+        ]);
+        run::check(&mut cargo)?;
+        let library = self.library(target);
+        // It appears whole or not at all.
+        let new = library.with_extension(format!("new-{}", std::process::id()));
+        let built = folder.join("target").join(target).join("release/deps");
+        for entry in fs::read_dir(&built).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let text = name.to_string_lossy();
+            if text.ends_with(".rlib") && !text.starts_with("libempty-") {
+                make_folder(&new)?;
+                fs::copy(entry.path(), new.join(&name))
+                    .map_err(|error| failed("write", &new, &error))?;
+            }
+        }
+        let _ = fs::remove_dir_all(&library);
+        fs::rename(&new, &library).map_err(|error| failed("put in place", &library, &error))?;
+        let _ = fs::remove_dir_all(folder.join("target"));
+        Ok(())
+    }
+}
+
+/// A package of nothing: what is built is the standard library.
+const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+                     [workspace]\n";
+
+/// Whether what runs and links a host's programs is installed.
+pub fn has_tools(host: &Host) -> Result<bool> {
+    if apt::is_here() {
+        return Ok(apt::missing(host.need.packages)?.is_empty());
+    }
+    Ok(host.need.is_found())
+}
+
+/// Installs what runs and links a host's programs, and makes what no package has.
+pub fn make_tools(host: &Host, folder: &Path) -> Result {
+    if !has_tools(host)? {
+        if !apt::is_here() {
+            let need = host.need;
+            let text = format!("{} is missing on this machine; {}", need.what, need.elsewhere);
+            return Err(Failure::Failed(text));
+        }
+        apt::install(&apt::missing(host.need.packages)?)?;
+    }
+    match host.runner {
+        Runner::Wine => make_wine(host, folder),
+        Runner::Qemu(_) => Ok(()),
+        Runner::Musl { .. } => make_musl(folder),
+    }
+}
+
+/// The source of a library that Wine 8 lacks, and without which Rust's programs end in silence
+/// (exit status 53): their hash tables take random keys from it.
+const RANDOM: &str = "\
+#include <windows.h>
+BOOLEAN WINAPI SystemFunction036(PVOID buffer, ULONG size);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
+  return SystemFunction036(buffer, (ULONG)size);
+}
+";
+
+/// The place of that library in Wine's files.
+const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
+
+fn make_wine(host: &Host, folder: &Path) -> Result {
+    let prefix = host::wine_prefix(folder);
+    let library = prefix.join(RANDOM_PLACE);
+    if library.is_file() {
+        return Ok(());
+    }
+    make_folder(&prefix)?;
+    let mut boot = Command::new(tools::WINE_PROGRAM);
+    boot.envs(host.environment(folder)).env_remove("DISPLAY").args(["wineboot", "-i"]);
+    run::check(&mut boot)?;
+    let source = folder.join("bcryptprimitives.c");
+    write(&source, RANDOM)?;
+    let mut compile = Command::new(format!("{}gcc", host.compilers));
+    compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
+    run::check(&mut compile)
+}
+
+/// Debian's musl has no unwinder, and no C++ compiler. libgcc's unwinder serves, with a function of
+/// glibc's that it asks first and that may find nothing; so does g++, whose kernels need no C++
+/// library.
+fn make_musl(folder: &Path) -> Result {
+    let musl = host::musl_folder(folder);
+    let script = musl.join(host::MUSL_CXX);
+    if script.is_file() {
+        return Ok(());
+    }
+    make_folder(&musl)?;
+    let (_, libgcc) = run::stdout(Command::new("gcc").arg("-print-file-name=libgcc_eh.a"))?;
+    let unwind = musl.join("libunwind.a");
+    fs::copy(libgcc.trim(), &unwind).map_err(|error| failed("write", &unwind, &error))?;
+    let stub = musl.join("find_object.c");
+    write(&stub, "int _dl_find_object(void *pc, void *found) { return -1; }\n")?;
+    let object = musl.join("find_object.o");
+    run::check(Command::new("musl-gcc").arg("-c").arg("-o").arg(&object).arg(&stub))?;
+    run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
+    // What dynamic programs name in the place of that archive.
+    write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
+    write(
+        &script,
+        "#!/bin/sh\nexec g++ -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -nostdinc++ \"$@\"\n",
+    )?;
+    run::check(Command::new("chmod").arg("+x").arg(&script))
+}
+
+fn make_folder(folder: &Path) -> Result {
+    fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))
+}
+
+/// Writes a file and the folder around it.
+pub fn write(path: &Path, text: &str) -> Result {
+    make_folder(path.parent().unwrap_or(path))?;
+    fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
+}

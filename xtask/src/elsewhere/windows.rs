@@ -1,0 +1,95 @@
+//! Checks for Windows alone: exported functions, Ctrl-C in consoles.
+
+use super::checks::{self, Builds};
+use super::report::Row;
+use super::sysroot;
+use crate::run;
+use crate::tools;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Everything that other hosts do not have.
+pub fn run(builds: &Builds<'_>, row: &mut Row) {
+    row.check("the image for the CPU is listed, and exports its functions", image(builds));
+    match console() {
+        Ok(console) => {
+            let mut test = builds.cargo("test");
+            test.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", console)
+                .args(["--package=offload-tools", "--features=offload-tools/drop-in", "--lib"])
+                .args(["--", "--ignored", "ctrl_c"]);
+            checks::tests("Ctrl-C", test, row);
+        }
+        Err(why) => row.check("Ctrl-C", Err(why)),
+    }
+}
+
+/// Exports of the image of examples/one-source: the kernel, and the functions that launch.
+const EXPORTS: [&str; 5] = [
+    "block_sum",
+    "offload_cpu_launch",
+    "offload_cpu_launch_blocks",
+    "offload_cpu_launch_shared",
+    "offload_cpu_launch_with",
+];
+
+fn image(builds: &Builds<'_>) -> Result<(), String> {
+    let program = builds.programs("debug").join("one-source.exe");
+    let folder = run::workspace().join("target/elsewhere/one-source");
+    let _ = fs::remove_dir_all(&folder);
+    let mut offload = Command::new(run::workspace().join("target/debug/offload"));
+    let listed = output(offload.args(["ls", "--json"]).arg(&program))?;
+    if !listed.contains("\"pe\"") {
+        return Err(format!("`offload ls` finds no PE image:\n{listed}"));
+    }
+    let mut offload = Command::new(run::workspace().join("target/debug/offload"));
+    let extract = offload.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
+    let path = output(extract.arg(&program))?;
+    let path = Path::new(path.trim());
+    if path.extension().is_none_or(|extension| extension != "dll") {
+        return Err(format!("`offload extract` calls it {}", path.display()));
+    }
+    let objdump = format!("{}objdump", builds.host.compilers);
+    let text = output(Command::new(objdump).arg("-p").arg(path))?;
+    let names = text.split("[Ordinal/Name Pointer] Table").nth(1).unwrap_or_default();
+    let exported: Vec<&str> = names
+        .lines()
+        .skip(1)
+        .map_while(|line| line.split_once(']').filter(|(start, _)| start.contains('[')))
+        .filter_map(|(_, name)| name.split_whitespace().last())
+        .collect();
+    if exported != EXPORTS {
+        return Err(format!("it exports {exported:?}:\n{text}"));
+    }
+    let system = ["KERNEL32.dll", "msvcrt.dll"];
+    let needed = text.lines().filter_map(|line| line.trim().strip_prefix("DLL Name: "));
+    match needed.into_iter().find(|name| !system.contains(name)) {
+        Some(other) => Err(format!("it needs {other}, which is no part of Windows")),
+        None => Ok(()),
+    }
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let (status, text) = run::stdout(command).map_err(run::Failure::text)?;
+    if status.success() { Ok(text) } else { Err(format!("`{}` failed", run::line(command))) }
+}
+
+/// Starts a program of Windows in a terminal, where alone Wine gives it a console, and prints what
+/// the program has printed without the terminal's signs.
+const CONSOLE: &str = "\
+#!/bin/sh
+out=$(mktemp)
+script -qec \"WINE $* > $out 2>&1\" /dev/null < /dev/null > /dev/null
+status=$?
+cat \"$out\"
+rm \"$out\"
+exit $status
+";
+
+fn console() -> Result<std::path::PathBuf, String> {
+    let script = tools::elsewhere(&run::workspace()).join("console.sh");
+    sysroot::write(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
+        .and_then(|()| run::check(Command::new("chmod").arg("+x").arg(&script)))
+        .map_err(run::Failure::text)?;
+    Ok(script)
+}
