@@ -204,13 +204,13 @@ mod tests {
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While another is written, there is no key.
-            let in_the_way = output.work.join("only.compressed.part");
-            fs::create_dir(&in_the_way).unwrap();
+            // While another is written, there is no key. A folder in the file's place makes that fail.
+            fs::remove_file(&file).unwrap();
+            fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);
-            packed(&second, section, &output).unwrap_err();
+            packed(&second, section, &output).map(drop).unwrap_err();
             assert!(!key.exists());
-            fs::remove_dir(&in_the_way).unwrap();
+            fs::remove_dir_all(&file).unwrap();
             assert_eq!(packed(&second, section, &output).unwrap(), two);
         }
     }
