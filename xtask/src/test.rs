@@ -28,9 +28,9 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     passes(cargo.args(args))
 }
 
-/// With the drop-ins, which tests start: Cargo would compile what they share with `offload` once
-/// more.
-const FEATURES: &str = "--features=offload-tools/drop-in";
+/// The drop-ins, since tests start them and Cargo would compile the code that they share with
+/// `offload` once more; and compression, which has unit tests of its own.
+const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
 /// Runs the tests that take a moment each, and says which it left out. Slow tests are marked where
 /// they are listed (`.slow()`, tests/src/registry.rs).

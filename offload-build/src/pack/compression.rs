@@ -204,7 +204,8 @@ mod tests {
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While another is written, there is no key. A folder in the file's place makes that fail.
+            // While another is written, there is no key. A folder in the file's place makes that
+            // fail.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);
