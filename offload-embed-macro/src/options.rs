@@ -2,7 +2,7 @@
 
 use crate::file::{File, FileKind};
 use crate::input::Options;
-use crate::section;
+use crate::{section, sorted};
 use offload_format::pack_index::{Index, IndexModule};
 use offload_format::section::DeviceSection;
 use syn::{Error, LitStr, Result};
@@ -92,11 +92,8 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
 
 /// Why a pack cannot be registered.
 fn not_for_amd(modules: &[IndexModule]) -> String {
-    let mut others: Vec<&str> =
-        modules.iter().flat_map(|module| &module.images).map(|image| &*image.target).collect();
-    others.retain(|target| !target.starts_with("gfx"));
-    others.sort_unstable();
-    others.dedup();
+    let targets = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target);
+    let others = sorted::texts(targets.filter(|target| !target.starts_with("gfx")));
     format!(
         "HIP's runtime takes packs over that are for AMD alone, and this one has images for {}: make two packs in build.rs",
         others.join(", ")

@@ -1,8 +1,8 @@
 //! Sorted lists, in which each value stands once.
 //!
-//! Maps and sets of the standard library would do. But rustc compiles the library's code for them
-//! anew for each type of a key, in every build of a program that has a pack: two fifths of the
-//! macro's code was that.
+//! Maps and sets of the standard library would do, but rustc compiles their code anew for each type
+//! of a key, in every build of a program that has a pack. That was more than a fifth of the macro's
+//! code.
 
 /// Adds a value to a list if it is not there yet.
 pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {

@@ -18,7 +18,11 @@ fn main() {
         .archs(["gfx90a", "gfx1100"])
         .compile("amd");
     Build::new()
-        .files(["kernels/waiting.cu", "kernels/others.cu"])
+        .files([
+            "../../examples/one-source/kernels/block_sum.cu",
+            "kernels/waiting.cu",
+            "kernels/others.cu",
+        ])
         .archs(["cpu"])
         .compile("on_cpu");
     // Cargo tells tests of a package nothing of its OUT_DIR at run time.

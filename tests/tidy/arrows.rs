@@ -148,6 +148,7 @@ const CRATES: &[Arrows] = &[
     (
         "offload-embed-macro",
         &[
+            ("sorted", &[]),
             ("suggest", &[]),
             ("error", &["suggest"]),
             ("file", &["error"]),
@@ -155,8 +156,7 @@ const CRATES: &[Arrows] = &[
             ("derive", &["declaration"]),
             ("input", &["declaration", "suggest"]),
             ("section", &["file"]),
-            ("options", &["file", "input", "section"]),
-            ("sorted", &[]),
+            ("options", &["file", "input", "section", "sorted"]),
             ("expand", &["declaration", "file", "input", "sorted", "suggest"]),
             ("resolve", &["error", "expand"]),
         ],

@@ -7,7 +7,7 @@ mod reference;
 mod sources;
 
 use offload_tests::scratch::workspace;
-use sources::{code, files, sources};
+use sources::{FOLDERS, code, files, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -120,17 +120,7 @@ fn files_say_what_they_are_and_stay_short() {
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
-    for folder in [
-        "offload",
-        "offload-format",
-        "offload-build",
-        "offload-embed-macro",
-        "offload-tools",
-        "bench",
-        "examples",
-        "tests",
-        "xtask",
-    ] {
+    for folder in FOLDERS {
         for (path, text) in sources(folder) {
             let mut is_example = false;
             for (line, number) in text.lines().zip(1..) {

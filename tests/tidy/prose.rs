@@ -1,22 +1,8 @@
 //! Summaries that stand alone, and the words of the project.
 
-use super::sources::{files, sources};
+use super::sources::{FOLDERS, files, sources};
 use offload_tests::scratch::workspace;
 use std::fs;
-
-/// The folders whose sources are read.
-const FOLDERS: [&str; 10] = [
-    "offload",
-    "offload-format",
-    "offload-build",
-    "offload-embed-macro",
-    "offload-tools",
-    "bench",
-    "examples",
-    "tests",
-    "xtask",
-    "fuzz",
-];
 
 /// Starts that say nothing in a list or in a pop-up, where the summary is read alone.
 const NO_STARTS: [&str; 5] = ["The same", "What ", "It ", "These", "Of "];

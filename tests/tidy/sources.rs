@@ -5,6 +5,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folders of the repository that have sources.
+pub const FOLDERS: [&str; 10] = [
+    "offload",
+    "offload-format",
+    "offload-build",
+    "offload-embed-macro",
+    "offload-tools",
+    "bench",
+    "examples",
+    "tests",
+    "xtask",
+    "fuzz",
+];
+
 /// Adds the files of a folder that have this extension, without what builds leave there.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let built =

@@ -1,6 +1,5 @@
 //! `newcomer`: the first day of a user, on a bare Debian 12 with nothing but this Rust. A script
-//! does what the README shows, pastes what messages print, and reports the time of each
-//! step.
+//! follows the README, pastes the commands that messages print, and reports the time of each step.
 
 use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};

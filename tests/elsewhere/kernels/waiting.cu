@@ -1,24 +1,6 @@
 // Kernels whose threads wait for each other: each needs a stack of its own.
 __device__ int doubled(int x);
 
-// The sum of each block's elements, as examples/one-source has it.
-extern "C" __global__ void block_sum(int n, const float *x, float *sums) {
-  __shared__ float partial[1024];
-  int me = threadIdx.x;
-  int i = blockIdx.x * blockDim.x + me;
-  partial[me] = i < n ? x[i] : 0.0f;
-  __syncthreads();
-  for (int left = blockDim.x; left > 1;) {
-    int half = (left + 1) / 2;
-    if (me + half < left)
-      partial[me] += partial[me + half];
-    __syncthreads();
-    left = half;
-  }
-  if (me == 0)
-    sums[blockIdx.x] = partial[0];
-}
-
 // Frames of many pages, with something in each page that has to be there after the wait.
 extern "C" __global__ void large_frames(int *out) {
   volatile int frame[20000];

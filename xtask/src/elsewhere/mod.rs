@@ -17,6 +17,7 @@ use crate::setup::{self, Setup};
 use crate::{budget, tools};
 use host::{HOSTS, Host, NEVER_RUN};
 use report::Row;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use sysroot::Compiler;
@@ -38,12 +39,7 @@ pub fn command(args: &[String]) -> Result {
     let folder = tools::elsewhere(&run::workspace());
     let mut rows = Vec::new();
     for host in HOSTS.iter().filter(|host| wanted(host)) {
-        let ready =
-            sysroot::make_tools(host, &folder).and_then(|()| compiler.make_std(host.target));
-        rows.push(match ready {
-            Ok(()) => run_host(&setup, &compiler, host),
-            Err(failure) => Row::not_ready(host, failure.text()),
-        });
+        rows.push(run_host(&setup, &compiler, host, &folder));
     }
     let never = NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why));
     rows.extend(never);
@@ -81,18 +77,18 @@ pub fn in_ci(setup: &Setup) -> Result {
         };
         rows.push(match why {
             Some(why) => Row::left_out(host.name, &host.how(), &why),
-            None => match sysroot::make_tools(host, &folder)
-                .and_then(|()| compiler.make_std(host.target))
-            {
-                Ok(()) => run_host(setup, &compiler, host),
-                Err(failure) => Row::not_ready(host, failure.text()),
-            },
+            None => run_host(setup, &compiler, host, &folder),
         });
     }
     finish(&rows)
 }
 
-fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
+/// Makes what the host needs, and runs its checks.
+fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> Row {
+    let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host.target));
+    if let Err(failure) = made {
+        return Row::not_ready(host, failure.text());
+    }
     eprintln!("xtask elsewhere: {}", host.name);
     let start = Instant::now();
     let mut row = Row::new(host);
