@@ -15,7 +15,16 @@ use std::hint::black_box;
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
     let code = ImageRecord::code(target, kind);
-    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+    ImageRecord {
+        target,
+        kind,
+        offset: 0,
+        size: 8,
+        origin: Origin::Compiled,
+        kernels: None,
+        limits: &[],
+        code,
+    }
 }
 
 const fn code_object(target: &'static str) -> ImageRecord {

@@ -26,7 +26,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`signature`], bitcode: programs do without, which find images by a table |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`image`], [`signature`]: programs do without, which have a table of their images |
 //! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
 //! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
@@ -69,6 +69,7 @@ mod escape;
 pub mod fat_file;
 #[cfg(feature = "write")]
 pub mod host_object;
+#[cfg(feature = "read")]
 pub mod image;
 #[cfg(feature = "read")]
 pub mod inventory;
@@ -76,6 +77,7 @@ pub mod inventory;
 pub mod kpack;
 #[cfg(feature = "write")]
 pub mod layout;
+#[cfg(feature = "read")]
 mod msgpack;
 #[cfg(feature = "containers")]
 pub mod nv_fatbin;
@@ -86,6 +88,7 @@ mod object_file;
 #[cfg(feature = "read")]
 pub mod offload_binary;
 pub mod pack_index;
+#[cfg(feature = "read")]
 mod reader;
 pub mod section;
 #[cfg(feature = "select")]

@@ -2,7 +2,7 @@
 //! file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 7
+//! offload-pack 8
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -13,9 +13,11 @@
 //! module saxpy
 //! image gfx90a 208 5376 compiled code-object 6
 //! kernel saxpy
+//! limits threads=1024 shared=0 wavefront=64
 //! arguments 0+4 4+4 8+8:pointer 16+8:pointer
 //! image sm_80 5888 3432 prebuilt cubin
 //! kernel saxpy
+//! limits shared=0
 //! arguments 0+4 4+4 8+8 16+8
 //! image compute_80 9536 1177 compiled ptx 7.0
 //! kernel saxpy
@@ -30,14 +32,15 @@
 //! of its images are offsets in the decompressed stream. An `image` line has the target, offset and
 //! size in bytes in the pack, the origin, the kind and its details. The names of its kernels
 //! follow, or a line that they are unknown. In a kernel's name, a backslash, TAB and line ends are
-//! `\\`, `\t`, `\n` and `\r`. After a kernel's name come offset and size in bytes of each argument,
-//! with its type, if the image records them. After the images of a module come its kernels'
-//! signatures: `signatures` with a number of lines, then these lines, as `Signatures` of the module
-//! `signature` prints them. A pack that was not built has `absent` and the reason after `name`,
-//! `compressed` if it would be, then its modules without images.
+//! `\\`, `\t`, `\n` and `\r`. After a kernel's name come the limits of its launches, and offset and
+//! size in bytes of each argument with its type, if the image records them. After the images of a
+//! module come its kernels' signatures: `signatures` with a number of lines, then these lines, as
+//! `Signatures` of the module `signature` prints them. A pack that was not built has `absent` and
+//! the reason after `name`, `compressed` if it would be, then its modules without images.
 
 mod image;
 mod kernel;
+mod limits;
 mod read;
 #[cfg(feature = "read")]
 mod recorded;
@@ -46,6 +49,7 @@ mod write;
 
 pub use image::{Origin, PackImageKind};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
+pub use limits::Limits;
 
 use crate::compression::Method;
 use crate::section::DeviceSection;
@@ -56,7 +60,7 @@ use core::fmt;
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
 /// The version of this file: build script, macro and `offload` have to agree on it.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.

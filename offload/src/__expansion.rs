@@ -19,5 +19,5 @@ pub use crate::{
 /// So that macros name it whatever a program calls `core`.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
-pub use offload_format::pack_index::{Origin, PackImageKind};
+pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::target::PtxVersion;

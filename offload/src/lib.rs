@@ -122,14 +122,14 @@ pub mod __expansion;
 pub use call::{Argument, Call, DeviceBuffer, Parameter};
 /// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
 pub use offload_embed_macro::Parameter;
-pub use offload_format::pack_index::{Origin, PackImageKind};
+pub use offload_format::pack_index::{Limits, Origin, PackImageKind};
 pub use offload_format::select::{
     Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError,
 };
 pub use offload_format::{select, target};
 pub use pack::{
-    Compressed, Decompressed, Form, Kernel, KernelPack, Limits, LinkedPack, Module, PackImage,
-    Plain, linked_packs,
+    Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain,
+    linked_packs,
 };
 pub use supports::assert_supports;
 

@@ -100,6 +100,7 @@ mod tests {
             size: 8,
             origin: Origin::Compiled,
             kernels: None,
+            limits: &[],
             code,
         }
     }

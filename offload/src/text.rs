@@ -1,9 +1,9 @@
-//! Lists in messages.
+//! Texts in messages. The standard library has these functions, but rustc would compile much more
+//! code for them in each program.
 
 use alloc::string::String;
 
-/// Texts with a separator between them. rustc compiles `[T]::join`, which is much more code, anew
-/// for each type.
+/// Texts with a separator between them, as by `join`.
 pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
     let mut list = String::new();
     for text in texts {
@@ -13,4 +13,10 @@ pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
         list.push_str(text.as_ref());
     }
     list
+}
+
+/// Whether a part is in the text, as by `str::contains`. The part is not empty.
+#[cfg(feature = "run")]
+pub(crate) fn contains(text: &str, part: &str) -> bool {
+    text.as_bytes().windows(part.len()).any(|bytes| bytes == part.as_bytes())
 }

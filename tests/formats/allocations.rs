@@ -125,7 +125,16 @@ fn allocations_are_seen() {
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
     let code = ImageRecord::code(target, kind);
-    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+    ImageRecord {
+        target,
+        kind,
+        offset: 0,
+        size: 8,
+        origin: Origin::Compiled,
+        kernels: None,
+        limits: &[],
+        code,
+    }
 }
 
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };

@@ -1,8 +1,7 @@
 //! `IMAGES` and `MODULES`: the facts about a pack at compile time.
 
 use offload_format::compression::Method;
-use offload_format::pack_index::{IndexImage, IndexModule};
-use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::pack_index::{IndexImage, IndexModule, Limits, Origin, PackImageKind};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
@@ -14,26 +13,26 @@ pub(super) fn tables(
     registered: bool,
 ) -> TokenStream {
     // Most images of a module have the same kernels, so each list is written once.
-    let mut lists: Vec<Vec<&str>> = Vec::new();
+    let (mut lists, mut limits) = (Lists::new("KERNELS"), Lists::new("LIMITS"));
     let mut images = Vec::new();
     for entry in modules.iter().flat_map(|module| &module.images) {
-        let kernels = match &entry.kernels {
-            None => quote! { ::core::option::Option::None },
+        let (kernels, limits) = match &entry.kernels {
+            None => (quote! { ::core::option::Option::None }, quote! { &[] }),
             Some(kernels) => {
-                let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-                let at = lists.iter().position(|list| *list == names).unwrap_or_else(|| {
-                    lists.push(names);
-                    lists.len() - 1
-                });
-                let list = list_name(at);
-                quote! { ::core::option::Option::Some(#list) }
+                let names = lists.constant(kernels.iter().map(|kernel| &*kernel.name).collect());
+                let limits = limits.constant(kernels.iter().map(|kernel| kernel.limits).collect());
+                (quote! { ::core::option::Option::Some(#names) }, quote! { #limits })
             }
         };
-        images.push(image(expansion, entry, &kernels));
+        images.push(image(expansion, entry, &kernels, &limits));
     }
-    let lists = lists.iter().enumerate().map(|(at, names)| {
-        let list = list_name(at);
+    let names = lists.all.iter().enumerate().map(|(at, names)| {
+        let list = lists.name(at);
         quote! { const #list: &[&::core::primitive::str] = &[#(#names),*]; }
+    });
+    let limits = limits.all.iter().enumerate().map(|(at, values)| {
+        let (list, values) = (limits.name(at), values.iter().map(|one| limits_of(expansion, one)));
+        quote! { const #list: &[#expansion::Limits] = &[#(#values),*]; }
     });
     let mut first = 0;
     let modules =
@@ -45,7 +44,8 @@ pub(super) fn tables(
         });
     let modules = quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; };
     quote! {
-        #(#lists)*
+        #(#names)*
+        #(#limits)*
         const IMAGES: &[#expansion::ImageRecord] = &[#(#images),*];
         #modules
     }
@@ -75,8 +75,47 @@ pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Optio
     Some(quote! { const STREAMS: &[#expansion::StreamRecord] = &[#(#streams),*]; })
 }
 
-fn list_name(number: usize) -> Ident {
-    Ident::new(&format!("KERNELS_{number}"), Span::call_site())
+/// Lists of one type, each of which becomes a constant.
+struct Lists<T> {
+    prefix: &'static str,
+    all: Vec<Vec<T>>,
+}
+
+impl<T: PartialEq> Lists<T> {
+    fn new(prefix: &'static str) -> Self {
+        Self { prefix, all: Vec::new() }
+    }
+
+    /// The constant of this list.
+    fn constant(&mut self, list: Vec<T>) -> Ident {
+        let at = self.all.iter().position(|other| *other == list).unwrap_or_else(|| {
+            self.all.push(list);
+            self.all.len() - 1
+        });
+        self.name(at)
+    }
+
+    fn name(&self, number: usize) -> Ident {
+        Ident::new(&format!("{}_{number}", self.prefix), Span::call_site())
+    }
+}
+
+fn limits_of(expansion: &TokenStream, limits: &Limits) -> TokenStream {
+    let number = Literal::u64_unsuffixed;
+    let mut tokens = quote! { #expansion::Limits::UNKNOWN };
+    if let Some(threads) = limits.max_threads.map(number) {
+        tokens.extend(quote! { .with_max_threads(#threads) });
+    }
+    if let Some([x, y, z]) = limits.required_block.map(|block| block.map(number)) {
+        tokens.extend(quote! { .with_required_block([#x, #y, #z]) });
+    }
+    if let Some(bytes) = limits.shared_memory.map(number) {
+        tokens.extend(quote! { .with_shared_memory(#bytes) });
+    }
+    if let Some(threads) = limits.wavefront_size.map(number) {
+        tokens.extend(quote! { .with_wavefront_size(#threads) });
+    }
+    tokens
 }
 
 /// The constant of a pack without images.
@@ -103,7 +142,12 @@ fn module(
     quote! { #expansion::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
 }
 
-fn image(expansion: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> TokenStream {
+fn image(
+    expansion: &TokenStream,
+    image: &IndexImage,
+    kernels: &TokenStream,
+    limits: &TokenStream,
+) -> TokenStream {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
     let [offset, size] = [*offset, *size].map(Literal::u64_unsuffixed);
     let origin = match origin {
@@ -129,6 +173,7 @@ fn image(expansion: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> 
             size: #size,
             origin: #expansion::Origin::#origin,
             kernels: #kernels,
+            limits: #limits,
             code: #expansion::ImageRecord::code(#target, #kind),
         }
     }

@@ -8,7 +8,6 @@
 //! ```
 
 mod arguments;
-#[cfg(feature = "read")]
 mod bitcode;
 #[cfg(feature = "containers")]
 mod bitcode_module;
@@ -22,7 +21,6 @@ mod ptx;
 mod tokens;
 
 pub use arguments::{Argument, Arguments};
-#[cfg(feature = "read")]
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;

@@ -1,5 +1,7 @@
-//! The index's record of a kernel of an image: its name, and the arguments that the image records.
+//! The index's record of a kernel of an image: its name, and the limits and arguments that the
+//! image records.
 
+use super::Limits;
 use crate::escape::unescape;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,6 +11,8 @@ use alloc::vec::Vec;
 pub struct IndexKernel {
     /// Its name, as the image has it.
     pub name: String,
+    /// The limits of its launches.
+    pub limits: Limits,
     /// The arguments of a launch, in order; `None` if the image does not record them.
     pub arguments: Option<Vec<IndexArgument>>,
 }
@@ -41,7 +45,16 @@ impl IndexKernel {
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {
-            "kernel" => kernels.push(Self { name: unescape(rest)?, arguments: None }),
+            "kernel" => {
+                let (name, limits) = (unescape(rest)?, Limits::UNKNOWN);
+                kernels.push(Self { name, limits, arguments: None });
+            }
+            "limits" => {
+                let kernel = kernels.last_mut()?;
+                // They stand once, before the arguments.
+                let is_first = kernel.limits == Limits::UNKNOWN && kernel.arguments.is_none();
+                kernel.limits = Limits::parse(rest).filter(|_| is_first)?;
+            }
             "arguments" => {
                 let words = rest.split(' ').filter(|word| !word.is_empty());
                 let arguments =

@@ -75,7 +75,7 @@ impl Index {
                 continue;
             }
             let (word, rest) = parser.text.split_once(' ').unwrap_or((parser.text, ""));
-            if let "kernel" | "arguments" | "kernels" = word {
+            if let "kernel" | "limits" | "arguments" | "kernels" = word {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {

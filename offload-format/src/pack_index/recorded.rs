@@ -1,6 +1,6 @@
 //! The kernels that an image records, as text of the index.
 
-use super::{ArgumentKind, IndexArgument, IndexKernel};
+use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
 use crate::image::{Argument, Kernel};
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -22,7 +22,13 @@ impl IndexKernel {
             .collect();
         // Images by hand may have the size alone.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
-        Self { name: kernel.name.to_string(), arguments: is_known.then_some(arguments) }
+        let limits = Limits {
+            max_threads: kernel.max_threads,
+            required_block: kernel.required_block,
+            shared_memory: kernel.shared_memory,
+            wavefront_size: kernel.wavefront_size,
+        };
+        Self { name: kernel.name.to_string(), limits, arguments: is_known.then_some(arguments) }
     }
 }
 

@@ -9,17 +9,19 @@ use alloc::string::ToString;
 /// Nothing in them is looked at here.
 const SIGNATURES: &str = "signature a _Z1av\nmodule \nimage\n";
 
-fn kernel(name: &str, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
+fn kernel(name: &str, limits: Limits, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
     let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument {
         offset: 8 * at as u64,
         size: 8,
         kind: *kind,
     };
     let arguments = arguments.map(|kinds| kinds.iter().enumerate().map(argument).collect());
-    IndexKernel { name: name.into(), arguments }
+    IndexKernel { name: name.into(), limits, arguments }
 }
 
 fn index() -> Index {
+    let some = Limits::UNKNOWN.with_shared_memory(0);
+    let all = some.with_max_threads(256).with_required_block([8, 4, 1]).with_wavefront_size(64);
     let image = |target: &str, origin, kind| IndexImage {
         target: target.into(),
         offset: 208,
@@ -29,10 +31,10 @@ fn index() -> Index {
             PackImageKind::SharedObject { .. } => None,
             PackImageKind::Cubin => Some(Vec::new()),
             _ => Some(alloc::vec![
-                kernel("affine", None),
-                kernel("_Z5scalePf", Some(&[])),
-                kernel("a\tb\\n\r\nimage", Some(&[Any, Float])),
-                kernel("", Some(&[Pointer])),
+                kernel("affine", Limits::UNKNOWN, None),
+                kernel("_Z5scalePf", some, Some(&[])),
+                kernel("a\tb\\n\r\nimage", all, Some(&[Any, Float])),
+                kernel("", Limits::UNKNOWN, Some(&[Pointer])),
             ]),
         },
         kind,
@@ -105,7 +107,7 @@ fn another_version_is_named() {
     let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
     assert_eq!(error, IndexError::Version { found: "99".into() });
     let expected =
-        "the pack's index is of version 99, and this version of offload reads version 7: ";
+        "the pack's index is of version 99, and this version of offload reads version 8: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 

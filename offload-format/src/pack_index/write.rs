@@ -2,7 +2,7 @@
 
 use super::{
     ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel,
-    IndexStream, KERNELS_UNKNOWN, PackImageKind, VERSION,
+    IndexStream, KERNELS_UNKNOWN, Limits, PackImageKind, VERSION,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -72,6 +72,9 @@ impl fmt::Display for IndexImage {
 impl fmt::Display for IndexKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel {}", escape(&self.name))?;
+        if self.limits != Limits::UNKNOWN {
+            write!(f, "\nlimits{}", self.limits)?;
+        }
         let Some(arguments) = &self.arguments else { return Ok(()) };
         f.write_str("\narguments")?;
         arguments.iter().try_for_each(|IndexArgument { offset, size, kind }| {
@@ -82,5 +85,21 @@ impl fmt::Display for IndexKernel {
                 ArgumentKind::Pointer => ":pointer",
             })
         })
+    }
+}
+
+/// Its words, a space before each.
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { max_threads, required_block, shared_memory, wavefront_size } = self;
+        let number = |f: &mut fmt::Formatter<'_>, name: &str, value: &Option<u64>| {
+            value.map_or(Ok(()), |value| write!(f, " {name}={value}"))
+        };
+        number(f, "threads", max_threads)?;
+        if let Some([x, y, z]) = required_block {
+            write!(f, " block={x},{y},{z}")?;
+        }
+        number(f, "shared", shared_memory)?;
+        number(f, "wavefront", wavefront_size)
     }
 }

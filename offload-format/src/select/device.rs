@@ -154,7 +154,10 @@ impl DeviceInfo {
         if text == "cpu" {
             return Ok(Self::cpu());
         }
-        let (name, driver) = match text.split_once("@driver") {
+        let stated = text
+            .split_once('@')
+            .and_then(|(name, rest)| Some((name, rest.strip_prefix("driver")?)));
+        let (name, driver) = match stated {
             Some((name, version)) => (name, Some((name.len() + 7, version))),
             None => (text, None),
         };

@@ -104,67 +104,95 @@ impl<I: Candidate> SelectError<I> {
     /// for a feature that the device does not report, for another CPU than the build was for.
     /// Returns none, too, if there are no images, since the reason for that is unknown.
     pub fn targets_to_add(&self) -> Vec<String> {
-        let (device, refused) = (&self.0.device, self.refused());
-        if refused.is_empty() {
-            return Vec::new();
-        }
-        let mut other_mode = None;
-        for (image, refusal) in refused {
-            match (refusal, image.code()) {
-                (Refusal::OtherHost(_), _) => return Vec::new(),
-                (Refusal::Feature { .. }, Code::Amdgpu { id, .. })
-                    if device.is_processor(id.processor()) =>
-                {
-                    other_mode = other_mode.or(Some(id));
-                }
-                _ => {}
+        targets_to_add(&self.0.device, &self.refused_images())
+    }
+
+    /// Every image and why it was refused, whatever the type of images is.
+    fn refused_images(&self) -> Vec<RefusedImage<'_>> {
+        self.refused().iter().map(|(image, refusal)| (image as &dyn Candidate, refusal)).collect()
+    }
+}
+
+type RefusedImage<'a> = (&'a dyn Candidate, &'a Refusal);
+
+// The functions below have no type parameters: each program would compile them for its own type of
+// images.
+
+fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<String> {
+    if refused.is_empty() {
+        return Vec::new();
+    }
+    let mut other_mode = None;
+    for (image, refusal) in refused {
+        match (refusal, image.code()) {
+            (Refusal::OtherHost(_), _) => return Vec::new(),
+            (Refusal::Feature { .. }, Code::Amdgpu { id, .. })
+                if device.is_processor(id.processor()) =>
+            {
+                other_mode = other_mode.or(Some(id));
             }
-        }
-        match other_mode {
-            Some(image) => device.target_beside(image).into_iter().collect(),
-            None => device.targets(),
+            _ => {}
         }
     }
+    match other_mode {
+        Some(image) => device.target_beside(image).into_iter().collect(),
+        None => device.targets(),
+    }
+}
+
+/// Prints that nothing was looked at, and why.
+fn write_reason(
+    f: &mut fmt::Formatter<'_>,
+    device: &DeviceInfo,
+    why_absent: &dyn fmt::Display,
+) -> fmt::Result {
+    write!(f, "no image for {device}: {why_absent}")
+}
+
+fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
+    write!(f, "the pack has {} modules, each with images of its own", modules.len())?;
+    let mut before = ": ";
+    for module in modules {
+        write!(f, "{before}{module}")?;
+        before = ", ";
+    }
+    let first = modules.first().unwrap_or(&"");
+    write!(f, "; select from one of them, as in PACK.module(\"{first}\").select(...)")
+}
+
+fn write_refused(
+    f: &mut fmt::Formatter<'_>,
+    device: &DeviceInfo,
+    refused: &[RefusedImage<'_>],
+) -> fmt::Result {
+    write!(f, "no image for {device}")?;
+    let width = refused.iter().map(|(image, _)| image.label().len()).max().unwrap_or(0);
+    for (image, refusal) in refused {
+        write!(f, "\n  {:width$}  {refusal}", image.label())?;
+    }
+    let mut before = "\nto run on this device, add";
+    let targets = targets_to_add(device, refused);
+    for target in &targets {
+        write!(f, "{before} \"{target}\"")?;
+        before = " or";
+    }
+    if targets.is_empty() { Ok(()) } else { f.write_str(" to the targets of build.rs") }
 }
 
 impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { device, cause } = &*self.0;
-        let refused = match cause {
+        match cause {
             Cause::NotBuilt(why) => {
-                return write!(f, "no image for {device}: the pack was not built: {why}");
+                write_reason(f, device, &format_args!("the pack was not built: {why}"))
             }
-            Cause::UnknownImages(why) => return write!(f, "no image for {device}: {why}"),
-            Cause::SeveralModules(modules) => {
-                write!(f, "the pack has {} modules, each with images of its own", modules.len())?;
-                let mut before = ": ";
-                for module in modules {
-                    write!(f, "{before}{module}")?;
-                    before = ", ";
-                }
-                let first = modules.first().unwrap_or(&"");
-                return write!(
-                    f,
-                    "; select from one of them, as in PACK.module(\"{first}\").select(...)"
-                );
-            }
+            Cause::UnknownImages(why) => write_reason(f, device, why),
+            Cause::SeveralModules(modules) => write_modules(f, modules),
             Cause::Refused(refused) if refused.is_empty() => {
-                return write!(f, "no image for {device}: there are no images");
+                write_reason(f, device, &"there are no images")
             }
-            Cause::Refused(refused) => refused,
-        };
-        write!(f, "no image for {device}")?;
-        let width = refused.iter().map(|(image, _)| image.label().len()).max().unwrap_or(0);
-        for (image, refusal) in refused {
-            write!(f, "\n  {:width$}  {refusal}", image.label())?;
+            Cause::Refused(_) => write_refused(f, device, &self.refused_images()),
         }
-        let mut before = "\nto run on this device, add";
-        let targets = self.targets_to_add();
-        for target in &targets {
-            write!(f, "{before} \"{target}\"")?;
-            before = " or";
-        }
-        if targets.is_empty() { Ok(()) } else { f.write_str(" to the targets of build.rs") }
     }
 }
 

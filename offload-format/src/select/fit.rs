@@ -173,11 +173,18 @@ pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
     pub(super) fn into_owned(self) -> Refusal {
-        match self {
-            Refusal::Feature { name, image, device } => {
-                Refusal::Feature { name: name.to_owned(), image, device }
+        self.map(|text| (*text).to_owned())
+    }
+}
+
+impl<S> Refusal<S> {
+    /// Returns the reason with another type of text.
+    fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
+        match *self {
+            Refusal::Feature { ref name, image, device } => {
+                Refusal::Feature { name: hold(name), image, device }
             }
-            Refusal::OtherHost(triple) => Refusal::OtherHost(triple.to_owned()),
+            Refusal::OtherHost(ref triple) => Refusal::OtherHost(hold(triple)),
             Refusal::OtherKindOfDevice(kind) => Refusal::OtherKindOfDevice(kind),
             Refusal::OtherProcessor => Refusal::OtherProcessor,
             Refusal::OtherFamily => Refusal::OtherFamily,
@@ -196,6 +203,13 @@ impl Unfit<'_> {
 
 impl<S: fmt::Display> fmt::Display for Refusal<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.map(|text| text as &dyn fmt::Display).write(f)
+    }
+}
+
+impl Refusal<&dyn fmt::Display> {
+    /// Prints the reason. It has no type parameters, so that programs do not compile it again.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),
             Refusal::OtherProcessor => f.write_str("code for another processor"),

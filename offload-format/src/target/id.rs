@@ -188,13 +188,14 @@ impl<'a> TargetId<'a> {
 
     /// The canonical form: primary processor name, features in alphabetic order.
     pub fn to_canonical(&self) -> String {
-        // A sign sorts before the characters of names.
-        let mut features: alloc::vec::Vec<&str> = self.features.split(':').skip(1).collect();
-        features.sort_unstable();
         let mut out = String::from(self.primary_processor());
-        for feature in features {
+        // They are few, and a sort of the standard library is much more code, which each program
+        // would compile. A sign sorts before the characters of names.
+        let mut last = "";
+        while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');
             out.push_str(feature);
+            last = feature;
         }
         out
     }

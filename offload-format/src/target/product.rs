@@ -416,8 +416,15 @@ const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "ins
 
 /// Returns the part of a name that is compared.
 fn key(name: &str) -> String {
-    let name = name.to_ascii_lowercase().replace("max-q", "maxq");
-    let mut key: String = words(&name).collect();
+    let mut text = String::new();
+    for part in name.to_ascii_lowercase().split('-') {
+        // `Max-Q` is one word.
+        if !(text.ends_with("max") && part.starts_with('q')) {
+            text.push(' ');
+        }
+        text.push_str(part);
+    }
+    let mut key: String = words(&text).collect();
     while let Some(rest) =
         PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).map(String::from)
     {

@@ -14,9 +14,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
-use offload_format::pack_index::{
-    Index, IndexError, IndexImage, IndexKernel, IndexStream, PackIndex,
-};
+use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
@@ -160,11 +158,12 @@ fn module(name: String, first: usize, count: usize) -> ModuleRecord {
 
 #[inline]
 fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
-    let kernels = |kernels: Vec<IndexKernel>| -> &'static [&'static str] {
-        let names: Vec<&'static str> =
-            kernels.into_iter().map(|kernel| &*kernel.name.leak()).collect();
-        names.leak()
-    };
+    let (mut names, mut limits) = (Vec::new(), Vec::new());
+    let are_known = image.kernels.is_some();
+    for kernel in image.kernels.into_iter().flatten() {
+        names.push(&*kernel.name.leak());
+        limits.push(kernel.limits);
+    }
     let target = image.target.leak();
     let kind = image.kind.map_text(|triple| &*triple.leak());
     let size =
@@ -176,7 +175,8 @@ fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
         offset: size(image.offset)?,
         size: size(image.size)?,
         origin: image.origin,
-        kernels: image.kernels.map(kernels),
+        kernels: are_known.then_some(&*names.leak()),
+        limits: limits.leak(),
     })
 }
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 7\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 8\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 

@@ -4,7 +4,7 @@ use super::{Form, ImageRecord, Plain, StreamRecord};
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
-use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::pack_index::{Limits, Origin, PackImageKind};
 use offload_format::select::{Candidate, Code};
 
 /// One image of a pack.
@@ -41,7 +41,25 @@ impl<F: Form> PackImage<F> {
 
     /// Whether it has this kernel; `None` if its kernels are not known.
     pub fn has_kernel(&self, name: &str) -> Option<bool> {
-        self.record.kernels.map(|kernels| kernels.contains(&name))
+        self.record.kernels.map(|kernels| kernels.binary_search(&name).is_ok())
+    }
+
+    /// The limits of this kernel's launches, as the image records them. `None` if the image has no
+    /// such kernel or no such records, as one for the CPU.
+    ///
+    /// ```
+    /// # #![deny(warnings)]
+    /// use offload::{DeviceInfo, KernelPack};
+    ///
+    /// static SAXPY: KernelPack =
+    ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco");
+    /// let image = SAXPY.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
+    /// let limits = image.limits("saxpy").unwrap();
+    /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));
+    /// ```
+    pub fn limits(&self, kernel: &str) -> Option<Limits> {
+        let at = self.record.kernels?.binary_search(&kernel).ok()?;
+        self.record.limits.get(at).copied()
     }
 
     /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the

@@ -9,7 +9,6 @@ pub(crate) mod disk;
 mod form;
 mod image;
 mod kernel;
-mod limits;
 #[allow(unsafe_code)]
 mod linked;
 mod module;
@@ -22,7 +21,6 @@ pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::{Kernel, kernel};
-pub use limits::Limits;
 pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};
@@ -284,7 +282,7 @@ impl<F: Form> KernelPack<F> {
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
-    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
     /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
@@ -297,7 +295,7 @@ impl<F: Form> KernelPack<F> {
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
-    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
     /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };

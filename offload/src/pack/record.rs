@@ -1,7 +1,7 @@
 //! Tables of modules and images, which the macro writes at compile time.
 
 use super::registered;
-use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::pack_index::{Limits, Origin, PackImageKind};
 use offload_format::select::Code;
 
 /// The compile-time record of one module. The macro writes it; programs use
@@ -36,6 +36,8 @@ pub struct ImageRecord {
     /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
     /// they were not read, as for an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
+    /// The limits of their launches, in the same order; empty if none are recorded.
+    pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,
 }

@@ -17,6 +17,7 @@ fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         size,
         origin: Origin::Compiled,
         kernels: None,
+        limits: &[],
         code: ImageRecord::code("sm_80", kind),
     };
     let images = Box::leak(Box::new([record]));
@@ -125,7 +126,16 @@ const SOME_LACK: &[ImageRecord] = &[
 const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
     let kind = PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" };
     let code = ImageRecord::code(target, kind);
-    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels, code }
+    ImageRecord {
+        target,
+        kind,
+        offset: 0,
+        size: 8,
+        origin: Origin::Compiled,
+        kernels,
+        limits: &[],
+        code,
+    }
 }
 
 static KERNELS: KernelPack = linked(

@@ -4,7 +4,7 @@ use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::DeviceLimits;
-use crate::pack::{Form, Kernel, Limits, Module, PackImage, Plain};
+use crate::pack::{Form, Kernel, Module, PackImage, Plain};
 use alloc::boxed::Box;
 use alloc::ffi::CString;
 use alloc::format;
@@ -12,8 +12,9 @@ use alloc::string::{String, ToString};
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::fmt;
+use offload_format::pack_index::Limits;
 use offload_format::select::DeviceInfo;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A device with a context on it.
 pub(super) struct Context {
@@ -58,8 +59,6 @@ pub(super) struct LoadedModule {
     /// The image, whatever the form of its pack is.
     pub(super) image: PackImage<Plain>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
-    /// The limits of launches, read from the image when the first kernel is looked up.
-    limits: OnceLock<Sorted<String, Limits>>,
 }
 
 /// A kernel of a loaded module.
@@ -147,12 +146,7 @@ impl Context {
         let bytes = content.bytes();
         let name = format!("{} {}", image.target(), image.kind());
         let handle = self.backend.load(&LoadableImage { start: content.as_ptr(), bytes, name })?;
-        Ok(LoadedModule {
-            handle,
-            image: image.as_plain(),
-            kernels: RwLock::default(),
-            limits: OnceLock::new(),
-        })
+        Ok(LoadedModule { handle, image: image.as_plain(), kernels: RwLock::default() })
     }
 
     /// A kernel of a loaded module.
@@ -183,17 +177,8 @@ impl Context {
         let c_name =
             CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
-        let limits = module.limits.get_or_init(|| {
-            // If the image has no record, the device checks.
-            let image = module.image.decompress();
-            let mut limits: Sorted<String, Limits> = image
-                .ok()
-                .and_then(|image| Limits::of_image(image.bytes()).ok())
-                .unwrap_or_default();
-            limits.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-            limits
-        });
-        let limits = place(limits, name).map_or_else(|_| Limits::default(), |at| limits[at].1);
+        // If the image has no record, the device checks.
+        let limits = module.image.limits(name).unwrap_or_default();
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have been first.

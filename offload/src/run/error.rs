@@ -74,10 +74,10 @@ impl RunError {
 
 /// `NAME (1): description`, of a code and of its `NAME: description` or `NAME`.
 pub(super) fn in_words(code: i32, text: &str) -> String {
-    match text.split_once(": ") {
+    match text.split_once(':') {
         None if text.is_empty() => format!("{code}, which has no name"),
         None => format!("{text} ({code})"),
-        Some((name, description)) => format!("{name} ({code}): {description}"),
+        Some((name, description)) => format!("{name} ({code}):{description}"),
     }
 }
 

@@ -1,11 +1,11 @@
 //! A launch: how many threads, and where.
 
 use super::error::{Result, RunError};
-use crate::pack::Limits;
 use alloc::format;
 use alloc::string::String;
 use core::ffi::c_void;
 use core::ptr;
+use offload_format::pack_index::Limits;
 
 /// A number of blocks or threads in each dimension: `256`, `(16, 16)`, `[8, 8, 4]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,12 +178,7 @@ mod tests {
         reserved_shared_memory: 0,
     };
 
-    const IMAGE: Limits = Limits {
-        max_threads: Some(256),
-        required_block: None,
-        shared_memory: Some(1024),
-        wavefront_size: None,
-    };
+    const IMAGE: Limits = Limits::UNKNOWN.with_max_threads(256).with_shared_memory(1024);
 
     fn problem(launch: Launch, limits: Limits) -> Option<String> {
         launch.problem("sm_80", &limits, &DEVICE)
@@ -193,10 +188,7 @@ mod tests {
     fn what_is_allowed_is_allowed() {
         assert_eq!(problem(Launch::new(1_000_000, 256).shared_memory(100_352), IMAGE), None);
         assert_eq!(problem(Launch::new((3, 65_535), (16, 16)), IMAGE), None);
-        assert_eq!(
-            problem(Launch::new(1, (8, 4)), Limits { required_block: Some([8, 4, 1]), ..IMAGE }),
-            None
-        );
+        assert_eq!(problem(Launch::new(1, (8, 4)), IMAGE.with_required_block([8, 4, 1])), None);
     }
 
     #[test]
@@ -211,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_named() {
-        let any = Limits { max_threads: None, ..IMAGE };
+        let any = Limits::UNKNOWN.with_shared_memory(1024);
         for (launch, limits, expected) in [
             (
                 Launch::new(1, 2048),
@@ -237,7 +229,7 @@ mod tests {
             ),
             (
                 Launch::new(1, 32),
-                Limits { required_block: Some([8, 4, 1]), ..any },
+                any.with_required_block([8, 4, 1]),
                 "a block of 32 threads; the image for sm_80 is compiled for blocks of 8 x 4",
             ),
         ] {

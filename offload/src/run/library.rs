@@ -1,6 +1,6 @@
 //! Libraries of drivers, loaded when a program asks for devices.
 
-use crate::text::joined;
+use crate::text::{contains, joined};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -78,11 +78,11 @@ pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>>
 fn is_not_found(name: &str, reason: &str) -> bool {
     // glibc and musl. Either may also miss a library that `name` needs; then the text has that
     // one's name.
-    (reason.contains("No such file") && reason.contains(&format!("{name}: ")))
+    (contains(reason, "No such file") && contains(reason, &format!("{name}: ")))
         // macOS.
-        || reason.contains("(no such file)")
+        || contains(reason, "(no such file)")
         // Windows: ERROR_MOD_NOT_FOUND.
-        || reason.contains("os error 126")
+        || contains(reason, "os error 126")
 }
 
 /// Declares a table of functions that a library exports under the same names, and `open`, which

@@ -117,7 +117,7 @@ fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];
     if *start == "aarch64" {
-        if name.contains("eb") {
+        if has_eb(name) {
             return None;
         }
         rest = rest.strip_prefix("_be").unwrap_or(rest);
@@ -125,7 +125,12 @@ fn version(name: &str) -> Option<&str> {
     rest = rest.strip_prefix("eb").or_else(|| rest.strip_suffix("eb")).unwrap_or(rest);
     // LLVM takes any single letter.
     let is_version = rest.len() < 2 || rest.starts_with('v') && rest.as_bytes()[1].is_ascii_digit();
-    (is_version && !rest.contains("eb")).then_some(rest)
+    (is_version && !has_eb(rest)).then_some(rest)
+}
+
+/// Whether the name says big endian somewhere.
+fn has_eb(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|two| two == b"eb")
 }
 
 fn find(version: &str) -> Option<&'static (&'static str, &'static str)> {

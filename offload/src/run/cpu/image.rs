@@ -4,6 +4,7 @@
 use super::super::library::address;
 use super::Address;
 use super::check::{Checked, Settings};
+use crate::text::contains;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -233,7 +234,7 @@ const STATIC: &str = "this program is static, and musl loads code into dynamic p
 fn may_be_noexec(reason: &str) -> bool {
     // glibc; musl and others, by the error of mmap.
     let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
-    cfg!(unix) && reasons.iter().any(|known| reason.contains(known))
+    cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
 }
 
 /// Whether it has the sections that debuggers read from the file of a library.

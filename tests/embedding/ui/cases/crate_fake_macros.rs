@@ -4,7 +4,7 @@
 
 mod fake {
     pub mod __expansion {
-        pub use offload::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, linked};
+        pub use offload::__expansion::{ImageRecord, Limits, ModuleRecord, Origin, PackImageKind, linked};
 
         pub struct Entry<const NAME: usize>([u64; 4], [u8; NAME]);
     }

@@ -30,7 +30,7 @@ const fn images(count: usize) -> [ImageRecord; 16] {
     let code = ImageRecord::code("sm_80", kind);
     let (offset, size, origin) = (0, 8, Origin::Compiled);
     let kernels = Some(NAMES.split_at(count).0);
-    [ImageRecord { target: "sm_80", kind, offset, size, origin, kernels, code }; 16]
+    [ImageRecord { target: "sm_80", kind, offset, size, origin, kernels, limits: &[], code }; 16]
 }
 
 static MANY: [ImageRecord; 16] = images(200);
