@@ -1,5 +1,5 @@
-//! Builds that use offload-build, as Cargo's user waits for them: whole runs of `cargo build`, of
-//! packages in scratch folders.
+//! Times of builds that use offload-build, as a user of Cargo sees them: whole runs of `cargo
+//! build` for packages in scratch folders.
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
@@ -23,13 +23,13 @@ pub fn bench() {
     cold(&folder);
 }
 
-/// Two kernels for eight targets, all compiled anew, with one job and with two.
+/// Measures two kernels for eight targets, all compiled again, with one job and with two.
 fn parallel(folder: &Path, clang: &Path) {
     let targets = match std::env::var_os("CUDA_HOME") {
         Some(_) => {
             r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#
         }
-        // The number of rounds where there is no ptxas.
+        // Without ptxas, the number of targets is the same.
         None => {
             r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#
         }
@@ -37,7 +37,7 @@ fn parallel(folder: &Path, clang: &Path) {
     let package = package(folder, "parallel", OFFLOAD_BUILD);
     package.write("build.rs", &script(targets));
     let build = |jobs: &str, round: usize| {
-        // Another text in each round, so that nothing is fresh.
+        // Each round has another text, so that nothing is fresh.
         for name in ["one", "two"] {
             package.write(format!("kernels/{name}.cu"), &kernel(name, round));
         }
@@ -57,7 +57,8 @@ fn parallel(folder: &Path, clang: &Path) {
     println!("  {:<58} {:>25.2}   (at most 0.6)", "", two.as_secs_f64() / one.as_secs_f64());
 }
 
-/// A build script that is run again, with nothing to do, beside one that does nothing.
+/// Measures a build script that runs again and has nothing to do, beside a build script that does
+/// nothing.
 fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
     let full = package(folder, "again", OFFLOAD_BUILD);
@@ -107,9 +108,9 @@ fn again(folder: &Path, clang: &Path) {
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Packages whose build script depends on one crate and does nothing, in empty target folders.
-/// Nothing is compiled incrementally: Cargo does that for crates in folders, as ours is here, but
-/// never for those from a registry.
+/// Measures packages in empty target folders whose build script depends on one crate and does
+/// nothing. Incremental compilation is off: Cargo uses it for crates in folders, such as ours here,
+/// but never for crates from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),
@@ -161,7 +162,7 @@ fn cold(folder: &Path) {
     }
 }
 
-/// A package whose build script depends on one crate.
+/// Makes a package whose build script depends on one crate.
 pub fn package(folder: &Path, name: &str, dependency: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -173,7 +174,7 @@ pub fn package(folder: &Path, name: &str, dependency: &str) -> Package {
     package
 }
 
-/// A build script with two kernels, each a module of its own.
+/// Returns a build script with two kernels, each in its own module.
 fn script(targets: &str) -> String {
     format!(
         "fn main() {{\n    offload_build::Build::new().modules([\"kernels/one.cu\", \"kernels/two.cu\"])\
@@ -181,8 +182,8 @@ fn script(targets: &str) -> String {
     )
 }
 
-/// A kernel that takes compilers about as long as one of a real project: unrolled loops of a
-/// template.
+/// Returns a kernel that compilers need about as long for as for one of a real project: unrolled
+/// loops of a template.
 pub fn kernel(name: &str, round: usize) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \

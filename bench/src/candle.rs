@@ -1,6 +1,6 @@
 //! The published crate candle-kernels, built by offload-build and by its own build tool, cudaforge.
-//! Both have the same sources, nvcc and target, and make PTX of the modules, and a static library
-//! of the sources with launches, in one program.
+//! Both builds have the same sources, nvcc and target. Each makes PTX of the modules, and a static
+//! library of the sources with launches, in one program.
 
 use crate::build::{self, OFFLOAD_BUILD};
 use crate::data;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Modules and sources with launches, if it is not to be all. They take seconds.
+/// Modules and sources with launches, for a bench that does not compile all. They take seconds.
 const SOME: [&[&str]; 2] = [&["affine", "fill", "sort", "ternary"], &["mmq_gguf/mmq_quantize.cu"]];
 
 /// A helper for build scripts, and the lines of a package that use it.
@@ -66,12 +66,13 @@ pub fn bench(all: bool) {
         let package = package(&folder, &helper);
         copy(&source.join("src"), &package.folder.join("kernels"));
         let name = helper.name;
-        // The time does not include the build script's dependencies.
+        // The first build compiles the build script's dependencies, so the measured time does not
+        // include them.
         write(&package, "fn main() {}\n", "fn main() {}\n");
         build(&package, &cuda);
         let without = program_size(&package);
 
-        // With few sources: how many compilers run at once does not take all of them.
+        // A few sources are enough to count how many compilers run at once.
         write(&package, &(helper.script)(&some), &(helper.program)(&some));
         let (runs, most) = count_compilers(&package, &cuda);
         println!(
@@ -101,7 +102,7 @@ pub fn bench(all: bool) {
 }
 
 fn package(folder: &Path, helper: &Helper) -> Package {
-    // Not a name that a crate has.
+    // No crate has this name.
     let package =
         build::package(folder, &format!("candle-by-{}", helper.name), helper.build_dependency);
     let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("it was written");
@@ -115,7 +116,7 @@ fn write(package: &Package, script: &str, program: &str) {
     package.write("src/main.rs", program);
 }
 
-/// `nvcc` is the program, with any words before it.
+/// Builds the package. `nvcc` is the program, with any words before it.
 fn build_with(package: &Package, nvcc: &Path, jobs: u8) {
     let mut command =
         package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
@@ -131,7 +132,7 @@ fn build(package: &Package, cuda: &Path) {
     build_with(package, &cuda.join("bin/nvcc"), 2);
 }
 
-/// How many PTX files and objects are newer.
+/// Returns how many PTX files and objects are newer than `time`.
 fn made_since(time: SystemTime, folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let count = |path: PathBuf| match path.extension().and_then(|it| it.to_str()) {
@@ -149,8 +150,8 @@ fn program_size(package: &Package) -> u64 {
     fs::metadata(package.folder.join("target/release").join(name)).map_or(0, |it| it.len())
 }
 
-/// Builds with `-j1`; returns how many sources were compiled, and the most at the same time. A
-/// script before nvcc writes down how many of its kind it finds.
+/// Builds with `-j1`. Returns how many sources were compiled, and the greatest number of compilers
+/// at the same time. A script that starts nvcc logs how many instances of the script run.
 fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     let (script, running, log) = (
         package.folder.join("nvcc"),
@@ -174,7 +175,7 @@ fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     (counts.len(), counts.iter().copied().max().unwrap_or_default())
 }
 
-/// The list of these files, as Rust has it.
+/// Returns the list of these files as Rust code.
 fn list<'a>(files: impl IntoIterator<Item = &'a String>, extension: &str) -> String {
     files
         .into_iter()
@@ -213,8 +214,8 @@ fn their_script(sources: &Sources) -> String {
     )
 }
 
-/// Links the whole library into the program, with the same runtime, as a program that calls all of
-/// its functions would.
+/// Returns the line that links the whole library and the same runtime into the program, as for a
+/// program that calls all of its functions.
 fn link(library: &str) -> String {
     let then = "-lcudart_static,-ldl,-lrt,-lpthread,-lstdc++";
     format!(
@@ -265,7 +266,7 @@ fn sources(source: &Path, all: bool) -> Sources {
             let launches = !folder.is_empty() || text.contains("<<<");
             let is_wanted =
                 if launches { SOME[1].contains(&name.as_str()) } else { SOME[0].contains(&stem) };
-            // moe_align needs another crate's runtime, too.
+            // moe_align also needs the runtime of another crate.
             if (all && stem != "moe/moe_align") || is_wanted {
                 found[usize::from(launches)].push(if launches { name } else { stem.to_owned() });
             }

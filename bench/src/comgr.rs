@@ -1,4 +1,4 @@
-//! AMD's reader of bundles, the one function of it that finds a code object.
+//! AMD's reader of bundles: only the function that finds a code object.
 
 use libloading::Library;
 use std::ffi::{CString, c_char};
@@ -49,13 +49,14 @@ impl Comgr {
         }
     }
 
-    /// Offset of the code object that the library finds for a device.
+    /// Returns the offset of the code object that the library finds for a device.
     pub fn lookup(&self, bundle: &[u8], device: &str) -> Option<u64> {
         let isa = CString::new(format!("amdgcn-amd-amdhsa--{device}")).ok()?;
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
         let mut data = Data { handle: 0 };
-        // SAFETY: a data object is made, given bytes with their length, used for one query that has
-        // room for one answer, and released; bytes and name live until then.
+        // SAFETY: a data object is made and given bytes with their length. It is used for one
+        // query, whose output has room for one answer, and then released. Bytes and name live until
+        // then.
         let found = unsafe {
             let found = (self.create_data)(KIND_FATBIN, &mut data) == 0
                 && (self.set_data)(data, bundle.len(), bundle.as_ptr().cast()) == 0

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 /// Bundles in the section.
 pub const BUNDLES: usize = 95;
 
-/// Bytes in all of them together.
+/// The total number of bytes in all bundles.
 pub const SECTION_SIZE: usize = 490_000_000;
 
-/// A folder under the one that Cargo builds into.
+/// Returns a folder inside Cargo's target folder.
 pub fn folder() -> PathBuf {
     let exe = std::env::current_exe().expect("a program knows its path");
     let folder =
@@ -24,7 +24,8 @@ pub fn folder() -> PathBuf {
 /// Processors of the bundles' code objects.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
-/// Numbers that are equal in every run (a linear congruential generator, upper half of its state).
+/// A generator of numbers that are equal in every run (linear congruential, upper half of its
+/// state).
 pub struct Generator(pub u64);
 
 impl Generator {
@@ -34,7 +35,7 @@ impl Generator {
         self.0 >> 32
     }
 
-    /// Returns so many bytes: `fresh` in 100 are new, and the rest repeats earlier stretches.
+    /// Returns `size` bytes: `fresh` in 100 are new, and the rest repeats earlier parts.
     pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
         const STRETCH: usize = 512;
         let mut out: Vec<u8> = Vec::with_capacity(size);
@@ -51,7 +52,8 @@ impl Generator {
     }
 }
 
-/// A bundle of code objects for [`PROCESSORS`], each with the same part of `code`.
+/// Writes a bundle of code objects for [`PROCESSORS`], each with the element of `code` at the same
+/// position.
 pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     let mut builder = BundleBuilder::hip();
     for (processor, code) in PROCESSORS.iter().zip(code) {
@@ -73,7 +75,7 @@ pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
-/// The section: bundles in a row, each at a multiple of 4096.
+/// Returns the path of the section: bundles in a row, each at a multiple of 4096.
 pub fn section() -> Result<PathBuf> {
     let path = folder().join("section");
     let each = SECTION_SIZE / BUNDLES / PROCESSORS.len() - 3 * HIP_ALIGN as usize / 2;

@@ -7,11 +7,12 @@
 //! | `include_bytes` | a `static` of the library in the same section with the same alignment, of `include_bytes!` |
 //! | `plain` | an object file that is there already, which the program's link gets as one more argument: no copy of the bytes but the linker's own |
 //!
-//! Two runs are timed. *Cold*: nothing of the two crates was built, but all of their dependencies
-//! were. Our build script is compiled, linked and run, then the library and the program. The
-//! compilation of offload-build, offload-format and the macro, once for a workspace, is not timed;
-//! `cargo xtask bench build` measures it. *Edit*: a line of the library's `lib.rs` has changed.
-//! Memory is that of Cargo's largest process in any of these runs.
+//! Two kinds of runs are timed. *Cold*: nothing of the two crates is built, but all of their
+//! dependencies are. Cargo compiles, links and runs our build script, and then builds the library
+//! and the program. The time does not include offload-build, offload-format and the macro, which
+//! are compiled once for a workspace; `cargo xtask bench build` measures that. *Edit*: a line of
+//! the library's `lib.rs` has changed. Memory is the peak of Cargo's largest process in any of
+//! these runs.
 
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};
@@ -26,7 +27,7 @@ use std::process::Command;
 
 const IMAGE_SIZE: usize = 256 << 20;
 
-/// The start of the image, which is a code object; the rest is as good as code.
+/// The start of the image, which is a code object. The generated rest resembles code.
 const CODE_OBJECT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/saxpy/prebuilt/saxpy.gfx90a.hsaco");
 
@@ -35,7 +36,7 @@ const SYMBOL: &str = "plain_image";
 /// The rounds of the slow one; the others run twice as often.
 const ROUNDS: usize = 3;
 
-/// Prints the times; with `json` the ratios as an object, too, in the last line.
+/// Prints the times. With `json`, the last line is an object with the ratios.
 pub fn bench(json: bool) {
     println!(
         "embed: an image of 256 MiB in a library crate, cargo build --release; least, median, greatest, peak"
@@ -93,11 +94,11 @@ pub fn bench(json: bool) {
         let fields = ratios.map(|(name, value, _)| format!("\"{name}\": {value:.4}"));
         println!("{{{}}}", fields.join(", "));
     }
-    // More than 3 GB.
+    // The folder has more than 3 GB.
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// A library with the image and a program that looks into it.
+/// A library with the image, and a program that reads from the image.
 struct Workspace {
     name: &'static str,
     package: Package,
@@ -125,7 +126,7 @@ impl Workspace {
             "fn main() {\n    let at = std::env::args().count() << 20;\n    \
              println!(\"{} {:?}\", images::edits(), &images::image()[at..at + 8]);\n}\n",
         );
-        // The versions that are there without a network.
+        // These versions are available without a network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         let workspace = Self { name, package, library };
@@ -153,7 +154,7 @@ impl Workspace {
     }
 
     fn build(&self) -> Run {
-        // The output of the run before is written to the disk now, and not while this one is timed.
+        // The output of the previous run is written to the disk now, and not during the timed run.
         measure::succeed(&mut Command::new("sync"));
         let run = measure::process(&mut self.package.cargo(&[
             "build",

@@ -1,4 +1,4 @@
-//! One image among sixteen.
+//! The time to find one image among sixteen.
 
 use crate::comgr::Comgr;
 use crate::measure::row_of_many;
@@ -25,7 +25,7 @@ const TARGETS: [&str; 16] = [
     "gfx90a:xnack-",
 ];
 
-/// The device: the last image fits it.
+/// The device that the last image fits.
 const DEVICE: &str = "gfx90a:sramecc+:xnack-";
 
 /// Prints the times.
@@ -62,7 +62,7 @@ pub fn bench() {
     }
 }
 
-/// The code object that the device gets.
+/// Returns the code object that the device gets.
 fn find(bytes: &[u8]) -> Option<&[u8]> {
     let device = TargetId::parse(DEVICE).ok()?;
     Bundle::parse(bytes).ok()?.find_hip(&device).map(|entry| entry.code_object())

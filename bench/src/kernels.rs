@@ -29,8 +29,8 @@ const SOURCES: usize = 4;
 /// AMD's and NVIDIA's.
 const KINDS: usize = 2;
 
-/// Sources for two kinds of targets, with a clang that reads their signatures and with one that
-/// finds nothing at once.
+/// Measures sources for two kinds of targets: with a clang that reads their signatures, and with a
+/// clang that writes an empty result at once.
 fn sources(folder: &Path, clang: &Path) {
     let names: Vec<String> = (0..SOURCES).map(|number| format!("k{number}")).collect();
     let packages = ["with", "without"].map(|which| {
@@ -51,7 +51,7 @@ fn sources(folder: &Path, clang: &Path) {
     let (mut changed, mut again) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..6 {
         for (package, (changed, again)) in packages.iter().zip(changed.iter_mut().zip(&mut again)) {
-            // Another text in each round, so that nothing is fresh.
+            // Each round has another text, so that nothing is fresh.
             names.iter().for_each(|name| {
                 package.1.write(format!("kernels/{name}.cu"), &kernel(name, round))
             });
@@ -74,7 +74,7 @@ fn sources(folder: &Path, clang: &Path) {
 }
 
 /// Prints two rows, and returns the difference of their least times in milliseconds. The least
-/// times count, since other work of the machine only adds.
+/// times count, because other work of the machine can only increase a time.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);
@@ -84,7 +84,7 @@ fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     difference * 1e3
 }
 
-/// A clang; a `blind` one writes no description of kernels.
+/// Writes a wrapper for clang. If it is `blind`, it writes no description of kernels.
 fn wrapper(package: &Package, clang: &Path, blind: bool) -> PathBuf {
     let nothing = "case \" $* \" in *\" -disable-llvm-passes \"*)
   while [ $# -gt 0 ]; do
@@ -108,7 +108,7 @@ esac
 
 const KERNELS: usize = 2000;
 
-/// A crate with a pack of many kernels, with their functions and without.
+/// Measures a crate with a pack of many kernels, with and without their functions.
 fn functions(folder: &Path, clang: &Path) {
     let packages = ["include_kernels", "include_offload"].map(|name| {
         let package = Package::at(folder.join(name));
@@ -118,7 +118,7 @@ fn functions(folder: &Path, clang: &Path) {
             env!("CARGO_MANIFEST_DIR")
         );
         package.write("Cargo.toml", &manifest);
-        // The versions that are there without a network.
+        // These versions are available without a network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         package.write(

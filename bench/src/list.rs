@@ -22,7 +22,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // The tool reads an object with the section in it.
+    // The tool reads an object that contains the section.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();
@@ -47,7 +47,7 @@ pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }
 
-/// How many entries there are, each looked at.
+/// Returns the number of entries whose ID is valid.
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
     find(file, |_, container| {

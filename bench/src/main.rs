@@ -13,10 +13,10 @@
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
-//! Except for `tools`, whose images are code objects of a published library, the benches make their
-//! files, from numbers of a seeded generator. Stretches repeat, as in code for several processors;
-//! the sizes are those of a library of AMD's. Times of whole processes come from starting this
-//! program anew.
+//! The benches make their files from the numbers of a seeded generator. Only the images of `tools`
+//! are code objects of a published library. Parts repeat, as in code for several processors. The
+//! sizes are those of a library of AMD. Times of whole processes come from starting this program
+//! anew.
 
 mod build;
 mod candle;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
-        // The part of a bench that runs in a process of its own.
+        // The part of a bench that runs in a separate process.
         ["child", "list", file] => list::child(Path::new(file)),
         ["child", "table", file] => table::child(Path::new(file)),
         ["child", "images", file] => {

@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Prints a row: the name, and the least, the median and the greatest of the times of `runs` runs,
-/// after one that does not count.
+/// Prints a row: the name, and the least, median and greatest time of `runs` runs. One run before
+/// them does not count.
 pub fn row(name: &str, runs: usize, mut run: impl FnMut()) {
     run();
     let times = (0..runs).map(|_| time(&mut run)).collect();
     print_row(name, times);
 }
 
-/// How long it takes.
+/// Returns how long `run` takes.
 pub fn time(run: impl FnOnce()) -> Duration {
     let start = Instant::now();
     run();
     start.elapsed()
 }
 
-/// Prints a row of times, at least one; returns the median.
+/// Prints a row of times, of which there must be at least one, and returns their median.
 pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     let median = times[times.len() / 2];
@@ -31,8 +31,8 @@ pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     median
 }
 
-/// Prints a row like [`row`], for work that is shorter than a clock's step: each run is `times`
-/// runs.
+/// Prints a row like [`row`], for work that is shorter than a clock's step. Each of the `runs`
+/// repeats the work `times` times.
 pub fn row_of_many(name: &str, runs: usize, times: u32, mut run: impl FnMut()) {
     let mut each: Vec<Duration> = (0..runs)
         .map(|_| {
@@ -58,19 +58,19 @@ fn text(time: Duration) -> String {
     }
 }
 
-/// This program, started anew for one task.
+/// Returns a command that starts this program again for one task.
 pub fn child(task: &str, file: &OsStr) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a program knows its path"));
     command.args(["child", task]).arg(file);
     command
 }
 
-/// One of LLVM's programs, if it is there.
+/// Returns one of LLVM's programs, if it is installed.
 pub fn llvm(name: &str) -> Option<Command> {
     llvm_program(name).map(Command::new)
 }
 
-/// Where one of LLVM's programs is, if it is there.
+/// Returns the path of one of LLVM's programs, if it is installed.
 pub fn llvm_program(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("OFFLOAD_TEST_LLVM")
         .map_or_else(|| PathBuf::from("/usr/lib/llvm-22/bin"), PathBuf::from);
@@ -89,7 +89,7 @@ pub struct Run {
     pub time: Duration,
     /// Processor time, including the processes that it has waited for.
     pub processor: Duration,
-    /// The most memory that it had at a time, in bytes.
+    /// The peak of its memory, in bytes.
     peak: u64,
 }
 
@@ -119,8 +119,8 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct has only numbers, for which every bit pattern is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: it is this process's child, nothing else waits for it, and both places live as long
-    // as the call.
+    // SAFETY: the process is a child of this one, nothing else waits for it, and both places live
+    // until the call returns.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
     (status, usage)

@@ -10,7 +10,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// The one in this folder, which need not be there yet.
+    /// Returns the package in this folder, which may not exist yet.
     pub fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -23,7 +23,7 @@ impl Package {
         fs::write(path, text).expect("the target folder can be written");
     }
 
-    /// Returns Cargo without the variables of this program's own Cargo.
+    /// Returns a Cargo command without the variables of the Cargo that runs this program.
     pub fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {

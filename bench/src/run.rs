@@ -1,5 +1,5 @@
-//! The cost of the run time: compiling it, its launches beside plain ones of the driver, grids on
-//! one core and on two, and grids that are checked for races.
+//! The cost of the run time: its compilation, its launches beside launches by plain calls of the
+//! driver, grids on one core and on two, and grids that are checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Prints the times: all of them, or those of one part.
+/// Prints all times, or the times of one part.
 pub fn bench(part: Option<&str>) {
     println!("run: the run time");
     let folder = data::folder().join("run");
@@ -41,7 +41,7 @@ pub fn bench(part: Option<&str>) {
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Packages that depend on one crate, in empty target folders: nothing else is compiled.
+/// Measures packages that depend on one crate, in empty target folders; only the crate is compiled.
 fn cold(folder: &Path) {
     // cudarc is in the lock file of the examples.
     let crates = [
@@ -76,7 +76,7 @@ fn cold(folder: &Path) {
     let of = |what: fn(&Run) -> Duration| {
         runs.each_ref().map(|runs| runs.iter().map(what).collect::<Vec<_>>())
     };
-    // Others may use this machine: processor time shows it less.
+    // Other programs may use this machine, which affects processor time less.
     for (what, times) in [("", of(|run| run.time)), (", processor time", of(|run| run.processor))] {
         let [with, without, cudarc] = times.each_ref().map(|times| seconds(times));
         for (name, times) in names.iter().zip(times) {
@@ -101,13 +101,13 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// Returns the least of some times: other work of the machine only adds.
+/// Returns the least of some times in seconds. Other work of the machine can only increase a time.
 fn seconds(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
 
-/// A package with these dependencies, and the versions of a lock file of this repository: they are
-/// there without a network.
+/// Makes a package with these dependencies, and with the versions of a lock file of this
+/// repository, which are available without a network.
 fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str) -> Package {
     let package = Package::at(folder.join(name));
     let manifest = format!(
@@ -121,7 +121,7 @@ fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str
     package
 }
 
-/// The program that launches kernels, built.
+/// Builds the program that launches kernels.
 fn program(folder: &Path, clang: &Path) -> Package {
     let dependencies = format!(
         "offload = {{ path = \"{ROOT}/offload\" }}\nlibc = \"0.2\"\nlibloading = \"0.9\"\n"
@@ -162,13 +162,13 @@ fn lines_of(program: &Path, task: &str, variables: &[(&str, &str)]) -> Vec<Strin
     text.lines().map(str::to_owned).collect()
 }
 
-/// A time in nanoseconds.
+/// Parses a time in nanoseconds.
 fn nanoseconds(text: &str) -> Duration {
     let time: f64 = text.parse().unwrap_or_else(|_| panic!("{text:?} is no time"));
     Duration::from_secs_f64(time / 1e9)
 }
 
-/// Calls of the run time over a driver whose functions do next to nothing.
+/// Measures calls of the run time over a driver whose functions do almost nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
     let driver = folder.join("libcuda.so.1");
     fs::write(folder.join("driver.c"), include_str!("run/driver.c"))
@@ -212,8 +212,8 @@ struct Grid {
     bits: String,
 }
 
-/// Blocks of 256 threads and nine barriers, as images of tests have them and checked for races, by
-/// each C++ compiler.
+/// Measures blocks of 256 threads and nine barriers, for each C++ compiler: once as in the images
+/// of tests, and once checked for races.
 fn checks(program: &Package, clang: &Path) {
     let clang = clang.with_file_name("clang++");
     for (compiler, name) in
@@ -265,7 +265,7 @@ fn checks(program: &Package, clang: &Path) {
     }
 }
 
-/// Grids on the CPU, with one thread of the operating system and with two.
+/// Measures grids on the CPU, with one thread of the operating system and with two.
 fn cpu(program: &Package) {
     let (mut one, mut two): (Vec<Grid>, Vec<Grid>) = (Vec::new(), Vec::new());
     for _ in 0..5 {

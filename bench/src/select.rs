@@ -1,4 +1,5 @@
-//! Which of sixteen images a device gets, and one image out of a compressed pack.
+//! The time to select one of sixteen images for a device, and to read one image of a compressed
+//! pack.
 
 use crate::data::Generator;
 use crate::measure::{row, row_of_many};
@@ -35,7 +36,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
     image(target, PackImageKind::Cubin)
 }
 
-/// The pack has the macro's form.
+/// A pack as the macro makes it.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",

@@ -10,10 +10,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The published library whose code objects the images are made of.
+/// The published library whose code objects fill the images.
 const LIBRARY: &str = "onnxruntime-rocm/onnxruntime/capi/libonnxruntime_providers_rocm.so";
 
-/// Bytes in each image; together they are a bundle of 149 MB.
+/// The bytes in each image; all images together make a bundle of 149 MB.
 const IMAGE_SIZE: u64 = 16_600_000;
 
 /// The processors of the images. The library has code for eight of them.
@@ -22,7 +22,7 @@ const PROCESSORS: [&str; 9] =
 
 const TOOL: &str = "clang-offload-bundler";
 
-/// Work, and its limits: our time and our memory at most, as parts of LLVM's.
+/// A piece of work, and the limits of our time and memory, as fractions of LLVM's.
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
@@ -32,8 +32,8 @@ struct Work {
     memory: Option<f64>,
 }
 
-/// Prints the times. A process has at least the memory of the process that started it. This one
-/// must be small, so large work runs in processes of its own.
+/// Prints the times. A process has at least as much memory as the process that started it. This
+/// process must stay small, so large work runs in separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -61,11 +61,11 @@ pub fn bench() {
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
-                // The output of the run before is written to the disk now, and not while this one
-                // is timed.
+                // The output of the previous run is written to the disk now, and not during the
+                // timed run.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
-                // The first fills the caches.
+                // The first run only fills the caches.
                 if count > 0 {
                     runs.push(run);
                 }
@@ -163,8 +163,8 @@ fn works() -> Vec<Work> {
     ]
 }
 
-/// Checks that both wrote the same; for compressed files, that ours is not larger, and that LLVM's
-/// tool finds the same in it.
+/// Checks that both tools wrote the same bytes. For compressed files, checks that ours is not
+/// larger, and that LLVM's tool finds the same content in it.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));
@@ -198,7 +198,7 @@ fn compare(work: &Work) {
     }
 }
 
-/// Whether two files are equal, reading little at a time.
+/// Returns whether two files are equal, and reads little of them at a time.
 fn same(a: &str, b: &str) -> bool {
     let open = |path: &str| File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut a, mut b) = (open(a), open(b));
@@ -214,8 +214,9 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Writes the images to the current folder: those of each processor in a row, as many bytes as
-/// needed. The processor without code in the library gets the bytes after those of the first.
+/// Writes the images to the current folder. Each has the code objects of one processor in a row, up
+/// to the size of an image. For the processor without code in the library, the image has the bytes
+/// that follow those of the first processor.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! An archive that was written is read as what was put in.
+//! Writes an archive, reads it, and compares it with the input.
 #![no_main]
 
 use offload_format::archive::{Archive, ArchiveBuilder};

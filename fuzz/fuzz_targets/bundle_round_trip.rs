@@ -1,4 +1,4 @@
-//! A bundle that was written is read as what was put in.
+//! Writes a bundle, reads it, and compares it with the input.
 #![no_main]
 
 use offload_format::bundle::{Bundle, BundleBuilder};

@@ -1,4 +1,4 @@
-//! Reads device code wherever it lies in a file, and wrappers.
+//! Reads device code anywhere in a file, and wrappers.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| offload_tests::visit::fat_file(data));

@@ -1,4 +1,4 @@
-//! A fatbin that was written is read as what was put in.
+//! Writes a fatbin, reads it, and compares it with the input.
 #![no_main]
 
 use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
     let stored: Vec<&[u8]> = fatbin.entries().map(|entry| entry.stored()).collect();
     assert_eq!(stored.len(), expected.len());
     for (stored, image) in stored.iter().zip(&expected) {
-        // Zeros up to a multiple of eight may be behind it.
+        // Zeros up to a multiple of eight may follow the image.
         assert!(stored.starts_with(image));
         assert!(stored[image.len()..].iter().all(|byte| *byte == 0));
     }

@@ -1,4 +1,5 @@
-//! An object that a bundle was put into has it, and is itself again without it.
+//! Puts a bundle into an object and reads it. Also checks that an object is the same again after
+//! the bundle is removed.
 #![no_main]
 
 use offload_format::bundle::BundleBuilder;
@@ -23,7 +24,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
         assert!(entry.is_host_placeholder() || entry.code_object() == *code_object);
         assert_eq!(entry.is_host_placeholder(), id.starts_with("host-"));
     }
-    // Once rewritten, an object stays as it is.
+    // After the first rewrite, an object does not change any more.
     let stripped = strip(&fat).unwrap();
     let again = bundle(&stripped, &builder).unwrap().to_vec(&payloads);
     assert_eq!(strip(&again).unwrap(), stripped);

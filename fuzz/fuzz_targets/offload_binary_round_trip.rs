@@ -1,4 +1,4 @@
-//! Offload binaries that were written are read as what was put in, in each version.
+//! Writes offload binaries in each version, reads them, and compares them with the input.
 #![no_main]
 
 use offload_format::compression::Method;

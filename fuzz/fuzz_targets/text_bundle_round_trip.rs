@@ -1,4 +1,4 @@
-//! A text bundle that was written is read as what was put in.
+//! Writes a text bundle, reads it, and compares it with the input.
 #![no_main]
 
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
@@ -8,7 +8,7 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let (leader, entries) = input;
     let leader = CommentLeader::ALL[usize::from(leader) % CommentLeader::ALL.len()];
     let mut builder = TextBundleBuilder::new(leader);
-    // An END line in a payload ends it.
+    // An END line in a payload ends the payload.
     let whole =
         entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
     let expected = taken(whole, |id, size| builder.entry(id, size).is_ok());

@@ -18,7 +18,8 @@ fn entry_id(number: u8) -> String {
     }
 }
 
-/// Gives entries to a builder, and keeps those that it takes: some may not stand together.
+/// Adds entries to a builder, and returns the accepted ones: some entries cannot be in the same
+/// bundle.
 pub fn taken<'a>(
     entries: impl IntoIterator<Item = &'a (u8, Vec<u8>)>,
     mut take: impl FnMut(&str, u64) -> bool,

@@ -1,4 +1,4 @@
-//! The only place that reads the environment and that talks to Cargo.
+//! The only module that reads the environment and communicates with Cargo.
 
 use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
@@ -9,14 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Replaces `OUT_DIR` in [`Cargo::portable`].
+/// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// Replaces the package's folder there, where the folder is not the start of a path.
+/// The replacement for the package's folder in [`Cargo::portable`], where the folder is not the
+/// start of a path.
 const PACKAGE: &str = "<PACKAGE>";
 
-/// Cargo's side of a build script: the variables that Cargo sets, and the instructions that it
-/// reads.
+/// The interface between a build script and Cargo: the variables that Cargo sets, and the
+/// instructions that it reads.
 #[derive(Debug)]
 pub(crate) struct Cargo {
     pub(crate) out_dir: PathBuf,
@@ -36,7 +37,7 @@ pub(crate) struct Cargo {
     pub(crate) debug: bool,
     /// Whether dependents get the metadata that this build script prints.
     pub(crate) has_links: bool,
-    /// Whether there is no Cargo to print anything for.
+    /// Whether nothing is printed, since no Cargo reads it.
     is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has looked into.
@@ -87,8 +88,8 @@ impl Cargo {
         })
     }
 
-    /// Runs a task of a build script that may go on if it fails. Nothing else would then make Cargo
-    /// run the script again.
+    /// Runs a task of a build script that may continue after the task fails. Nothing else would
+    /// make Cargo run the script again after a failure.
     pub(crate) fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -99,8 +100,8 @@ impl Cargo {
         made
     }
 
-    /// Runs a task, and ends the build script with the reason if it fails. A failed build prints
-    /// none of them: Cargo runs the script again anyway, and would show the lines before the
+    /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
+    /// instructions: Cargo runs the script again anyway, and would show the lines before the
     /// reason.
     pub(crate) fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
@@ -111,9 +112,9 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Not in a build script: for host programs of this triple, with the settings of Cargo's
-    /// release or dev profile. Returns the environment outside of a build script; no lines are
-    /// printed for Cargo. The folder for files is not made.
+    /// Makes the environment outside of a build script: for host programs of this triple, with the
+    /// settings of Cargo's release or dev profile. No lines are printed for Cargo. The folder for
+    /// files is not made.
     pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -137,14 +138,14 @@ impl Cargo {
         }
     }
 
-    /// An environment variable that users set; the build script runs again when it changes. Empty
-    /// counts as not set.
+    /// Returns an environment variable that users set; the build script runs again when the
+    /// variable changes. An empty value counts as not set.
     pub(crate) fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// Whether everything is to be made again, whatever an earlier run has made.
+    /// Whether everything must be built again, even if an earlier run built it.
     pub(crate) fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
@@ -154,7 +155,8 @@ impl Cargo {
         rebuilds
     }
 
-    /// An environment variable that has no effect on the output, so a change needs no new run.
+    /// Returns an environment variable that has no effect on the output, so a change needs no new
+    /// run.
     pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -170,8 +172,9 @@ impl Cargo {
         auth.split(' ').next().map(str::to_owned)
     }
 
-    /// The variables that may affect the host compiler and its options, as text and in order. Only
-    /// the `cc` crate knows which ones do, so these are more than it reads.
+    /// Returns the variables that may affect the host compiler and its options, as text and in
+    /// order. Only the `cc` crate knows which variables count, so the list has more than `cc`
+    /// reads.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         const PARTS: [&str; 12] = [
             "CC",
@@ -197,48 +200,49 @@ impl Cargo {
         all
     }
 
-    /// Returns the flags that rustc gets for the host program beside Cargo's own: those of
+    /// Returns the flags that rustc gets for the host program in addition to Cargo's own: those of
     /// RUSTFLAGS and of Cargo's configuration.
     pub(crate) fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The linker that Cargo's configuration names for the host program.
+    /// Returns the linker that Cargo's configuration names for the host program.
     pub(crate) fn linker(&self) -> Option<String> {
         env::var("RUSTC_LINKER").ok()
     }
 
-    /// The rustc that Cargo runs.
+    /// Returns the rustc that Cargo runs.
     pub(crate) fn rustc(&self) -> OsString {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
-    /// The name of the variable that is for this package alone.
+    /// Returns the name of the variable that is only for this package.
     pub(crate) fn own_variable(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
 
-    /// `<name>_<package>` before `<name>`, with the name of the one that is set.
+    /// Returns the value of `<name>_<package>`, otherwise of `<name>`, with the name of the
+    /// variable that is set.
     pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = self.own_variable(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// The folders of `PATH`. The build script runs again when it changes, and may find other
-    /// tools.
+    /// Returns the folders of `PATH`. The build script runs again when `PATH` changes, since it may
+    /// then find other tools.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
         self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Something was not in `PATH`: the build script runs again also when a program is put into one
-    /// of its folders.
+    /// Runs the build script again also when a program is put into a folder of `PATH`, because
+    /// something was missing there.
     pub(crate) fn watch_search_path(&self) {
         for folder in self.search_path() {
-            // Cargo looks at all files in a folder, so a folder around the build itself would
-            // change with each run.
+            // Cargo looks at all files in a folder, so a folder that contains the build itself
+            // would change with each run.
             let is_of_builds = folder.starts_with(self.target_folder());
             if folder.is_absolute()
                 && folder.is_dir()
@@ -250,8 +254,8 @@ impl Cargo {
         }
     }
 
-    /// The folder in which Cargo builds. A file in it marks it; otherwise `OUT_DIR` is
-    /// `<folder>/<profile>/build/<package>/out` in it.
+    /// Returns the folder in which Cargo builds. A file in the folder marks it. Otherwise the
+    /// folder is derived from `OUT_DIR`, which is `<folder>/<profile>/build/<package>/out`.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
         folders()
@@ -260,9 +264,10 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// The build script runs again when something is put into a folder for headers, or changes
-    /// there. Cargo looks at all files in it, so it is not watched if it has many files, or if
-    /// builds write there. A folder that is not there would be one that changes each time.
+    /// Runs the build script again when something is put into a folder for headers, or changes
+    /// there. Cargo looks at all files in the folder. The folder is therefore not watched if it has
+    /// many files, or if builds write there. Cargo would treat a missing folder as one that changes
+    /// each time.
     pub(crate) fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
         if !self.considered.borrow_mut().insert(folder.to_owned()) {
@@ -288,22 +293,22 @@ impl Cargo {
         self.watch(folder);
     }
 
-    /// The build script runs again when this file changes. Cargo treats a missing file as one that
+    /// Runs the build script again when this file changes. Cargo treats a missing file as one that
     /// changes each time.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
     /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
-    /// scripts write such files: watching them would run this script again after each build.
+    /// scripts write files there: watching them would run this script again after each build.
     pub(crate) fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
         }
     }
 
-    /// Text with paths as they are on every machine: relative to the package, or to `<OUT_DIR>`.
-    /// Moved, a package stays fresh.
+    /// Returns the text with paths that are the same on every machine: relative to the package, or
+    /// to `<OUT_DIR>`. A package that is moved therefore stays fresh.
     pub(crate) fn portable(&self, text: &str) -> String {
         let package = format!("{}/", self.manifest_dir.display());
         // OUT_DIR may be in the package.
@@ -311,31 +316,31 @@ impl Cargo {
         text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
     }
 
-    /// The path that [`Cargo::portable`] made this of, in this build.
+    /// Returns the path in this build for a path from [`Cargo::portable`].
     pub(crate) fn here(&self, path: &str) -> PathBuf {
         let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
-    /// The build script runs again at the next build: this one failed, and the remedy is unknown.
+    /// Runs the build script again at the next build: this build failed, and the remedy is unknown.
     fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
 
-    /// A folder in which the linker looks for libraries.
+    /// Adds a folder in which the linker looks for libraries.
     pub(crate) fn link_search(&self, folder: &Path) {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
-    /// Whether the package's folder is one that `cargo package` has written, here or where it was
-    /// published.
+    /// Whether `cargo package` has written the package's folder, on this machine or where the
+    /// package was published.
     pub(crate) fn is_packaged(&self) -> bool {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
     /// Whether `cargo package` or `cargo publish` runs this build, to check the package that it has
-    /// written: in `<target>/package/<name>-<version>`. Packages of registries are in folders with
-    /// other names.
+    /// written. The package is then in `<target>/package/<name>-<version>`. Packages from
+    /// registries are in folders with other names.
     pub(crate) fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();
@@ -344,7 +349,7 @@ impl Cargo {
             && folder.is_some_and(|it| it.ends_with("package"))
     }
 
-    /// Something for the build scripts of dependents.
+    /// Sets metadata for the build scripts of dependents.
     pub(crate) fn metadata(&self, key: &str, value: &str) {
         self.tell(format!("metadata={key}={value}"));
     }
@@ -354,7 +359,7 @@ impl Cargo {
         env::var(dependency_variable(links, key)).ok()
     }
 
-    /// Returns all metadata of the dependency with this start of its key.
+    /// Returns all metadata of the dependency whose keys start with this text.
     pub(crate) fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
         let all = env::vars_os()
@@ -362,7 +367,7 @@ impl Cargo {
         all.filter_map(|(_, value)| value.into_string().ok()).collect()
     }
 
-    /// A library to link with, as `-l` takes it.
+    /// Adds a library to link with, in the form that `-l` accepts.
     pub(crate) fn link_library(&self, library: &str) {
         self.tell(format!("rustc-link-lib={library}"));
     }
@@ -382,7 +387,7 @@ impl Cargo {
         }
     }
 
-    /// A line that `cargo build -vv` shows, and that is in the build script's output file.
+    /// Prints a line that `cargo build -vv` shows, and that is in the build script's output file.
     pub(crate) fn note(&self, line: &str) {
         if !self.is_silent {
             println!("{line}");
@@ -402,7 +407,7 @@ impl Cargo {
     }
 }
 
-/// Returns the folders of a list such as `CPATH`. An empty one is the working folder.
+/// Returns the folders of a list such as `CPATH`. An empty entry is the working folder.
 pub(crate) fn folders(list: &str) -> Vec<PathBuf> {
     env::split_paths(list).collect()
 }

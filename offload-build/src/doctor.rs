@@ -1,8 +1,8 @@
 //! The tools that a build would find on this machine: for `offload doctor` and for other programs
 //! that inspect a machine.
 //!
-//! The code that builds use finds them: the same variables, places and probes. build.rs can name
-//! other compilers, which are unknown here.
+//! The search uses the same code as builds: the same variables, places and probes. build.rs can
+//! name other compilers, which are unknown here.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -21,27 +21,27 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and the programs that belong to them, each once, including the missing ones.
     pub tools: Vec<Tool>,
-    /// The targets of the machine's GPUs, which `native` stands for; otherwise each program that
-    /// was run, with its answer.
+    /// The targets of the machine's GPUs, which `native` means; otherwise each program that was
+    /// run, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// For each target that was asked about, in that order, whether it can be built.
+    /// The result for each requested target, in that order: whether the target can be built.
     pub verdicts: Vec<Verdict>,
 }
 
-/// Whether a target can be built: a small kernel was, or was not.
+/// The result of a test: whether a small kernel can be built for a target.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The target, or a word for several, as in the request.
     pub target: String,
-    /// Why it cannot be built; `None` if it can.
+    /// The reason why the target cannot be built; `None` if it can.
     pub refusal: Option<String>,
-    /// Why it cannot be built without optimization, as in Cargo's dev profile, although it can be
-    /// built with it.
+    /// The reason why the target cannot be built without optimization, as in Cargo's dev profile,
+    /// although it can be built with optimization.
     pub unoptimized: Option<String>,
 }
 
-/// A compiler, or what a compiler needs.
+/// A compiler, or a program that a compiler needs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool {
@@ -49,24 +49,25 @@ pub struct Tool {
     pub name: &'static str,
     /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
-    /// The path; `None` if there is none that can be used.
+    /// The path; `None` if no usable tool was found.
     pub path: Option<PathBuf>,
-    /// The version that it reports, in one line.
+    /// The version that the tool reports, in one line.
     pub version: Option<String>,
-    /// The places where it is looked for, in this order; for a missing one, those that were tried.
+    /// The places where the tool is searched for, in this order; for a missing tool, the places
+    /// that were tried.
     pub looked: String,
-    /// The reason why a build cannot use it, or can use only a part. Lines that begin with two
-    /// spaces are commands.
+    /// The reason why a build cannot use the tool, or can use only a part of it. Lines that begin
+    /// with two spaces are commands.
     pub problem: Option<String>,
     /// The commands that install it on this system, if builds need it and it is missing. Lines that
     /// begin with two spaces are commands.
     pub install: Option<String>,
-    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and
-    /// PTX (`compute_90`) count each.
+    /// The targets that the tool builds for, as the tool reports them. For NVIDIA, machine code
+    /// (`sm_90`) and PTX (`compute_90`) are separate targets.
     pub targets: Vec<String>,
 }
 
-/// In the order of GPUs, machine code before PTX, each once.
+/// Returns the targets in the order of GPUs, with machine code before PTX, each once.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets.sort_by_cached_key(|name| match Target::parse(name).as_ref().map(Target::arch) {
         Ok(OffloadArch::Nvidia(arch)) => {
@@ -78,7 +79,7 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets
 }
 
-/// Looks for everything, for host programs of this target triple, and tries whether each of these
+/// Looks for all tools for host programs of this target triple, and tests whether each of these
 /// targets can be built. Words for several targets are allowed: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple, true);
@@ -109,7 +110,7 @@ fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
-                // Another field has the places.
+                // The places are in another field.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -122,14 +123,15 @@ fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict
     targets.iter().map(verdict).collect()
 }
 
-/// Who lists the targets that were asked about.
+/// The origin of the requested targets, for messages.
 const BY: &str = "the command line";
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
-/// Why the first of these targets cannot be built; of several, with its name.
+/// Returns the reason why the first of these targets cannot be built; if there are several, with
+/// the name of that target.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
@@ -142,7 +144,7 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Nothing was found: the trail says more than the list of places.
+    /// Records that nothing was found: the trail has more details than the list of places.
     fn missing(self, trail: impl fmt::Display) -> Self {
         Self { looked: trail.to_string(), ..self }
     }
@@ -186,7 +188,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
     match tools.ptxas() {
         Ok(Found::Tool(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
-            // It assembles clang's output.
+            // ptxas assembles clang's output, so clang must know the targets, too.
             if let Ok(Found::Tool(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Why a pack could not be built.
+/// The reason why a pack could not be built.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -23,13 +23,13 @@ pub enum ErrorKind {
     ToolNotFound,
     /// A compiler refused, or failed.
     ToolFailed,
-    /// An image has not the kernels that build.rs requires.
+    /// An image lacks a kernel that build.rs requires.
     KernelMissing,
     /// The prebuilt set does not fit.
     Prebuilt,
-    /// A dependency offers no such pack.
+    /// A dependency does not offer the requested pack.
     Dependency,
-    /// Cargo's environment is missing: this is no build script.
+    /// Cargo's environment is missing: this program is no build script.
     Environment,
     /// A file could not be read or written.
     Io,
@@ -50,7 +50,7 @@ impl Error {
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
-    /// Adds the help, in a line of its own after the message.
+    /// Adds the help on a separate line after the message.
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         self.message.push('\n');
         self.message.push_str(help);
@@ -62,7 +62,7 @@ impl Error {
         self.kind
     }
 
-    /// Prints the error as a build script that was to make this should and ends it.
+    /// Prints the error of a build script that was to make `what`, and ends the script.
     pub(crate) fn report(&self, what: &str) -> ! {
         let mut text = format!("error: offload-build could not make {what}\n{self}");
         let mut source = std::error::Error::source(self);

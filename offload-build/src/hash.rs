@@ -1,6 +1,6 @@
-//! Content hashes: SipHash-1-3 with 128 bits and a zero key. Files pass it the [digests](digest) of
-//! their blocks. They identify contents and detect changes; they do not protect against someone who
-//! wants two contents with one hash.
+//! Content hashes: SipHash-1-3 with 128 bits and a zero key. The hash of a file is computed from
+//! the [digests](digest) of its blocks. The hashes identify contents and detect changes. They do
+//! not protect against someone who wants two contents with one hash.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -48,8 +48,8 @@ impl ContentHash {
                 }
             }
             size += filled as u64;
-            // The last block is filled up with zeros; how many of them belong to the file is in the
-            // size.
+            // The last block is filled up with zeros; the size shows how many of its bytes belong
+            // to the file.
             let blocks = filled.div_ceil(BLOCK);
             buffer[filled..blocks * BLOCK].fill(0);
             for block in &buffer.as_chunks().0[..blocks] {
@@ -69,7 +69,7 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list that is put in part by part. The end of each part counts: `["ab"]` and `["a",
+/// The hash of a list, computed part by part. The end of each part counts: `["ab"]` and `["a",
 /// "b"]` differ.
 #[derive(Default)]
 pub(crate) struct Parts(SipHasher13);
@@ -91,15 +91,16 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key.
-/// This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: any two
-/// blocks have the same digest for at most one of 2^64 choices of the keys. Cargo compiles build
-/// scripts without optimization, where this reads ten times as many bytes a second as SipHash.
+/// Shrinks a block to 16 bytes: adds a key to each word, multiplies the words in pairs, and sums
+/// the products. This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64
+/// bits. Any two blocks have the same digest for at most one of 2^64 choices of the keys. Cargo
+/// compiles build scripts without optimization. There, this function reads ten times as many bytes
+/// a second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
     let mut at = 0;
-    // No iterator: without optimization each of its steps is a call.
+    // Without optimization, each step of an iterator would be a call.
     while at < KEYS.len() {
         let (word, key) = (u128::from_le_bytes(words[at]), KEYS[at]);
         let low = (word as u64).wrapping_add(key as u64);
@@ -110,8 +111,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Each has two keys of 64 bits: the numbers that SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
-/// returns when it starts at 0.
+/// Each value has two keys of 64 bits: the numbers that SplitMix64 (Steele, Lea and Flood, OOPSLA
+/// 2014) returns when it starts at 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(ContentHash::parse(&hash(&bytes).to_string()), Some(hash(&bytes)));
     }
 
-    /// A reader that gives a byte at a time, as pipes may.
+    /// A reader that returns one byte at a time, as pipes may.
     #[test]
     fn short_reads_make_no_difference() {
         struct Slow<'a>(&'a [u8]);

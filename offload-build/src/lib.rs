@@ -26,12 +26,13 @@
 //! | `native` | of the GPUs of the building machine | |
 //! | `all-major`, `all` | of NVIDIA's architectures: the first of each major number, or every one | |
 //!
-//! No SDK is needed: `.cu` sources are compiled with this crate's header. No targets is an error,
-//! and the compilers are asked about each target before anything is compiled.
+//! No SDK is needed: `.cu` sources are compiled with this crate's header. A build without targets
+//! is an error. The compilers are asked about each target before anything is compiled.
 //!
 //! # Next questions
 //!
-//! Pages are in `docs/guide/src/` of the repository, those of the reference in `reference/` there.
+//! Pages are in `docs/guide/src/` of the repository; the pages of the reference are in its
+//! subfolder `reference/`.
 //!
 //! | question | answer |
 //! |---|---|
@@ -60,9 +61,9 @@
 //! | `compression` | [`Build::compress`], and supplied files that are compressed; brings `containers` |
 //! | `doctor` | the module `doctor`, which `offload doctor` prints |
 //!
-//! None is on by default.
+//! No feature is on by default.
 #![deny(unsafe_code)]
-// Some questions to the finders only `doctor` has.
+// Only the feature `doctor` uses some functions of the tool search.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;

@@ -9,16 +9,16 @@ use syn::{Error, LitStr, Result, Token, braced, parenthesized};
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<Declaration>,
-    /// The declarations of modules, by their names in Rust.
+    /// The declarations of each module, with the module's name in Rust.
     pub(crate) modules: Vec<(Ident, Vec<Declaration>)>,
 }
 
 /// A kernel.
 pub(crate) struct Declaration {
-    /// Its documentation, and its attributes.
+    /// The kernel's documentation and attributes.
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
-    /// Its name in images, if that is another.
+    /// The kernel's name in images, if it differs from the name in Rust.
     pub(crate) symbol: Option<LitStr>,
     pub(crate) parameters: Vec<DeclaredParameter>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct DeclaredParameter {
 }
 
 impl Declaration {
-    /// The kernel's name in images.
+    /// Returns the kernel's name in images.
     pub(crate) fn symbol(&self) -> String {
         self.symbol.as_ref().map_or_else(|| self.name.unraw().to_string(), LitStr::value)
     }
@@ -40,14 +40,14 @@ impl Declarations {
     /// Reads an `extern` block.
     pub(crate) fn parse_block(input: ParseStream) -> Result<Self> {
         input.parse::<Token![extern]>()?;
-        // The ABI, as Rust's `extern` blocks have one.
+        // The ABI is optional, as in Rust's `extern` blocks.
         input.parse::<Option<LitStr>>()?;
         let content;
         braced!(content in input);
         content.parse()
     }
 
-    /// Whether no kernel is declared, in no module either.
+    /// Whether no kernel is declared, either directly or in a module.
     pub(crate) fn is_empty(&self) -> bool {
         self.kernels.is_empty() && self.modules.iter().all(|(_, kernels)| kernels.is_empty())
     }
@@ -80,7 +80,7 @@ impl Parse for Declarations {
     }
 }
 
-/// Attributes, but for the one that names the symbol.
+/// Reads attributes, and returns the one that names the symbol separately.
 fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     let (mut others, mut symbol) = (TokenStream::new(), None);
     while input.peek(Token![#]) {
@@ -121,8 +121,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // An item, as a function in an `extern` block may have it. The function here is safe, and its
-    // launch is not.
+    // Like a function in an `extern` block, a declaration may have `safe` or `unsafe`. The declared
+    // function is safe, and its launch is unsafe.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {
@@ -170,7 +170,7 @@ fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
     Ok(DeclaredParameter { name, ty })
 }
 
-/// A type: all up to a comma that is not between `<` and `>`.
+/// Reads a type: all tokens up to a comma that is not between `<` and `>`.
 pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     let (mut ty, mut depth, mut is_arrow) = (TokenStream::new(), 0_u32, false);
     while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
@@ -188,7 +188,7 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens with this span, as if they stood there. Their meaning stays the same.
+/// Returns the tokens with this span, so that messages point there. Their meaning stays the same.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let moved = tokens.clone().into_iter().map(|mut token| {
         token.set_span(token.span().located_at(span));
@@ -197,7 +197,7 @@ pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     moved.collect()
 }
 
-/// Returns the first and the last place of the type.
+/// Returns the spans of the first and the last token of the type.
 pub(crate) fn ends(ty: &TokenStream) -> (Span, Span) {
     let mut spans = ty.clone().into_iter().map(|token| token.span());
     let first = spans.next().unwrap_or_else(Span::call_site);

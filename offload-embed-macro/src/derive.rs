@@ -7,10 +7,10 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Error, Result, Token, braced, parenthesized};
 
-/// A struct or union, as far as its layout goes.
+/// The properties of a struct or union that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// Name, or number in a tuple, and type of each.
+    /// The name of each field, or its number in a tuple, and its type.
     fields: Vec<(TokenStream, TokenStream)>,
     /// The path of the crate `offload`.
     krate: TokenStream,
@@ -121,7 +121,7 @@ fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Re
         }
         input.parse::<TokenStream>().map(drop)
     };
-    // Other attributes may start with anything.
+    // Other attributes may start with any token.
     let is_ours = group.stream().into_iter().next().is_some_and(|token| {
         let word = token.to_string();
         word == "repr" || word == "offload"

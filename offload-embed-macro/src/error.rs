@@ -1,4 +1,4 @@
-//! Errors that a user reads at the literal: attempt, fact, help.
+//! Errors that the compiler shows at the user's literal: attempt, fact, help.
 
 use crate::suggest;
 use offload_format::pack_index::IndexError;
@@ -6,40 +6,41 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a pack cannot be embedded.
+/// A reason why a pack cannot be embedded.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// The package has no build script.
     NoOutDir,
     /// The name is empty.
     NoName,
-    /// The name is a file's.
+    /// The name is a file name.
     FileName(String),
-    /// No pack of that name; the names there are.
+    /// No pack has this name; the error lists the existing packs.
     NoPack { name: String, folder: PathBuf, others: Vec<String> },
-    /// The index is not readable as one.
+    /// The index file cannot be read as an index.
     Index(PathBuf, IndexError),
     /// A file of the pack cannot be read.
     Io(PathBuf, io::Error),
-    /// The library has another size than the index says.
+    /// The size of the library differs from the size in the index.
     Size { path: PathBuf, expected: u64, found: u64 },
-    /// The pack's first bytes are others.
+    /// The first bytes of the pack are wrong.
     Magic { path: PathBuf, offset: u64, section: &'static str },
-    /// A variable that switches something on or off has another value.
+    /// A variable that switches something on or off has an invalid value.
     Switch { variable: &'static str, value: String },
     /// The path is empty.
     NoPath,
-    /// The path is a source's.
+    /// The path names a source file.
     Source(PathBuf),
-    /// The path starts with a variable that is none, or not set.
+    /// The path starts with a variable that is unknown or not set.
     Variable(String),
-    /// The compiler does not say where the macro is called.
+    /// The compiler does not report where the macro is called.
     NoSourceFile,
-    /// The file cannot be read: the files beside it, and advice for a path of this form.
+    /// The file cannot be read. The error has the files beside it, and advice for a path of this
+    /// form.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file cannot be embedded: its kind, or its fault.
+    /// The file cannot be embedded; the error has its kind or its fault.
     Content { path: PathBuf, what: String },
-    /// The file has nothing for a driver: its contents.
+    /// The file has no image that a driver can load; the error lists its contents.
     NoImage { path: PathBuf, left_out: Vec<String> },
 }
 
@@ -118,7 +119,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A file, where a pack is meant: one to be embedded, or one to be compiled.
+/// Writes the error for a file name in place of a pack's name, with help if the file can be
+/// embedded.
 fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     const FILES: [&str; 9] =
         ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "bundle", "offload", "ob"];

@@ -27,7 +27,7 @@ pub(crate) enum What {
 pub(crate) struct Options {
     pub(crate) section: Option<LitStr>,
     pub(crate) align: Option<LitInt>,
-    /// Their place, for messages.
+    /// The place of this option in the input, for messages.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
@@ -36,12 +36,12 @@ pub(crate) struct Options {
     caller: Option<TokenStream>,
 }
 
-/// The version of the interface between expansions and the crate `offload`, which passes its own:
-/// `__expansion`.
+/// The version of the interface between expansions and the crate `offload`. `offload` passes its
+/// own version: `__expansion`.
 const EXPANSION: u32 = 2;
 
 impl Options {
-    /// The hidden module of the crate `offload` for expansions.
+    /// Returns the hidden module of the crate `offload` for expansions.
     pub(crate) fn expansion(&self) -> TokenStream {
         let offload = self
             .krate
@@ -132,7 +132,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     let error = |message: String| Err(syn::Error::new(name.span(), message));
     if !NAMES.contains(&text.as_str()) {
         if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
-            // A constant, or another macro's call.
+            // The input is a constant, or a call of another macro.
             return error(format!(
                 "a string literal is needed here, since a macro sees no values: {USAGE}"
             ));

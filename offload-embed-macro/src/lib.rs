@@ -1,5 +1,5 @@
-//! The procedural macro under `offload::include_offload!`, which has the documentation. Programs
-//! depend on the crate `offload`.
+//! The procedural macro that `offload::include_offload!` calls; see there for the documentation.
+//! Programs depend on the crate `offload`.
 #![forbid(unsafe_code)]
 
 mod declaration;
@@ -22,8 +22,8 @@ use input::{Input, Options, What};
 use offload_format::pack_index::Index;
 use proc_macro::TokenStream;
 
-/// Embeds a pack of GPU images. `offload::include_offload!` calls it, and passes the version of the
-/// interface and the name of its crate before the user's tokens.
+/// Embeds a pack of GPU images. `offload::include_offload!` calls this macro. Before the user's
+/// tokens, it passes the version of the interface and the name of its crate.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));
@@ -31,7 +31,7 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload::include_kernels!`
-/// calls it in the same way.
+/// calls this macro in the same way.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand_kernels(&input));
@@ -90,7 +90,8 @@ fn expand_file(
     path: &syn::LitStr,
     options: &Options,
 ) -> syn::Result<(File, proc_macro2::TokenStream)> {
-    // The literal's: this macro is called in a file of the crate `offload`.
+    // The source file of the literal is needed: this macro is called in a file of the crate
+    // `offload`.
     let source = path.span().unwrap().local_file();
     let file = file::read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;

@@ -7,10 +7,10 @@ use offload_format::pack_index::{Index, IndexModule};
 use offload_format::section::DeviceSection;
 use syn::{Error, LitStr, Result};
 
-/// The most that rustc takes for a type.
+/// The largest alignment that rustc accepts for a type.
 const MOST_ALIGN: u64 = 1 << 29;
 
-/// For a pack of the build script.
+/// Checks the options for a pack of the build script.
 pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     let decided = |what: &str, why: &str| {
         format!(
@@ -90,7 +90,7 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
     }
 }
 
-/// Why a pack cannot be registered.
+/// Returns the reason why a pack cannot be registered.
 fn not_for_amd(modules: &[IndexModule]) -> String {
     let targets = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target);
     let others = sorted::texts(targets.filter(|target| !target.starts_with("gfx")));

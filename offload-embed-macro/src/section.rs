@@ -1,15 +1,15 @@
 //! Names of sections that users may choose.
 //!
-//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so it must
-//! be a section in which bytes are only bytes. Functions in `.init_array` are called before `main`,
-//! the unwinder trusts `.eh_frame`, and linkers name the ends of a section whose name is a C word,
-//! so that any crate can read it as its own list.
+//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`. It must
+//! therefore be a section in which bytes are only bytes. Functions in `.init_array` are called
+//! before `main`, and the unwinder trusts `.eh_frame`. Linkers define symbols for the ends of a
+//! section whose name is a C word, so any crate can read the section as its own list.
 
 use crate::file::FileKind;
 
-/// First words of the names that ELF and COFF linkers, loaders, unwinders, debuggers and the
-/// runtimes of languages and vendors know: `.init_array` starts with `init`. [`device`] finds the
-/// vendors' sections that programs may choose.
+/// First words of the section names that ELF and COFF linkers, loaders, unwinders, debuggers and
+/// the runtimes of languages and vendors know. For example, `.init_array` starts with `init`.
+/// [`device`] finds the vendors' sections that programs may choose.
 const TAKEN: [&str; 72] = [
     "00cfg",
     "ARM",
@@ -121,7 +121,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     } else if let Some((segment, section)) =
         name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
     {
-        // Behind a second comma a section gets a type, such as a list of functions to call.
+        // After a second comma, a name has the section's type, such as a list of functions to call.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
                 "\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"
@@ -132,7 +132,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
         let rest = name
             .strip_prefix('.')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        // Behind a `$`, linkers for Windows see where in the section it belongs.
+        // After a `$`, a name has the place within the section for Windows linkers.
         let rest = rest
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {
@@ -143,7 +143,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
             );
         };
         let word = rest.split(['_', '.', '-']).next().unwrap_or(rest);
-        // Whatever starts like a note is one to LLVM.
+        // LLVM treats every section whose name starts with `note` as a note.
         word.starts_with("note") || TAKEN.contains(&word)
     };
     if is_taken {

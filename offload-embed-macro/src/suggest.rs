@@ -1,8 +1,8 @@
-//! Suggestions for a misspelt name. The twenty lines of `distance` are our own because a crate for
-//! them (strsim) would be one more to compile in each user's build; offload-tools uses that crate,
-//! since no crate depends on it.
+//! Suggestions for a misspelt name. The twenty lines of `distance` are here because a crate for
+//! them (strsim) would be one more to compile in each user's build. For offload-tools, no crate
+//! depends on it, so it uses that crate.
 
-/// Returns the closest name, if it differs by no more than a third.
+/// Returns the closest name, if at most a third of it differs.
 pub(crate) fn closest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -15,7 +15,7 @@ pub(crate) fn closest<'a>(
 /// Returns how many characters have to be inserted, removed or replaced to turn one into the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // The number of changes, for each start of `to`, that make it from the characters so far.
+    // For each start of `to`, the number of changes that make it from the characters so far.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -5,8 +5,8 @@ use core::fmt;
 /// The result of reading bytes.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// Why bytes could not be read: the kind, the part concerned in the format's own words, and where
-/// it is.
+/// The reason why bytes could not be read: the kind, the part concerned in the format's own words,
+/// and its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -19,16 +19,16 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Not this format at all.
+    /// The bytes are not in this format.
     BadMagic,
-    /// The bytes end inside the part: so many bytes were needed, so many are there.
+    /// The bytes end inside the part: `need` bytes were needed, and `have` bytes are present.
     Truncated {
         /// Bytes needed from the part's start.
         need: u64,
         /// Bytes present from the part's start.
         have: u64,
     },
-    /// A range in the file is outside it.
+    /// A range that the file records is outside the container.
     OutOfBounds {
         /// First byte of the range, from the start of the container.
         start: u64,
@@ -44,12 +44,12 @@ pub enum ErrorKind {
     },
     /// A compression method that this crate does not know.
     UnsupportedCompression {
-        /// The method's number, as the container has it.
+        /// The number of the method in the container.
         method: u64,
     },
     /// A compression method that this crate was built without.
     NotBuiltIn {
-        /// The feature of this crate that the method takes: `zlib` or `zstd`.
+        /// The feature of this crate that the method needs: `zlib` or `zstd`.
         feature: &'static str,
     },
     /// The file needs a feature of this crate that is off: `part` names it.
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     },
     /// More bytes would have to be allocated than the caller allows.
     LimitExceeded {
-        /// Bytes needed; where that is not known, one more than are allowed.
+        /// Bytes needed; if that number is not known, one more than the bytes allowed.
         need: u64,
         /// Bytes allowed.
         limit: u64,
@@ -74,33 +74,33 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// An error of this kind in this part, at this offset in bytes from the start of the bytes that
-    /// were parsed.
+    /// Returns an error of this kind in this part. `offset` counts bytes from the start of the
+    /// bytes that were parsed.
     pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }
 
-    /// Returns this error with offsets that count from `base` bytes before: those of a container
-    /// then count from its file's start.
+    /// Returns this error with offsets that count from `base` bytes earlier. Offsets in a container
+    /// then count from the start of its file.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
     }
 
-    /// Says that the part belongs to entry `index`, counted from 0.
+    /// Records that the part belongs to entry `index`, counted from 0.
     #[cfg(feature = "read")]
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// The part that is wrong, in the format's words: `code object`, `string pairs`.
+    /// Returns the part that is wrong, in the format's words: `code object`, `string pairs`.
     pub fn part(&self) -> &'static str {
         self.what
     }
 
-    /// Number of the entry that the part belongs to, counted from 0.
+    /// Returns the number of the entry that the part belongs to, counted from 0.
     pub fn entry(&self) -> Option<u64> {
         self.index
     }
@@ -110,7 +110,7 @@ impl Error {
         self.kind
     }
 
-    /// Offset in bytes, from the start of the bytes that were parsed, of the part that is wrong.
+    /// Returns the offset of the wrong part, in bytes from the start of the bytes that were parsed.
     pub fn offset(&self) -> u64 {
         self.offset
     }

@@ -1,8 +1,8 @@
-//! Texts of one line: a backslash replaces each character that would end it.
+//! Text in one line: a backslash and a letter replace each character that would end the text.
 
 use alloc::string::String;
 
-/// The characters after a backslash, and the character that each stands for.
+/// The characters after a backslash, each with the character that it represents.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
 #[cfg(feature = "read")]

@@ -1,9 +1,9 @@
-//! Files described before they are written.
+//! Descriptions of files before they are written.
 //!
-//! A container is a few small runs of bytes around large payloads. A [`Layout`] names the runs and
-//! leaves the payloads to its callers: they are in memory ([`Layout::to_vec`]), or on disk, where
-//! the kernel copies them from file to file. Layouts nest: [`Layout::nest`] puts a whole layout in
-//! the place of a payload (a bundle inside a host object inside an archive).
+//! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs
+//! and leaves the payloads to its callers. The payloads are in memory ([`Layout::to_vec`]), or on
+//! disk, where the operating system copies them from file to file. Layouts nest: [`Layout::nest`]
+//! puts a whole layout in the place of a payload (a bundle inside a host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 pub enum Piece {
     /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// So many zero bytes.
+    /// A number of zero bytes.
     Zeros(u64),
     /// The payload with this number, which has this size in bytes.
     Payload {
-        /// The payload's number, as the caller counts.
+        /// The payload's number, which the caller assigns.
         index: usize,
         /// Its size in bytes.
         size: u64,
@@ -38,32 +38,33 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces, which each of them needs.
+    /// The size of all pieces. Each new piece needs it.
     size: u64,
 }
 
 impl Layout {
-    /// A layout without any bytes.
+    /// Returns a layout without any bytes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The layout that is payload `index` of `size` bytes and nothing else.
+    /// Returns a layout with payload `index` of `size` bytes alone.
     pub fn payload(index: usize, size: u64) -> Self {
         Self { pieces: vec![Piece::Payload { index, size }], size }
     }
 
-    /// The runs, in file order.
+    /// Returns the runs, in file order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Size of the whole in bytes.
+    /// Returns the size of the whole layout in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Offset in bytes of payload `index` from the start of the file; `None` if it is not in it.
+    /// Returns the offset in bytes of payload `index` from the start of the file; `None` if the
+    /// layout does not contain it.
     pub fn offset_of(&self, index: usize) -> Option<u64> {
         let mut offset = 0;
         for piece in &self.pieces {
@@ -98,7 +99,7 @@ impl Layout {
     /// Replaces every payload by the layout that `inner` returns for its number.
     ///
     /// # Panics
-    /// If that has another size than the payload.
+    /// If a returned layout has another size than the payload.
     #[must_use]
     pub fn nest(self, mut inner: impl FnMut(usize) -> Layout) -> Layout {
         let mut outer = Layout::new();
@@ -119,7 +120,7 @@ impl Layout {
         outer
     }
 
-    /// The file as bytes, with `payloads[index]` in the place of each payload.
+    /// Returns the file as bytes, with `payloads[index]` in the place of each payload.
     ///
     /// # Panics
     /// If a payload is missing or has another size than the layout says.

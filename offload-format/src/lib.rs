@@ -19,9 +19,10 @@
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
-//! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file,
-//! environment, process or clock in here. Bytes from outside may be hostile. A parsed view iterates
-//! without failing, and no value of a file is used as an index or a size before it was checked.
+//! Views borrow from the bytes they were parsed from; parsing allocates nothing. The crate uses no
+//! files, environment, processes or clock. Bytes from outside may be hostile. Iteration over a
+//! parsed view never fails. Every number from a file is checked before it is used as an index or a
+//! size.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -32,8 +33,8 @@
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
-//! The others are off by default; the last two lines bring `containers`. Only they bring
-//! dependencies.
+//! The other features are off by default; the features in the last two lines bring `containers`.
+//! Only the features in the last two lines add dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};

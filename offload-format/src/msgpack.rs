@@ -11,7 +11,7 @@ pub(crate) enum Value<'data> {
     Str(&'data [u8]),
     /// So many items.
     Array(u64),
-    /// So many pairs of items.
+    /// A number of pairs of items.
     Map(u64),
     /// Anything else.
     Other,
@@ -31,7 +31,7 @@ impl<'data> Cursor<'data> {
         Self { reader: Reader::new(data), at: 0, what }
     }
 
-    /// Offset in bytes of the next value.
+    /// Returns the offset in bytes of the next value.
     #[cfg(feature = "containers")]
     pub(crate) fn at(&self) -> u64 {
         self.at
@@ -42,7 +42,7 @@ impl<'data> Cursor<'data> {
         let what = self.what;
         let start = self.at;
         let code = self.reader.u8(start, what)?;
-        // Reads a big-endian number of so many bytes after the code, or after the part before.
+        // Reads a big-endian number of `size` bytes after the code, or after the previous part.
         let mut number = |size: u64| {
             let bytes = self.reader.bytes(self.at + 1, size, what)?;
             self.at += size;
@@ -73,8 +73,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves after a whole value, with its items. No value is smaller than a byte, so a count of
-    /// items that are not there ends at the end of the bytes.
+    /// Moves after a whole value, with its items. Each value has at least one byte, so a count of
+    /// missing items causes an error at the end of the bytes.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
@@ -106,7 +106,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// The number of items of an array, which follow.
+    /// Reads the head of an array, and returns the number of items, which follow.
     pub(crate) fn array(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
@@ -115,7 +115,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// The number of pairs of a map, which follow.
+    /// Reads the head of a map, and returns the number of pairs, which follow.
     pub(crate) fn map(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
@@ -124,7 +124,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// The error that says that something is missing or wrong here.
+    /// Returns the error that something is missing or wrong here.
     pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }

@@ -1,5 +1,5 @@
-//! The index of a pack: the build script's facts about it, for the macro that embeds it. A text
-//! file in `OUT_DIR`:
+//! The index of a pack: the build script's facts about it, for the macro that embeds it. The index
+//! is a text file in `OUT_DIR`:
 //!
 //! ```text
 //! offload-pack 8
@@ -27,16 +27,17 @@
 //! ```
 //!
 //! The images of a module follow its `module` line. In a pack of bundles, `bundle` and the bundle's
-//! offset in bytes come before them. In a compressed pack, `stream` comes there, too: offset and
-//! size in bytes of the module's stream, its decompressed size, and `zstd` or `zlib`. The offsets
-//! of its images are offsets in the decompressed stream. An `image` line has the target, offset and
-//! size in bytes in the pack, the origin, the kind and its details. The names of its kernels
-//! follow, or a line that they are unknown. In a kernel's name, a backslash, TAB and line ends are
-//! `\\`, `\t`, `\n` and `\r`. After a kernel's name come the limits of its launches, and offset and
-//! size in bytes of each argument with its type, if the image records them. After the images of a
-//! module come its kernels' signatures: `signatures` with a number of lines, then these lines, as
-//! `Signatures` of the module `signature` prints them. A pack that was not built has `absent` and
-//! the reason after `name`, `compressed` if it would be, then its modules without images.
+//! offset in bytes come before the images. In a compressed pack, `stream` also comes before the
+//! images: offset and size in bytes of the module's stream, its decompressed size, and `zstd` or
+//! `zlib`. The offsets of its images are offsets in the decompressed stream. An `image` line has
+//! the target, offset and size in bytes in the pack, the origin, the kind and its details. The
+//! names of its kernels follow, or a line that they are unknown. In a kernel's name, a backslash,
+//! TAB and line ends are `\\`, `\t`, `\n` and `\r`. A kernel's name is followed by the limits of
+//! its launches, then by the offset and size in bytes of each argument with its type. These are
+//! present if the image records them. A module's images are followed by its kernels' signatures:
+//! `signatures` with a number of lines, then these lines. `Signatures` of the module `signature`
+//! prints the lines. A pack that was not built has `absent` and the reason after `name`. Then it
+//! has `compressed` if the pack would be compressed, and its modules without images.
 
 mod image;
 mod kernel;
@@ -68,15 +69,15 @@ const FIRST_WORD: &str = "offload-pack ";
 pub struct PackIndex {
     /// Name of the pack.
     pub name: String,
-    /// The static library that holds it, without `lib` and `.a`.
+    /// The static library that contains the pack, without `lib` and `.a`.
     pub library: String,
     /// Size of the library in bytes.
     pub library_size: u64,
     /// Offset in bytes of the pack from the start of the library.
     pub library_offset: u64,
-    /// The symbol that covers it.
+    /// The symbol that covers the pack.
     pub symbol: String,
-    /// The section that it is linked into.
+    /// The section that the pack is linked into.
     pub section: DeviceSection,
     /// Size of the pack in bytes.
     pub size: u64,
@@ -85,7 +86,7 @@ pub struct PackIndex {
 }
 
 impl PackIndex {
-    /// The images of all modules, in file order.
+    /// Returns the images of all modules, in file order.
     pub fn images(&self) -> impl Iterator<Item = &IndexImage> {
         self.modules.iter().flat_map(|module| &module.images)
     }
@@ -101,15 +102,15 @@ impl PackIndex {
 pub struct IndexModule {
     /// Its name.
     pub name: String,
-    /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this
-    /// one has any image.
+    /// Offset in bytes of the module's bundle from the start of the pack; `None` if the pack has no
+    /// bundles or this module has no images.
     pub bundle: Option<u64>,
-    /// The place, if the pack is compressed.
+    /// The place of the module's stream, if the pack is compressed.
     pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
-    /// The signatures of its kernels, as far as a source has them: the text of `Signatures`, in
-    /// lines. Programs do not read it.
+    /// The signatures of its kernels, as far as a source has them. They are the lines that
+    /// `Signatures` prints. Programs do not read it.
     pub signatures: String,
 }
 
@@ -153,7 +154,7 @@ pub struct IndexImage {
 }
 
 impl IndexImage {
-    /// The kernel of this name, if it is known to have it.
+    /// Returns the kernel of this name, if the image is known to have it.
     pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
         let kernels = self.kernels.as_deref()?;
         let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
@@ -179,13 +180,13 @@ pub enum Index {
     },
 }
 
-/// Why an index cannot be read.
+/// The reason why an index cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexError {
     /// A line is malformed.
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         number: usize,
         /// The line.
         text: String,

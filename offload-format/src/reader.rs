@@ -1,4 +1,4 @@
-//! The only code that slices by numbers which came from a file.
+//! Reading of bytes: only this code slices by numbers from a file.
 
 use crate::{Error, ErrorKind, Result};
 
@@ -17,8 +17,8 @@ impl<'data> Reader<'data> {
         self.data.len() as u64
     }
 
-    /// `size` bytes at `offset`, which the caller knows itself: running out means that the file was
-    /// cut short.
+    /// Returns `size` bytes at `offset`. The caller knows both numbers itself, so missing bytes
+    /// mean that the file was cut short.
     pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
         self.get(offset, size).ok_or_else(|| {
             let have = self.len().saturating_sub(offset);
@@ -26,7 +26,7 @@ impl<'data> Reader<'data> {
         })
     }
 
-    /// A range that the file itself gives, in a field at offset `field`.
+    /// Returns a range that the file itself records, in a field at offset `field`.
     pub(crate) fn range(
         &self,
         start: u64,

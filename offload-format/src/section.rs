@@ -1,7 +1,7 @@
 //! Sections with device code: their names in each format of host files, and their alignment.
 //!
-//! This file has all sections that other tools read: [`DeviceSection`] for the written ones,
-//! [`SectionNames`] for all.
+//! This file has all sections that other tools read: [`DeviceSection`] for the ones that this crate
+//! writes, [`SectionNames`] for all.
 
 use core::fmt;
 
@@ -49,19 +49,20 @@ impl DeviceSection {
         }
     }
 
-    /// The name in ELF files, by which the section is commonly known.
+    /// Returns the name in ELF files, by which the section is commonly known.
     pub const fn elf_name(self) -> &'static str {
         self.names().name
     }
 
-    /// The section that has this name in files of this format; `segment` counts for Mach-O alone.
+    /// Returns the section that has this name in files of this format; `segment` is used for Mach-O
+    /// alone.
     #[inline]
     pub fn from_names(format: ObjectFormat, segment: &str, section: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
     }
 
-    /// Alignment in bytes of the section, and of its contents: bundles by the pages that HIP's
-    /// runtime maps, offload binaries by their fields.
+    /// Returns the alignment in bytes of the section and of its contents. Bundles are aligned to
+    /// the pages that HIP's runtime maps, offload binaries to their fields.
     pub const fn align(self) -> u64 {
         match self {
             DeviceSection::HipFatbin => 4096,
@@ -77,12 +78,12 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 /// The name of a section in each format.
 ///
 /// Objects for Windows have the ELF name, whatever its length, so that linkers join the sections of
-/// different compilers. Images for Windows have eight bytes for a name. `link.exe` cuts it there,
-/// `.hip_fat`; `lld-link` first cuts it before a second period, `.llvm`; linkers for MinGW can
-/// write it in full.
+/// different compilers. Images for Windows have eight bytes for a name. `link.exe` cuts the name
+/// there, `.hip_fat`. `lld-link` first cuts it before a second period, `.llvm`. Linkers for MinGW
+/// can write it in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
-    /// Name in ELF files, COFF objects, and uncut in images for Windows.
+    /// Name in ELF files and COFF objects, and the uncut name in images for Windows.
     pub name: &'static str,
     /// Segment and section in Mach-O files.
     pub macho: (&'static str, &'static str),
@@ -103,7 +104,7 @@ impl SectionNames {
     /// The structures that CUDA programs register, which point to the fat binaries.
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
-    /// The section of libraries whose code objects are in files of their own.
+    /// The section of libraries whose code objects are in separate files.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
     /// The section of [`Self::KPACK_REFERENCE`] in images for Windows, where ROCm's tools write
     /// another name.
@@ -113,9 +114,9 @@ impl SectionNames {
         Self { name, macho }
     }
 
-    /// Whether a section of a file of this format is called so; `segment` counts for Mach-O alone.
-    /// A name that an image for Windows has cut short may be another section's too: `.llvm` is for
-    /// all sections of LLVM's.
+    /// Whether a section of a file of this format has this name; `segment` is used for Mach-O
+    /// alone. A name that an image for Windows has cut short may be the name of another section,
+    /// too: `.llvm` is for all sections of LLVM.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

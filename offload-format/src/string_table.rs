@@ -1,6 +1,6 @@
 //! String tables in LLVM 22's order: the distinct strings sorted by their reversed bytes, greatest
-//! first, each NUL-terminated. A string that ends the previous one shares its bytes. COFF has two
-//! groups, section names and symbol names, each sorted by itself.
+//! first, each NUL-terminated. A string that is the end of the previous one shares its bytes. COFF
+//! has two groups, section names and symbol names, each sorted by itself.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -11,15 +11,15 @@ use core::cmp::Ordering;
 /// A finished string table.
 #[derive(Debug)]
 pub(crate) struct StringTable<'a> {
-    /// Returns the whole table, including its first bytes.
+    /// The whole table, including its first bytes.
     pub(crate) bytes: Vec<u8>,
     /// The strings of each group in their order, with their offsets.
     groups: Vec<Vec<(&'a [u8], u64)>>,
 }
 
 impl<'a> StringTable<'a> {
-    /// A table without strings: the bytes that it starts with. If that is a NUL, it is the empty
-    /// string.
+    /// Returns a table without strings that has only its first bytes. If `start` is a NUL, it is
+    /// the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
@@ -44,7 +44,7 @@ impl<'a> StringTable<'a> {
         self.groups.push(group);
     }
 
-    /// Offset in bytes of a string that the table was made of, from the table's start.
+    /// Returns the offset in bytes of one of the table's strings from the table's start.
     pub(crate) fn offset(&self, string: &[u8]) -> u64 {
         self.find(string).expect("the table was made of it")
     }
@@ -63,7 +63,7 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Names in a string table of a file.
 ///
-/// Names may share their bytes, so a small file could make its reader look at very many: this
+/// Names may share their bytes, so a small file could cause its reader to read very many: this type
 /// limits them.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
@@ -83,9 +83,9 @@ impl<'a> Names<'a> {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }
 
-    /// The name at `offset`, which ends before a NUL.
+    /// Returns the name at `offset`, which ends before a NUL.
     ///
-    /// Returns an error if the table ends before, or if too much was read.
+    /// Returns an error if the table ends before the NUL, or if too many bytes were read.
     pub(crate) fn get(&mut self, offset: u32, what: &'static str) -> Result<&'a [u8]> {
         let rest = usize::try_from(offset)
             .ok()

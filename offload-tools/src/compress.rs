@@ -1,4 +1,4 @@
-//! Bundles that are compressed.
+//! Compression of bundles in memory.
 
 use crate::files::{Source, os_message, read_layout};
 use offload_format::compressed::{CompressOptions, hash, header};
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A compressed bundle, in memory; not the bundle.
+/// A compressed bundle in memory, without the uncompressed bundle.
 #[derive(Debug)]
 pub struct Compressed {
     header: Vec<u8>,
@@ -16,20 +16,20 @@ pub struct Compressed {
     pub payload: Vec<u8>,
     /// Size in bytes before compression.
     pub size: u64,
-    /// The part of its MD5 digest that the header has.
+    /// The part of the bundle's MD5 digest that the header stores.
     pub hash: u64,
-    /// How long it took.
+    /// The time that the compression took.
     pub took: Duration,
 }
 
 impl Compressed {
-    /// Compresses a layout with `payloads[index]` in the place of each payload.
+    /// Compresses a layout in which `payloads[index]` replaces each payload.
     ///
-    /// Returns a message if the payloads cannot be read, or if version 2 of the header is asked for
-    /// and has no room for a size.
+    /// Returns a message if the payloads cannot be read. Also returns a message if version 2 of the
+    /// header is requested but a size does not fit into it.
     ///
     /// # Panics
-    /// If a payload is missing or has another size than the layout says.
+    /// Panics if a payload is missing or has another size than in the layout.
     pub fn new(
         layout: &Layout,
         payloads: &[Source<'_>],
@@ -37,7 +37,7 @@ impl Compressed {
     ) -> Result<Self, String> {
         let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;
         let begun = Instant::now();
-        // Both read the whole bundle, in parallel.
+        // Compression and hashing both read the whole bundle, in parallel.
         let (payload, hash) = thread::scope(|scope| {
             let hash = scope.spawn(|| hash(&bundle));
             (compression::compress(options.method, options.level, &bundle), hash.join())
@@ -50,7 +50,7 @@ impl Compressed {
         Ok(Self { header, payload, size, hash, took: begun.elapsed() })
     }
 
-    /// Size in bytes of the whole, header included.
+    /// Returns the size in bytes of the compressed bundle, including the header.
     pub fn total_size(&self) -> u64 {
         (self.header.len() + self.payload.len()) as u64
     }

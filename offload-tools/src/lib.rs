@@ -1,6 +1,6 @@
 //! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
-//! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). Nobody's
-//! dependency; each `main` is a few lines around a function of this crate.
+//! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
+//! not made for other crates: each `main` is a few lines that call a function of it.
 //!
 //! | module | has |
 //! |---|---|
@@ -14,7 +14,8 @@
 //! | [`unpack`] | files inside of wheels and other archives |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
-//! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
+//! docs/llvm-differences.md in the repository lists the intended differences between the drop-ins
+//! and LLVM 22.
 
 pub mod bundler;
 pub mod cargo_offload;

@@ -1,9 +1,9 @@
-//! Text for terminals: names from files made harmless, sizes for people, styles.
+//! Text for terminals: escaped names from files, readable sizes, and styles.
 
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 
-/// A heading: the name of a file.
+/// The style of a heading: the name of a file.
 pub const HEADING: Style = Style::new().bold();
 /// The style of an image's target.
 pub const TARGET: Style = AnsiColor::Cyan.on_default();
@@ -16,7 +16,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Returns `text` in a style; streams that are no terminal remove it again.
+/// Returns `text` in a style; output streams that are not a terminal remove the style.
 pub fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
         text.to_owned()
@@ -25,9 +25,9 @@ pub fn styled(style: Style, text: &str) -> String {
     }
 }
 
-/// Returns a name from a file without anything that a terminal obeys. It escapes control characters
-/// and bytes that are no UTF-8 (`\n`, `\x1b`, `\xff`), and characters that change the direction of
-/// text or are invisible (`\u{202e}`).
+/// Returns a name from a file without anything that a terminal would interpret. Escapes control
+/// characters and bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`). Also escapes characters that
+/// change the direction of text or are invisible (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -46,19 +46,19 @@ pub fn escaped(name: &[u8]) -> String {
     out
 }
 
-/// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the
-/// direction of text, or cannot be seen.
+/// Whether a character is a command to a terminal, changes the direction of text, or is invisible.
+/// ASCII's first 32 characters are not covered.
 pub fn is_invisible(c: char) -> bool {
-    // The characters are Rust's own list of unprintable ones.
+    // The check uses Rust's own list of unprintable characters.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
 }
 
-/// Escapes text as [`escaped`] does.
+/// Escapes text like [`escaped`].
 pub fn escaped_str(name: &str) -> String {
     escaped(name.as_bytes())
 }
 
-/// `text` with its middle left out, if it has more than `width` characters.
+/// Returns `text`, without its middle if it has more than `width` characters.
 pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width || width == 0 {
@@ -72,12 +72,12 @@ pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `1 image`, `3 images`.
+/// Returns a number and its noun: `1 image`, `3 images`.
 pub fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A size for people: `312 B`, `4.1 KiB`, `12.0 MiB`.
+/// Returns a size in readable form: `312 B`, `4.1 KiB`, `12.0 MiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {

@@ -16,7 +16,7 @@ pub use crate::pack::{compressed, linked, not_built, on_disk, opaque};
 pub use crate::{
     cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
 };
-/// So that macros name it whatever a program calls `core`.
+/// Macros use this name, because a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
 pub use offload_format::pack_index::{Limits, Origin, PackImageKind};

@@ -1,4 +1,4 @@
-//! `include_offload!`, and the systems on which packs are listed.
+//! `include_offload!`, `include_kernels!`, and the condition for systems on which packs are listed.
 
 /// Embeds a pack of GPU images, and evaluates to a [`KernelPack`](crate::KernelPack).
 ///
@@ -23,32 +23,33 @@
 /// ```
 ///
 /// Use it as the initializer of a `static`: a `const` cannot refer to bytes that a linker provides.
-/// A `const` can hold a module or a kernel of such a static. It works in libraries, programs,
-/// tests, benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
-/// editions 2021 and 2024.
+/// A `const` can hold a module or a kernel of such a static. The macro works in libraries,
+/// programs, tests, benches, examples and doctests, under `#![forbid(unsafe_code)]` and
+/// `#![no_std]`, in the editions 2021 and 2024.
 ///
 /// | | made by | how the bytes get into the program | for |
 /// |---|---|---|---|
 /// | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
 /// | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
 ///
-/// For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")`
-/// takes supplied images, with offload-build's feature `containers`, and `compression` if the
-/// file is compressed.
+/// For large files, let a build script make a pack: `Build::new().file("kernels.hipfb")` accepts
+/// supplied images. This needs offload-build's feature `containers`, and `compression` if the file
+/// is compressed.
 ///
 /// # A pack of the build script
 ///
 /// The name is the argument of `compile` in build.rs. The bytes do not pass through the compiler:
-/// the build script has put them into a static library, and the expansion names its symbol. They
-/// are in the section `.hip_fatbin`, if all targets are AMD's, or in `.llvm.offloading`, where
-/// ROCm's and LLVM's tools look. The symbol has the content's hash. Crates can therefore have packs
-/// of one name, and equal packs are linked once. A pack that no code uses is not linked.
+/// the build script has put them into a static library, and the expansion names its symbol. ROCm's
+/// and LLVM's tools find the bytes in the section `.hip_fatbin` if all targets are AMD's, otherwise
+/// in `.llvm.offloading`. The symbol has the content's hash. Several crates can therefore have
+/// packs with the same name, and equal packs are linked once. A pack that no code uses is not
+/// linked.
 ///
-/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it
-/// from `OUT_DIR`, for programs and dynamic libraries without further ado. A `staticlib` for a
-/// program in another language has it only up to that size; above, that program's link takes
-/// `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which
-/// `cargo rustc -- --print native-static-libs` names.
+/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker reads it
+/// from `OUT_DIR`. Programs and dynamic libraries need nothing more for this. A `staticlib` for a
+/// program in another language contains the pack only if it is smaller. Otherwise, the link of that
+/// program needs `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print
+/// native-static-libs` prints.
 ///
 /// # A file
 ///
@@ -79,7 +80,7 @@
 ///
 /// # Options
 ///
-/// They follow the name or the path, in any order.
+/// Options follow the name or the path, in any order.
 ///
 /// | option | means | for |
 /// |---|---|---|
@@ -112,10 +113,10 @@
 ///
 /// ## `register`
 ///
-/// Without it a program loads an image itself: `select`, then `hipModuleLoadData`. With it the
-/// program has the data that objects of hipcc and clang have: a structure in `.hipFatBinSegment`
-/// that points to each bundle, and a constructor that passes it, and the names of the kernels, to
-/// the runtime. The runtime chooses, loads and launches:
+/// Without this option, a program loads an image itself: `select`, then `hipModuleLoadData`. With
+/// it, the program contains the same data as objects of hipcc and clang. A structure in
+/// `.hipFatBinSegment` points to each bundle, and a constructor passes the structure and the names
+/// of the kernels to the runtime. The runtime chooses, loads and launches:
 ///
 /// ```text
 /// static SAXPY: KernelPack = include_offload!("saxpy", register);
@@ -124,19 +125,19 @@
 /// hipLaunchKernel(function, grid, block, arguments, 0, stream);
 /// ```
 ///
-/// It works on Linux, for packs whose targets are all AMD's, and for files of bundles. The program
-/// is linked with `libamdhip64.so`, in a folder that build.rs names
-/// (`cargo::rustc-link-search=native=/opt/rocm/lib`), and does not start without it. The pack is
-/// always in the program. With a GPU that none of its images is for, ROCm 5.2 ends the process at
-/// the first launch; `select` gives an error. So: `register` for host code that launches as hipcc's
-/// does, and without it for all else.
+/// The option works on Linux, for packs whose targets are all AMD's, and for files of bundles. The
+/// program is linked with `libamdhip64.so`, in a folder that build.rs names
+/// (`cargo::rustc-link-search=native=/opt/rocm/lib`). Without this library, the program does not
+/// start. The pack is always in the program. If no image fits the GPU, ROCm 5.2 ends the process at
+/// the first launch; `select` returns an error. Use `register` only for host code that launches as
+/// hipcc's does.
 ///
-/// A third way is a linker that links device code: `-C linker=clang -C link-arg=--offload-link`
-/// lets clang-linker-wrapper take relocatable images out of an offload binary, link them, and
-/// register the result. Use it for device code of several languages or libraries that has to be
-/// linked together. `llvm-offload-binary` makes the file from objects (`clang -c`). Embed it with
-/// `path` and `retain` in the program's own crate: the wrapper does not look into libraries whose
-/// symbols nothing uses.
+/// A linker can also link device code: with `-C linker=clang -C link-arg=--offload-link`,
+/// clang-linker-wrapper extracts relocatable images from an offload binary, links them, and
+/// registers the result. Use this for device code of several languages or libraries that has to be
+/// linked together. `llvm-offload-binary` makes the file from objects (`clang -c`). Embed the file
+/// with `path` and `retain` in the program's own crate: the wrapper does not search libraries whose
+/// symbols are not used.
 ///
 /// # Environment variables
 ///
@@ -144,27 +145,28 @@
 /// |---|---|
 /// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 ///
-/// Cargo builds the crate again when it changes. The build script's own variables are on the front
-/// page of `offload_build`.
+/// If the variable changes, Cargo builds the crate again. The build script's own variables are on
+/// the front page of `offload_build`.
 ///
 /// # Errors
 ///
-/// A missing pack or file, a damaged file, or an option that does not go with it is a compile error
-/// at the literal. The message lists the packs that exist. A pack that was not built, since
-/// `OFFLOAD_SKIP` was set or for docs.rs, compiles: its `select` says so.
+/// A missing pack or file, a damaged file, or an option that does not fit it causes a compile error
+/// at the literal. The message lists the packs that exist. If a pack was not built, because
+/// `OFFLOAD_SKIP` was set or the build was for docs.rs, the program compiles. The pack's `select`
+/// then reports why.
 ///
-/// For a pack of a build script the macro reads a small index and a few bytes of the library,
-/// whatever its size.
+/// For a pack of a build script, the macro reads only a small index and a few bytes of the library,
+/// whatever the size of the pack.
 #[macro_export]
 macro_rules! include_offload {
-    // Tokens, not a literal: that would lose the place of the name in the user's source, which
-    // errors point at.
+    // The macro passes on tokens, not a literal. A literal would lose its place in the user's
+    // source, and errors point at that place.
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
-/// Embeds a pack of the build script, as [`include_offload!`](crate::include_offload) does, and
-/// declares a function for each kernel, whose parameters have the types that the kernel's source
-/// has.
+/// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
+/// as by [`include_offload!`](crate::include_offload), and the parameters have the types of the
+/// kernel's source.
 ///
 /// ```text
 /// /// Adds `a` times x to y.
@@ -188,8 +190,8 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// Put it into a module of your own. Its name and options are those of `include_offload!` for
-/// packs. It declares there:
+/// Put the macro call into a module of your own. The name and the options are the same as in
+/// `include_offload!` for packs. It declares there:
 ///
 /// | item | is |
 /// |---|---|
@@ -201,15 +203,15 @@ macro_rules! include_offload {
 ///
 /// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C
 /// sources. The build compares them with the arguments that each image for a GPU records. If an
-/// image has others, for example because an `#ifdef` widens a parameter, the build prints a
-/// warning, and a call of the kernel does not compile. Kernels that nvcc compiles have no readable
-/// source (unless build.rs calls `clang_signatures(true)`), nor do kernels in supplied images: they
-/// are constants, or the program declares them.
+/// image has other arguments, for example because an `#ifdef` widens a parameter, the build prints
+/// a warning. A call of the kernel then does not compile. Kernels that nvcc compiles have no
+/// readable source, unless build.rs calls `clang_signatures(true)`. Kernels in supplied images have
+/// none either. Such kernels are constants, unless the program declares them.
 ///
 /// # Declared kernels
 ///
-/// Kernels without a readable source get functions by a declaration, with the types as Rust has
-/// them:
+/// A declaration gives functions to kernels without a readable source, with the types in Rust's
+/// words:
 ///
 /// ```
 /// mod kernels {
@@ -235,10 +237,10 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// `#[link_name = "_Z5scaleIfEvPT_i"]` names a kernel as images have it, `mod affine { … }` a
-/// module of a pack. A declared parameter is a [`Parameter`](trait@crate::Parameter): numbers,
-/// pointers, and structs that derive it. Each is compared with the records of every image, and a
-/// type that an image disproves does not compile:
+/// `#[link_name = "_Z5scaleIfEvPT_i"]` gives the kernel's name in the images, and `mod affine { …
+/// }` the module of the pack. A declared parameter is a [`Parameter`](trait@crate::Parameter):
+/// numbers, pointers, and structs that derive it. The compiler compares each parameter with the
+/// records of every image. If an image proves a type wrong, the program does not compile:
 ///
 /// | an image | records |
 /// |---|---|
@@ -247,8 +249,8 @@ macro_rules! include_offload {
 /// | PTX | floating-point numbers: an integer in their place is refused |
 /// | for the CPU | nothing |
 ///
-/// No image records whether a pointer may be written through, nor its pointee. A declaration
-/// replaces the types of the source.
+/// No image records whether the kernel may write through a pointer, nor the type that the pointer
+/// points to. A declaration replaces the types of the source.
 ///
 /// # Names
 ///
@@ -276,17 +278,17 @@ macro_rules! include_offload {
 ///
 /// # What is not checked
 ///
-/// The program has to make sure that two pointers of one type are not swapped, that the memory
-/// behind them is long enough and lives until the kernel has run, and that the image of a device
-/// has the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). So a launch stays
-/// `unsafe`.
+/// The program has to make sure that two pointers of one type are not swapped. The memory at the
+/// pointers must be long enough and live until the kernel has run. The image of a device must have
+/// the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). A launch is therefore
+/// still `unsafe`.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
 }
 
-/// Items for the systems on which the packs that a program retains are listed, where linkers name
-/// the ends of a section; and, after `else`, items for all others.
+/// Items for systems where linkers name the ends of a section: there, the packs that a program
+/// retains are listed. After `else` are the items for all other systems.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

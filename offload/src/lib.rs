@@ -1,5 +1,5 @@
-//! GPU code in Rust programs: packs of images inside the program, which image a GPU gets, and
-//! kernels launched on it.
+//! GPU code in Rust programs: packs of images inside the program, selection of the image for a GPU,
+//! and launches of its kernels.
 //!
 //! ```toml
 //! [dependencies]
@@ -51,7 +51,7 @@
 //! }
 //! ```
 //!
-//! A program that loads images by other means embeds the pack alone, and selects:
+//! A program that loads images in another way embeds only the pack, and selects:
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
@@ -94,11 +94,11 @@
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
-//! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are
+//! The crate `offload-format` reads the files; its modules [`mod@select`] and [`target`] are
 //! re-exported.
 #![no_std]
-// But for the list of packs, which is in memory whose ends the linker names; arguments of kernels,
-// which have any type; and drivers.
+// Unsafe code is allowed for the list of packs, which is in memory whose ends the linker names. It
+// is also allowed for arguments of kernels, which have any type, and for drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

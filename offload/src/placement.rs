@@ -1,36 +1,38 @@
 //! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections, and
 //! registration with HIP's runtime.
 //!
-//! They are macros of this crate, and not tokens of the procedural macro. Each therefore names this
-//! crate's own types and those of `core` through `$crate`, even if the surrounding program has its
-//! own `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it
+//! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
+//! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
+//! its own `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it
 //! compiles under the user's `#![forbid(unsafe_code)]`.
 //!
-//! Only the procedural macro calls them. The procedural macro passes values that it has checked:
-//! symbols and libraries of a pack's index, and names of sections in which bytes are only bytes.
+//! Only the procedural macro calls these macros. The procedural macro passes values that it has
+//! checked: symbols and libraries from a pack's index, and names of sections that contain plain
+//! bytes.
 
-/// Declares the bytes of a pack, which are under a symbol of its static library, as a reference.
+/// Declares the bytes of a pack as a reference; its static library has them under a symbol.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
-        // SAFETY: the symbol's name has the hash of the pack's content, and the build script wrote
-        // its library with as many bytes as its index records. The linked bytes therefore have this
+        // SAFETY: the symbol's name contains the hash of the pack's content. The build script wrote
+        // the library with as many bytes as its index records. The linked bytes therefore have this
         // type; otherwise the program does not link.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Other shared objects do not see the symbol. Where a function with the expansion is
-        // inlined into a crate that links this one as a `dylib`, it refers to this static, which
-        // rustc exports.
+        // Other shared objects do not see the symbol. If a function with the expansion is inlined
+        // into another crate, and that crate links this one as a `dylib`, it refers to this static,
+        // which rustc exports.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
 
-/// Puts a file's bytes into a static, aligned, in a section of that name for ELF and COFF, and of
-/// that for Mach-O; or in none of its own. `used` keeps it.
+/// Puts a file's bytes into an aligned static, in the first section for ELF and COFF, and in the
+/// second for Mach-O. If no sections are given, the static is in no section of its own. `used`
+/// keeps it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! placed_file {
@@ -38,8 +40,8 @@ macro_rules! placed_file {
         #[repr(C, align($align))]
         struct Aligned([$crate::__expansion::core::primitive::u8; $size]);
         $(
-            // SAFETY: bytes are nothing but bytes in this section: the procedural macro has checked
-            // its name.
+            // SAFETY: in this section, bytes are only bytes: the procedural macro has checked its
+            // name.
             #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = $section))]
             #[cfg_attr(target_vendor = "apple", unsafe(link_section = $macho))]
         )?
@@ -48,14 +50,14 @@ macro_rules! placed_file {
     };
 }
 
-/// The entry of a pack in the program's list. The entry refers to the pack, so the list has only
-/// packs that are in the program anyway.
+/// Adds a pack to the program's list. The entry refers to the pack, so the list has only packs that
+/// are in the program anyway.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
     ($room:literal, $pack:expr, $name:literal) => {
         $crate::if_packs_are_linked! {
-            // SAFETY: the section is a list of entries, and this is one.
+            // SAFETY: the section is a list of entries, and this static is an entry.
             #[used]
             #[unsafe(link_section = "offload_packs_1")]
             static LISTED: $crate::__expansion::Entry<$room> = $crate::__expansion::Entry::new(&$pack, $name);
@@ -63,9 +65,9 @@ macro_rules! list_pack {
     };
 }
 
-/// Defines, as clang's objects do, the data by which HIP's runtime registers a pack's bundles
-/// before `main`: a wrapper for each bundle in this section, and a constructor that passes them
-/// with the names of the kernels.
+/// Defines the same data as clang's objects, by which HIP's runtime registers a pack's bundles
+/// before `main`. The section has a wrapper for each bundle, and a constructor passes the wrappers
+/// and the names of the kernels.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {
@@ -75,15 +77,15 @@ macro_rules! register_bundles {
         #[cfg(not(target_os = "linux"))]
         $crate::__expansion::core::compile_error!("include_offload!: `register` is there for Linux alone");
         $(
-            // SAFETY: the runtime reads wrappers in this section, and this is one, of a bundle that
-            // is whole.
+            // SAFETY: the runtime reads wrappers in this section. This static is the wrapper of a
+            // complete bundle.
             #[used]
             #[unsafe(link_section = $segment)]
             static $wrapper: $crate::__expansion::Wrapper = $crate::__expansion::Wrapper::new(&$pack[$bundle]);
             static $handle: $crate::__expansion::core::sync::atomic::AtomicPtr<*mut $crate::__expansion::core::ffi::c_void> =
                 $crate::__expansion::core::sync::atomic::AtomicPtr::new($crate::__expansion::core::ptr::null_mut());
             static $registered: $crate::__expansion::Kernels = {
-                // Only the addresses count.
+                // Only the addresses of these bytes are used.
                 static ADDRESSES: [$crate::__expansion::core::primitive::u8; $count] = [0; $count];
                 $crate::__expansion::Kernels { names: &[$($name),*], addresses: &ADDRESSES }
             };
@@ -111,9 +113,9 @@ macro_rules! register_bundles {
         }
         // SAFETY of both functions: clang 22 puts these calls, with these arguments, into every HIP
         // program. The wrappers, names and addresses are statics, so that they stay as long as the
-        // program. Constructors run before `main`, or inside `dlopen`, where the runtime serializes
-        // registration, as it must for hipcc's own shared objects; and `atexit` is called as
-        // clang's constructors do.
+        // program. Constructors run before `main`, or inside `dlopen`. There the runtime serializes
+        // registration, as it must for hipcc's own shared objects. `atexit` is called in the same
+        // way as by clang's constructors.
         extern "C" fn register() {
             unsafe {
                 $(
@@ -125,7 +127,8 @@ macro_rules! register_bundles {
                             (&raw const $registered.addresses[$at]).cast(),
                             $c_name.as_ptr(),
                             $c_name.as_ptr(),
-                            // No limit on the threads of a block; nothing is asked back.
+                            // There is no limit on the threads of a block, and no result is
+                            // requested.
                             $crate::__expansion::core::primitive::u32::MAX,
                             $crate::__expansion::core::ptr::null_mut(),
                             $crate::__expansion::core::ptr::null_mut(),
@@ -157,35 +160,35 @@ macro_rules! register_bundles {
     };
 }
 
-/// The function that calls a kernel for the CPU with its arguments, each at its offset: an
+/// Makes the function that calls a kernel for the CPU with its arguments, each at its offset, as an
 /// `Option<Invoke>`.
 #[cfg(feature = "run")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! cpu_call {
     ($($offset:expr, $ty:ty;)*) => {{
-        // SAFETY (of a call): the function is the kernel of the image for the CPU, whose parameters
-        // have these types, and each argument is at its offset in the `Call`.
+        // SAFETY (of a call): the function is the kernel of the image for the CPU, and its
+        // parameters have these types. Each argument is at its offset in the `Call`.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,
         ) {
             let _ = arguments;
-            // SAFETY: the caller answers for the function's type.
+            // SAFETY: the caller guarantees the function's type.
             let function = unsafe {
                 $crate::__expansion::core::mem::transmute::<
                     *const $crate::__expansion::core::ffi::c_void,
                     unsafe extern "C" fn($($ty),*),
                 >(function)
             };
-            // SAFETY: the caller answers for the arguments.
+            // SAFETY: the caller guarantees the arguments.
             unsafe { function($(arguments.add($offset).cast::<$ty>().read_unaligned()),*) }
         }
         $crate::__expansion::core::option::Option::Some(invoke as $crate::__expansion::Invoke)
     }};
 }
 
-/// Without the feature `run`, nothing calls functions of the CPU.
+/// Without the feature `run`, no code calls functions of the CPU.
 #[cfg(not(feature = "run"))]
 #[doc(hidden)]
 #[macro_export]

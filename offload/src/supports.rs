@@ -7,10 +7,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use offload_format::select::DeviceInfo;
 
-/// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by
-/// the rules of [`mod@crate::select`]. For a program's own tests, which then find a missing target
-/// before the first user with that GPU does. Devices are named as [`DeviceInfo::parse`] takes them:
-/// `"RTX 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
+/// Asserts that a pack runs on these devices: by the rules of [`mod@crate::select`], each module
+/// has an image for each device. Use it in a program's own tests, to find a missing target before
+/// the first user with that GPU does. Device names have the forms of [`DeviceInfo::parse`]: `"RTX
+/// 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
 /// # use offload::KernelPack;
@@ -23,9 +23,9 @@ use offload_format::select::DeviceInfo;
 /// ```
 ///
 /// # Panics
-/// If an image is missing: with every image of the module and why it was refused, and with the
-/// lines to add to build.rs. If the pack was not built, if its images are not known, and if a
-/// device has no name that [`DeviceInfo::parse`] knows.
+/// Panics if an image is missing. The message lists every image of the module with the reason why
+/// it does not fit, and the lines to add to build.rs. Also panics if the pack was not built, if its
+/// images are not known, or if [`DeviceInfo::parse`] does not know the name of a device.
 #[track_caller]
 pub fn assert_supports<F: Form, D: AsRef<str>>(
     pack: &KernelPack<F>,
@@ -78,7 +78,7 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
 }
 
-/// Whether the name of a module says nothing that the pack's does not.
+/// Whether a module is the only one and has the name of the pack, so its name adds nothing.
 fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }

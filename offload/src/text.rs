@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-/// Texts with a separator between them, as by `join`.
+/// Returns the texts with a separator between them, like `join`.
 pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
     let mut list = String::new();
     for text in texts {
@@ -15,7 +15,7 @@ pub(crate) fn joined(texts: &[impl AsRef<str>], separator: &str) -> String {
     list
 }
 
-/// Whether a part is in the text, as by `str::contains`. The part is not empty.
+/// Returns whether a part is in the text, like `str::contains`. The part is not empty.
 #[cfg(feature = "run")]
 pub(crate) fn contains(text: &str, part: &str) -> bool {
     text.as_bytes().windows(part.len()).any(|bytes| bytes == part.as_bytes())

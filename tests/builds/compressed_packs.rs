@@ -1,4 +1,4 @@
-//! Compressed packs: a program's view of them, and other tools' reading.
+//! Compressed packs, as programs and other tools read them.
 
 use offload_format::offload_binary::OffloadBinaries;
 use offload_tests::data::read;
@@ -40,7 +40,7 @@ fn main() {
             assert!(own.bytes() == file, "{} {}", module.name(), image.target());
             assert_eq!(own.as_ptr().addr() % 8, 0);
             assert_eq!(own.as_ptr().addr(), own.bytes().as_ptr().addr());
-            // A buffer that is kept; PTX ends in its NUL.
+            // The buffer is reused for all images; PTX ends in its NUL.
             let mut buffer = vec![7; 3];
             image.decompress_into(&mut buffer).unwrap();
             let nul = extension == "ptx";
@@ -58,10 +58,10 @@ fn main() {
 }
 "#;
 
-/// The term that the kernels add, so that their images are worth compressing.
+/// The expression that the kernels add; with it, their images are worth compressing.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
-/// A program with a compressed pack of two modules. No feature is on.
+/// Returns a program with a compressed pack of two modules. No feature is on.
 fn without_features(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -75,8 +75,8 @@ fn without_features(name: &str) -> Scenario {
     scenario
 }
 
-/// A program with a compressed pack of two modules. The features for it are on, in build script and
-/// program.
+/// Returns a program with a compressed pack of two modules. The features for compression are
+/// enabled in the build script and in the program.
 fn package(name: &str) -> Scenario {
     let mut scenario = without_features(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
@@ -100,8 +100,8 @@ fn a_program_has_every_image() {
     scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
 }
 
-/// A program that was written for a pack that is not compressed, and one that takes the bytes of a
-/// compressed image. A pack that was not built has the type that it would have.
+/// Programs that do not compile: one for an uncompressed pack, and one that uses the bytes of a
+/// compressed image. A pack that was not built has the same type as a built pack.
 fn bytes_of_a_compressed_image_do_not_compile() {
     let scenario = package("compressed_types");
     let program = |form: &str, call: &str| {
@@ -113,7 +113,7 @@ fn bytes_of_a_compressed_image_do_not_compile() {
             format!("{pack}fn main() {{\n    for image in PACK.images() {{\n        {call};\n    }}\n}}\n"),
         );
     };
-    // Also where nothing is compressed.
+    // This program also works if nothing is compressed.
     scenario.write(
         "src/main.rs",
         "static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!(\"pack\", compressed);\n\
@@ -145,8 +145,8 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     }
 }
 
-/// The program reads the pack when it runs. It was compiled for one that was not compressed, which
-/// then is.
+/// The program reads the pack at run time. The program was compiled for an uncompressed pack; then
+/// the pack is compressed.
 fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let scenario = package("compressed_on_disk");
     let build =
@@ -180,7 +180,7 @@ fn bundles_are_those_of_llvm() {
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
     for (number, module) in ["affine", "scale"].into_iter().enumerate() {
         let bytes = &pack[starts[number]..];
-        // Version 3, zstd, and the size of the whole.
+        // Version 3, zstd, and the total size.
         assert_eq!(bytes[4..8], [3, 0, 1, 0]);
         let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
         let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };
@@ -204,7 +204,7 @@ fn bundles_are_those_of_llvm() {
             assert!(read(&out) == read(&image), "{module} {arch}");
         }
     }
-    // LLVM's tool finds all of them in a program.
+    // LLVM's tool finds all bundles in a program.
     let program = scenario.folder.join("listed");
     fs::copy(scenario.program("debug", "compressed_bundles"), &program)
         .expect("the program can be copied");
@@ -218,8 +218,8 @@ fn bundles_are_those_of_llvm() {
     }
 }
 
-/// No tool here knows this version. Our own reader reads the compressed pack; for the compressed
-/// streams, LLVM's objcopy is the judge in offload_binary.rs.
+/// No installed tool supports this version. Our own reader reads the compressed pack. LLVM's
+/// objcopy checks the compressed streams in offload_binary.rs.
 fn offload_binaries_are_of_version_3() {
     let scenario = package("compressed_binaries");
     build(&scenario, MIXED).passes();

@@ -13,14 +13,14 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]) => [a_build_does_what_the_page_lists_and_no_more],
 }
 
-/// One call of the system: the process, and the text of the call.
+/// One system call: the process, and the call's text.
 type Call = (u32, String);
 
-/// The calls of a build script and of all processes that it started, in order.
+/// Returns the system calls of a build script and of all processes that it started, in order.
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
     let calls = whole_calls(trace);
-    // A process that was forked may start a program before its parent's call of fork has returned,
-    // so all forks are read first.
+    // A child process may start a program before its parent's call of fork has returned. So all
+    // forks are read first.
     let forks: Vec<(u32, u32)> =
         calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
     let is_script =
@@ -41,7 +41,7 @@ fn calls_of_build_script(trace: &str) -> Vec<Call> {
         .collect()
 }
 
-/// The calls of a trace, each whole, in the order in which they ended.
+/// Returns the complete calls of a trace, in the order in which they ended.
 fn whole_calls(trace: &str) -> Vec<Call> {
     let mut unfinished: BTreeMap<u32, String> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -63,19 +63,19 @@ fn whole_calls(trace: &str) -> Vec<Call> {
     calls
 }
 
-/// The process that a call made.
+/// Returns the process that a call created.
 fn forked(call: &str) -> Option<u32> {
     let is_fork =
         ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
     if is_fork { call.rsplit("= ").next()?.parse().ok() } else { None }
 }
 
-/// The first text in quotes of a call.
+/// Returns the first quoted text of a call.
 fn quoted(call: &str) -> Option<&str> {
     call.split('"').nth(1)
 }
 
-/// The names of programs in the first column of the page's table of processes.
+/// Returns the program names in the first column of the page's table of processes.
 fn programs_of_the_page() -> BTreeSet<String> {
     let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md"))
         .expect("the page is there");
@@ -138,7 +138,7 @@ fn a_build_does_what_the_page_lists_and_no_more() {
     assert_eq!(network, None);
 }
 
-/// `clang-22` is `clang`, `x86_64-linux-gnu-g++-12` is `g++`.
+/// Returns `clang` for `clang-22`, and `g++` for `x86_64-linux-gnu-g++-12`.
 fn plain_name(name: &str) -> String {
     let name = match name.rsplit_once('-') {
         Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,

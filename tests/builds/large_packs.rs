@@ -1,5 +1,5 @@
-//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. The
-//! judge is Cargo. Only build scripts run: linking such packs takes too long for a test, and was
+//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. Cargo
+//! runs the builds. Only build scripts run: linking such packs takes too long for a test, and was
 //! tried by hand (`offload-build/src/pack/linker.rs` has the results).
 
 use offload_tests::data::read;
@@ -18,24 +18,24 @@ offload_tests::tests! {
 
 const GIB: u64 = 1 << 30;
 
-/// A package with an image of this size, `image.hsaco`. It has a target folder of its own, for
-/// files of 1 GiB that [`remove`] removes.
+/// Returns a package with an image of this size, `image.hsaco`. The package has a separate target
+/// folder, for files of 1 GiB that [`remove`] removes.
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
     scenario.write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
-    // A hole after the image, which takes no room on the disk.
+    // A hole after the image: it occupies no space on the disk.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario
 }
 
-/// An image of the example `saxpy`.
+/// Returns an image of the example `saxpy`.
 fn prebuilt(file: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
 }
 
-/// A package that makes a pack of its image. Nothing in it is compiled for the target: it would be
-/// compiled anew for each linker.
+/// Returns a package that makes a pack of its image. Nothing in the package is compiled for the
+/// target, because it would be compiled again for each linker.
 fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     let scenario = package(name, image_size);
     scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
@@ -45,8 +45,9 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     scenario
 }
 
-/// A build whose program is linked as rustc's flag says. With a target, the flag is not for the
-/// build script and its crates; in a release build, those are the same with a target and without.
+/// Builds a program, linked with this rustc flag. The build has a target, so the flag does not
+/// apply to the build script and its crates. In a release build, those are identical with and
+/// without a target.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
@@ -94,7 +95,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     remove(&scenario);
 }
 
-/// Builds a pack a little larger than one without a warning.
+/// Builds a pack that is slightly larger than the largest pack without a warning.
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
@@ -103,11 +104,11 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     remove(&scenario);
 }
 
-/// The size that counts is that of the pack in programs. With PTX in it, the pack consists of
-/// offload binaries: their hash is quick.
+/// The relevant size is the size of the pack in programs. The pack contains PTX, so it consists of
+/// offload binaries: their hash is fast.
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
-    // The second one is of no use here, but the tests of compressed packs compile the crates with
+    // The second feature has no use here, but the tests of compressed packs compile the crates with
     // both.
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
     scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(

@@ -1,9 +1,9 @@
-//! Build scripts with offload-build, in packages that Cargo builds: packs of kernels in every
+//! Build scripts with offload-build, in packages that Cargo builds. Tests packs of kernels in every
 //! language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
 //! `offload/kernel.h`. The tests check the contents and targets of images, the reasons to compile
 //! them again, and the messages for an image that cannot be made.
 //!
-//! How packs get into programs is in `embedding`.
+//! `embedding` tests how packs get into programs.
 
 mod build_script;
 mod candle;

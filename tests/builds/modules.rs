@@ -15,8 +15,8 @@ offload_tests::tests! {
     GCC => [kernels_of_ready_made_images],
 }
 
-/// A package with the kernels `affine`, `scale` and `fp8`, each in a source of its own, and the
-/// build script of [`pack_and_list`].
+/// Returns a package with the kernels `affine`, `scale` and `fp8`, each in a separate source, and
+/// the build script of [`pack_and_list`].
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     for name in ["affine", "scale", "fp8"] {
@@ -26,8 +26,8 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Writes a build script that makes the pack "pack" with these calls, and lists the kernels of
-/// every image in warnings.
+/// Writes a build script that makes the pack "pack" with these calls, and prints the kernels of
+/// every image as warnings.
 fn pack_and_list(scenario: &Scenario, calls: &str) {
     scenario.build_script(&format!(
         r#"let pack = Build::new(){calls}.compile("pack");
@@ -39,7 +39,7 @@ fn pack_and_list(scenario: &Scenario, calls: &str) {
     ));
 }
 
-/// The modules of the pack with their targets, as `affine: gfx90a cpu`.
+/// Returns the modules of the pack with their targets, as `affine: gfx90a cpu`.
 fn modules(scenario: &Scenario) -> Vec<String> {
     let line = |module: &IndexModule| {
         let targets: Vec<&str> = module.images.iter().map(|image| &*image.target).collect();
@@ -48,7 +48,7 @@ fn modules(scenario: &Scenario) -> Vec<String> {
     scenario.index("debug", "pack").modules.iter().map(line).collect()
 }
 
-/// PTX of a module for `compute_80`.
+/// Returns the PTX of a module for `compute_80`.
 fn ptx(scenario: &Scenario, module: &str) -> String {
     scenario.output_text("debug", &format!("pack/{module}.compute_80.ptx"))
 }
@@ -84,7 +84,8 @@ fn main() {
 }
 "#;
 
-/// One program takes every image by the name of its module; LLVM's tools find them all.
+/// Tests that one program selects every image by its module's name, and that LLVM's tools find all
+/// images.
 fn modules_are_taken_by_name() {
     let scenario = package(
         "modules_by_name",
@@ -106,7 +107,7 @@ fn modules_are_taken_by_name() {
             .expect("the program can be copied");
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // A line of a bundle, or of an offload binary.
+            // The output line for a bundle or for an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let found =
                 listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
@@ -115,8 +116,8 @@ fn modules_are_taken_by_name() {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&program)));
         assert_eq!(header.matches(section).count(), 1, "{header}");
         if section == ".llvm.offloading" {
-            // The strings of each offload binary name its module, by which LLVM's tool extracts the
-            // images of one.
+            // The strings of each offload binary contain its module's name; LLVM's tool uses them
+            // to extract the images of one module.
             let pack = scenario.output("debug", "pack.pack");
             let extracted = scenario.folder.join("extracted.ptx");
             let image =
@@ -133,7 +134,7 @@ fn a_wrong_name_does_not_compile() {
         r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#,
     );
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
-    // A pack that is not built has its modules, too.
+    // A pack that is not built still has its modules.
     for skip in ["0", "1"] {
         scenario
             .check()
@@ -180,7 +181,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
-/// One module of several sources, some of which are not for all targets.
+/// Builds one module from several sources, some of which are not for all targets.
 fn sources_of_other_targets_stay_out() {
     let scenario = package(
         "modules_sources",
@@ -207,7 +208,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
                 .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
         .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
     );
-    // A macro that an option defines gives its kernel its name.
+    // Each kernel is compiled only if an option defines the macro that has the kernel's name.
     let of_macro = |name: &str| format!("#ifdef {name}\n{}#endif\n", kernel(name, "1.0f"));
     let source =
         |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
@@ -283,7 +284,7 @@ fn generated_sources_are_known_by_their_content() {
     // The source in OUT_DIR does not make each build run.
     build().found_fresh("modules_generated");
     let made = time();
-    // The script writes the same bytes anew, then others.
+    // The script first writes the same bytes again, then different ones.
     scenario.write("build.rs", scenario.text("build.rs") + "// changed\n");
     build();
     assert_eq!(time(), made, "compiled anew without a change");
@@ -292,7 +293,7 @@ fn generated_sources_are_known_by_their_content() {
     assert!(ptx(&scenario, "made") != first, "the image is still of the old source");
 }
 
-/// The kernels of supplied images of one file name are kept apart.
+/// The kernels of supplied images with the same file name stay separate.
 fn kernels_of_ready_made_images() {
     let scenario = package(
         "modules_ready_made",
@@ -397,7 +398,7 @@ fn each_module_has_a_prebuilt_set() {
         .passes()
         .has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
-    // A change of one module's source leaves the other module's set as it should be.
+    // After a change of one module's source, the other module's set is still up to date.
     scenario.kernel("affine", "2.0f");
     build_from_the_set()
         .fails()

@@ -1,5 +1,5 @@
-//! The oldest compilers that are promised: clang 15 and g++ 11 build what the newest build. The
-//! judges are these compilers and `ptxas`.
+//! The oldest supported compilers, clang 15 and g++ 11, build the same code as the newest. The
+//! tests use these compilers, and `ptxas` checks their output.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;

@@ -31,7 +31,7 @@ fn build_script(scenario: &Scenario, calls: &str) {
     scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#));
 }
 
-/// A package as it could be published, with its prebuilt set made.
+/// Returns a package in publishable form, with its prebuilt set made.
 fn published(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let manifest = format!(
@@ -50,7 +50,7 @@ fn published(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// The registry's names lead to this checkout.
+/// Runs Cargo with the registry's crate names replaced by this checkout.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
     let patches = ["offload", "offload-build"].map(|name| {
         let path = scratch::workspace().join(name);
@@ -68,12 +68,12 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// `cargo package`, on a machine that has all compilers.
+/// Runs `cargo package` on a machine that has all compilers.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
     with_ptxas(cargo(scenario, &["package", "--allow-dirty"]))
 }
 
-/// The folder that `cargo package` has made.
+/// Returns the folder that `cargo package` has made.
 fn packaged(scenario: &Scenario) -> PathBuf {
     scenario.target.join("package").join(format!("{}-0.1.0", scenario.name()))
 }
@@ -112,7 +112,8 @@ fn a_package_is_installed_without_a_compiler() {
     let ran = install(&scenario, &packaged(&scenario));
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
-    // As it comes from a registry, for a version of offload-build whose header is another.
+    // The package as a registry delivers it, for a version of offload-build with a different
+    // header.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
     succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
@@ -127,7 +128,8 @@ fn a_package_is_installed_without_a_compiler() {
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 }
 
-/// `cargo package` fails with these lines, and the command that they end with mends it.
+/// Checks that `cargo package` fails with these lines, and that the command at their end fixes the
+/// failure.
 fn fails_until_updated(scenario: &Scenario, reasons: &[&str]) {
     let name = scenario.name();
     let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
@@ -162,7 +164,7 @@ fn a_stale_set_cannot_be_packaged() {
         r#".define("FAST", None).archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#,
     );
     fails_until_updated(&scenario, &["gfx1100: prebuilt/add.manifest has no image for it"]);
-    // An ordinary build compiles what has changed, and asks for nothing.
+    // An ordinary build compiles the changes and reports no error.
     scenario.kernel("add", "3.0f");
     with_ptxas(cargo(&scenario, &["build"])).passes();
 }
@@ -176,7 +178,7 @@ fn a_set_that_is_left_out_of_the_package() {
         .has("is left out by .gitignore, or by exclude or include in Cargo.toml");
 }
 
-/// A set names no folder of the machine that made it, and making one touches nothing but the set.
+/// A prebuilt set names no folder of the machine that made it. Making a set changes no other files.
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
         .file(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/add.cu"))
@@ -194,7 +196,7 @@ fn a_prebuilt_set_can_travel() {
     });
     let one_target = CALLS.replace(", \"compute_80\"", "");
     there.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    // One target less: its image goes, and nothing else does.
+    // With one target removed, only its image is removed.
     there.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let mut files: Vec<String> = scratch::times(&there.folder.join("kernels"))
         .keys()
@@ -223,7 +225,7 @@ fn a_prebuilt_set_can_travel() {
     printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 }
 
-/// The package's own folder, and one that is elsewhere on each machine.
+/// Builds with the package's own folder, and with a folder whose path differs between machines.
 fn folders_outside_go_by_their_position() {
     const CALLS: &str = r#"
         .file("kernels/add.cu")
@@ -261,7 +263,7 @@ fn folders_outside_go_by_their_position() {
     }
     build(&here, "only").has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
 
-    // The set's command refuses a folder without a position.
+    // The command that makes the set rejects a folder without a position.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));
@@ -272,7 +274,7 @@ fn folders_outside_go_by_their_position() {
     ));
 }
 
-/// git's core.autocrlf changes a source, and the message names it.
+/// git's core.autocrlf changes a source's line ends, and the message names core.autocrlf.
 fn line_ends_of_windows() {
     let scenario = Scenario::new("set_crlf");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
@@ -286,7 +288,7 @@ fn line_ends_of_windows() {
         .has("kernels/add.cu text eol=lf");
 }
 
-/// Files that build scripts write themselves do not run them again.
+/// Files that a build script writes do not cause it to run again.
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
     std::fs::copy("kernels/add.cu", &source).unwrap();

@@ -1,4 +1,4 @@
-//! The targets of a pack: names, words for several, variables of the environment.
+//! The targets of a pack: names, words for several targets, environment variables.
 
 use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
 use offload_tests::scenario::{Run, Scenario, Watched, printed};
@@ -6,7 +6,7 @@ use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
 use std::fs;
 use std::path::PathBuf;
 
-/// Linux lists AMD's GPUs better than the stand-ins do.
+/// Needed because Linux lists AMD's GPUs better than the stand-in programs do.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
@@ -16,14 +16,14 @@ offload_tests::tests! {
     LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, a_default_with_native_does_without_a_gpu],
 }
 
-/// A package that makes the pack "add" with these calls, among which are the targets.
+/// Returns a package that makes the pack "add" with these calls, which include the targets.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#)).kernel("add", "1.0f");
     scenario
 }
 
-/// The targets in the pack, built with these variables.
+/// Returns the targets of the pack that is built with these variables.
 #[track_caller]
 fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
     scenario.build().envs(variables.iter().copied()).passes();
@@ -33,7 +33,8 @@ fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
 /// The name of a program, and the commands of the script that replaces it.
 type StandIn = (&'static str, &'static str);
 
-/// A machine whose tools that look for GPUs are stand-ins, next to a clang and first in PATH.
+/// A machine where stand-ins replace the programs that detect GPUs; the stand-ins are next to a
+/// clang and first in PATH.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -54,8 +55,8 @@ impl Machine {
         scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
     }
 
-    /// A build for which Cargo runs the script again: the GPUs of a machine are no reason for that,
-    /// but another PATH is.
+    /// Builds so that Cargo runs the script again. A change of the machine's GPUs does not cause
+    /// that, but a change of PATH does.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -76,13 +77,13 @@ fn names_in_any_spelling() {
     ];
     let scenario = package("targets_names", &format!(".archs({:?})", names.map(|it| it.0)));
     let expected: Vec<&str> = names.iter().map(|it| it.1).filter(|name| !name.is_empty()).collect();
-    // A letter is there if it was asked for, and nowhere else.
+    // The target has a letter only if the letter was requested.
     assert_eq!(targets(&scenario, &[]), expected);
 }
 
 fn variables_of_other_programs() {
     let scenario = package("targets_field", "");
-    /// Variables, targets, and the line that is printed for each variable that counts.
+    /// Variables, targets, and the line that is printed for each variable that is used.
     type Row =
         (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
     let rows: &[Row] = &[
@@ -124,7 +125,7 @@ fn variables_of_other_programs() {
             &["CUDAARCHS=80-real", "PYTORCH_ROCM_ARCH=gfx942"],
         ),
         (&[("HIPARCHS", "gfx942"), ("CUDAARCHS", "OFF")], &["gfx942"], &["HIPARCHS=gfx942"]),
-        // Empty is not set.
+        // An empty variable counts as unset.
         (
             &[("CUDAARCHS", ""), ("HIP_ARCH_LIST", "gfx1030 gfx942")],
             &["gfx1030", "gfx942"],
@@ -180,8 +181,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In a list of the environment it means the same; a target that is listed before it is there
-    // once.
+    // In an environment variable's list, the word means the same; a target that was listed before
+    // it appears only once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -232,7 +233,7 @@ fn native_is_each_gpu_once() {
         Machine::new(&scenario, stand_ins).build_again(&scenario, number).passes();
         assert_eq!(scenario.targets("add"), *expected, "{stand_ins:?}");
     }
-    // A vendor's variable asks for that vendor's GPUs.
+    // A vendor's variable requests only that vendor's GPUs.
     let bare = package("targets_native_of_one", "");
     let machine = Machine::new(&bare, &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)]);
     for (variable, expected) in [
@@ -245,7 +246,7 @@ fn native_is_each_gpu_once() {
     }
 }
 
-/// Programs that know of no GPU.
+/// Stand-in programs that find no GPU.
 const NO_GPU: &[StandIn] = &[
     ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
     ("nvptx-arch", "exit 1"),
@@ -294,8 +295,8 @@ fn the_default_counts_after_all_variables() {
             format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // Variables of a vendor that the pack is not for are ignored without a line: by build.rs's
-    // filters, by the sources, by the compiler.
+    // Variables of a vendor are ignored without a printed line if the pack is not for that vendor.
+    // The reason is build.rs's filters, the sources or the compiler.
     for (name, calls) in [
         ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
         ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
@@ -328,7 +329,7 @@ fn the_default_counts_after_all_variables() {
             assert_eq!(scenario.targets("add"), ["compute_80"], "{name}");
         }
     }
-    // A variable that lists none is no list.
+    // A variable without targets does not count as a list.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
@@ -344,7 +345,7 @@ fn the_default_counts_after_all_variables() {
     refused.once("a prebuilt set is made for the targets that build.rs names");
 }
 
-/// The script prints what it is told, and compiles nothing.
+/// The build script prints the targets that it gets, and compiles nothing.
 fn a_build_script_asks_for_its_targets() {
     let scenario = Scenario::new("targets_resolved");
     scenario.build_script(
@@ -396,7 +397,7 @@ fn a_build_script_asks_for_its_targets() {
                 BUILT,
             ],
         ),
-        // Targets that need no tool are known without one.
+        // Targets that need no tool are resolved without one.
         (
             &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
             &[
@@ -405,7 +406,7 @@ fn a_build_script_asks_for_its_targets() {
                 "skipped true Some(\"OFFLOAD_SKIP was set\")",
             ],
         ),
-        // A list that is no error where nothing is built.
+        // This list is not an error if nothing is built.
         (
             &[("DOCS_RS", "1"), ("OFFLOAD_ARCH", "nonsense")],
             &["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"],

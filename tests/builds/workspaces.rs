@@ -1,5 +1,5 @@
-//! Several packages in one workspace: packs of one that others embed, and one list of targets for
-//! packages that support few.
+//! Several packages in one workspace. Other packages embed the packs of one package, and one list
+//! of targets serves packages that support few of them.
 
 use offload_format::pack_index::Index;
 use offload_tests::data::read;
@@ -20,8 +20,8 @@ const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload::KernelPack 
 const OTHER: &str =
     "pub static OTHER: offload::KernelPack = offload::include_offload!(\"Other-one\");\n";
 
-/// A program that has the packs of three crates, which are one, and writes it into the file that
-/// its argument names.
+/// A program that has the same pack from three crates. It writes the pack into the file that its
+/// argument names.
 const MAIN: &str = r#"fn main() {
     let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
     for pack in packs {
@@ -79,7 +79,7 @@ fn a_pack_of_a_dependency_is_embedded() {
         assert_eq!(run(), "gfx90a\ncompute_80\ncpu\n");
         let first = pack();
         assert!(read(&copy) == first, "another pack in the program");
-        // Three crates embed it, and the program has it once.
+        // Three crates embed the pack, but the program contains it once.
         let listed = workspace.folder.join("program");
         fs::copy(program.program(profile, "shared_program"), &listed)
             .expect("the program can be copied");
@@ -90,8 +90,8 @@ fn a_pack_of_a_dependency_is_embedded() {
             "three images, and one of the other pack:\n{listing}"
         );
 
-        // An edit in the package with the kernels reaches those that embed them, and so does
-        // another list of targets.
+        // An edit in the package with the kernels reaches the packages that embed them; so does a
+        // change of the list of targets.
         kernels.kernel("add", "2.0f");
         run();
         let second = pack();
@@ -99,7 +99,7 @@ fn a_pack_of_a_dependency_is_embedded() {
         assert!(read(&copy) == second, "an older pack in the program");
         packs_for(r#"["compute_80"]"#);
         assert_eq!(run(), "compute_80\n");
-        // A pack that is not built is not built for all of them.
+        // A pack that is not built is missing in all packages that embed it.
         workspace.check().env("OFFLOAD_SKIP", "1").passes();
         packs_for(r#"["gfx90a", "compute_80", "cpu"]"#);
         kernels.kernel("add", "1.0f");
@@ -130,12 +130,12 @@ fn a_dependency_that_offers_no_pack() {
         let printed = program.build().fails();
         printed.has(&format!("error: offload-build could not make the pack \"{pack}\""));
         assert!(printed.stderr.replace("\n  ", "\n").contains(expected), "{printed}");
-        // Cargo would show lines for itself before the reason.
+        // Cargo would print its `cargo::` lines before the reason.
         printed.lacks("cargo::");
     }
 }
 
-/// A workspace of packages, each with a pack "add" that these calls limit to some targets.
+/// Returns a workspace of packages, each with a pack "add" that these calls limit to some targets.
 fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     let workspace = Scenario::workspace(name, &members.map(|(member, _)| (member, "", "")));
     for (member, calls) in members {
@@ -147,7 +147,7 @@ fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     workspace
 }
 
-/// The targets of a package's pack, or why there are none.
+/// Returns the targets of a package's pack, or the reason why there are none.
 fn targets(member: &Scenario) -> String {
     match Index::parse(&member.output_text("debug", "add.index")).expect("it can be read") {
         Index::Built(index) => {

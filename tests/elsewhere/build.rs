@@ -1,12 +1,12 @@
-//! Makes two packs without a compiler for GPUs: one of images that other builds have left, and one
-//! of kernels for the CPU, which the C++ compiler of the target compiles.
+//! Makes two packs without a compiler for GPUs. One has images from earlier builds; the other has
+//! kernels for the CPU, compiled by the target's C++ compiler.
 
 use offload_build::{Build, Module};
 
 fn main() {
     let saxpy = |image| format!("../../examples/saxpy/prebuilt/saxpy.{image}");
     let mut ptx = Module::new("ptx");
-    // Otherwise ptxas would make it machine code, too.
+    // Otherwise, ptxas would also make machine code from the PTX.
     ptx.file(saxpy("compute_80.ptx")).supports(["compute_80"]);
     Build::new()
         .files([saxpy("gfx90a.hsaco"), saxpy("sm_80.cubin")])
@@ -25,7 +25,7 @@ fn main() {
         ])
         .archs(["cpu"])
         .compile("on_cpu");
-    // Cargo tells tests of a package nothing of its OUT_DIR at run time.
+    // Cargo does not pass OUT_DIR to a package's tests at run time.
     let out = std::env::var("OUT_DIR").expect("Cargo sets it");
     println!("cargo::rustc-env=OFFLOAD_ELSEWHERE_OUT={out}/offload");
 }

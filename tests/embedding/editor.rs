@@ -1,8 +1,9 @@
-//! The macro as editors expand it: by rust-analyzer's server for procedural macros, which rustup's
-//! toolchains have, driven by its messages and without an editor. The judge is that server.
+//! The macro as editors expand it. The test sends messages to rust-analyzer's server for procedural
+//! macros, which rustup's toolchains contain, and needs no editor. This server's answers are
+//! checked.
 //!
-//! Its messages promise nothing from one version to the next: the test is of the version below and
-//! is ignored with others.
+//! The server's messages may change with each version: the test is for the version below and is
+//! ignored with others.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;
@@ -15,7 +16,7 @@ offload_tests::tests! {
     needs(&[Tool::MacroServer, Tool::Gcc]) => [an_editor_expands_the_macro],
 }
 
-/// The library of the macro that the scenario's build has compiled.
+/// Returns the macro's library, which the scenario's build has compiled.
 fn library(scenario: &Scenario) -> PathBuf {
     let folder = scenario.program("debug", "deps");
     let files =
@@ -31,8 +32,8 @@ fn library(scenario: &Scenario) -> PathBuf {
 
 /// Returns the server's expansion of `include_offload!("pack")` in this package.
 fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
-    // One tree: a group without delimiters with one literal, `pack`, of kind 5 (a string) and
-    // without a suffix.
+    // One token tree: a group without delimiters that contains one literal, `pack`, of kind 5 (a
+    // string) and without a suffix.
     let body = json!({
         "subtree": [0, 0, 0, 0, 1], "literal": [0, 1, 5, u32::MAX], "punct": [], "ident": [], "token_tree": [1],
         "text": ["", "pack"],
@@ -69,7 +70,7 @@ fn an_editor_expands_the_macro() {
     let built = expanded(&scenario, &variables(out_dir()));
     assert!(has_text(&built, "offload_pack_") && !has_text(&built, "compile_error"), "{built}");
 
-    // As editors build: nothing is compiled, and the program is complete all the same.
+    // Editors build like this: nothing is compiled, but the program is still complete.
     scenario.build().env("OFFLOAD_SKIP", "1").passes();
     let skipped = expanded(&scenario, &variables(out_dir()));
     assert!(

@@ -6,11 +6,11 @@ use offload_tests::tools::{llvm, stdout, succeed};
 use std::fs;
 use std::path::Path;
 
-/// The sections that packs are in, unless the macro is told another.
+/// The sections that contain packs, unless the macro's options name another section.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
-/// The flags of [`PACK_SECTIONS`]. On x86-64, the code model for large data applies to them: code
-/// need not reach them.
+/// The flags of [`PACK_SECTIONS`]. On x86-64, these sections use the code model for large data:
+/// code need not reach them.
 const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
 
 /// A section as `llvm-readelf -SW` lists it.
@@ -39,19 +39,19 @@ impl Section {
     }
 }
 
-/// Returns the sections of these names that a program has, as [`sections_in`] orders them.
+/// Returns a program's sections with these names, in the order of [`sections_in`].
 pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
     sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
 }
 
-/// Returns the sections of these names in the output of `llvm-readelf -SW`, in alphabetical order:
-/// linkers order them differently.
+/// Returns the sections with these names in the output of `llvm-readelf -SW`. They are in
+/// alphabetical order, because linkers order them differently.
 pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     let rows = listing
         .lines()
         .filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
     let rows = rows.filter(|row| row.first().is_some_and(|name| names.contains(name)));
-    // Name, type, address, offset, size, entry size, flags, link, info, alignment.
+    // The columns are name, type, address, offset, size, entry size, flags, link, info, alignment.
     let mut sections: Vec<Section> = rows
         .map(|row| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1]))
         .collect();
@@ -59,8 +59,8 @@ pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
     sections
 }
 
-/// Returns the output of `llvm-objdump --offloading` for a program. It gets a link to the program,
-/// since it writes files next to it.
+/// Returns the output of `llvm-objdump --offloading` for a program. The tool gets a link to the
+/// program, since it writes files next to its input.
 pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
     let link = scenario.folder.join("listed/program");
     fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");

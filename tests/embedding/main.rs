@@ -5,7 +5,7 @@
 //!   that depend on it
 //! - `editor`: the macro as editors expand it
 //! - `include_offload`: the macro's options, files by their paths, and every kind of crate
-//! - `link_matrix`: every kind of crate, in every profile, by every linker
+//! - `link_matrix`: all kinds of crates, in every profile, with every linker
 //! - `ui`: the macro's error messages
 
 mod built_packs;

@@ -3,7 +3,7 @@
 /// The first line of crates that must not need unsafe code to embed a pack.
 pub const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
-/// Returns a `pub static` that embeds a pack: `arguments` are those of `include_offload!`.
+/// Returns a `pub static` that embeds a pack: `arguments` are the arguments of `include_offload!`.
 pub fn pack(name: &str, arguments: &str) -> String {
     format!(
         "pub static {name}: offload::KernelPack =\n    offload::include_offload!({arguments});\n"

@@ -1,4 +1,5 @@
-//! Parsing and iterating allocate nothing: every view, over every file of the corpus.
+//! Tests that parsing and iterating allocate nothing, with every view over every file of the
+//! corpus.
 
 use offload::__expansion::{ImageRecord, ModuleRecord, linked};
 use offload::{KernelPack, Origin, PackImageKind};
@@ -24,7 +25,7 @@ offload_tests::tests! {
     VIEWS.iter().map(|(name, view)| Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))),
 }
 
-/// Reads some bytes to the end, and returns how many items there were.
+/// A function that reads some bytes to the end and returns the number of items.
 type View = fn(&[u8]) -> usize;
 
 const VIEWS: &[(&str, View)] = &[
@@ -87,7 +88,7 @@ const VIEWS: &[(&str, View)] = &[
     }),
 ];
 
-/// The parts of a bundle entry ID, if it is one: an error has a copy of the text.
+/// Counts the parts of a valid bundle entry ID; an error would allocate a copy of the text.
 fn ids(text: &str) -> usize {
     if text.matches('-').count() < 4 {
         return 0;
@@ -96,7 +97,7 @@ fn ids(text: &str) -> usize {
         .map_or(0, |id| 1 + id.target_id().map_or(0, |target| target.features().count()))
 }
 
-/// The corpus, and a Mach-O object.
+/// Returns the files of the corpus, and a Mach-O object.
 fn files() -> Vec<(String, Vec<u8>)> {
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
     let mut files: Vec<_> = files.map(|file| (file.display().to_string(), read(&file))).collect();
@@ -140,7 +141,7 @@ const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
 const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
 
-/// As the macro makes them, with images of all kinds.
+/// A pack like those of the macro, with images of all kinds.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",

@@ -1,5 +1,5 @@
-//! Device-specific archives beside those of `clang-offload-bundler -type=a -unbundle`: the same
-//! bytes.
+//! Device-specific archives compared with those of `clang-offload-bundler -type=a -unbundle`: the
+//! bytes must be equal.
 
 use offload_format::ErrorKind;
 use offload_format::archive::Archive;
@@ -24,7 +24,7 @@ fn gfx(target_id: &str) -> String {
     format!("openmp-amdgcn-amd-amdhsa--{target_id}")
 }
 
-/// Our archives for these targets, from an archive whose members have their bytes in it.
+/// Returns our archives for these targets, made from an archive that contains its members' bytes.
 fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
     let members = archive.members().map(|member| (member.name(), member.data().unwrap()));
@@ -42,7 +42,7 @@ fn ours_of<'a>(
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
 
-/// LLVM's, from the file `hda.a`.
+/// Returns LLVM's archives for these targets, made from the file `hda.a`.
 fn theirs(folder: &Path, targets: &[String], options: &[&str]) -> Vec<Vec<u8>> {
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder)
@@ -55,7 +55,7 @@ fn theirs(folder: &Path, targets: &[String], options: &[&str]) -> Vec<Vec<u8>> {
     outputs.into_iter().map(read).collect()
 }
 
-/// Both are the same; returns ours.
+/// Asserts that our archives equal LLVM's; returns ours.
 #[track_caller]
 fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
@@ -65,7 +65,7 @@ fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
     ours
 }
 
-/// Names of an archive's members, and its symbols.
+/// Returns the names of an archive's members, and its symbols.
 fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
     let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -88,8 +88,8 @@ fn what_llvm_took() {
     }
 }
 
-/// The kinds of device code in archives: bitcode, an object, a linked code object, and unknown
-/// bytes.
+/// Returns the kinds of device code in archives: bitcode, an object, a linked code object, and
+/// unknown bytes.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     scratch::write(
         folder.join("device.c"),
@@ -110,7 +110,7 @@ fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     payloads
 }
 
-/// An object for the host.
+/// Returns an object for the host.
 fn host(folder: &Path) -> Vec<u8> {
     scratch::write(
         folder.join("host.c"),
@@ -196,13 +196,13 @@ fn members_of_all_forms() {
     ];
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
-    // The host's come from two objects: the one stripped of its bundle, and the one in a binary
-    // bundle.
+    // The host's symbols come from two objects: one from which the bundle was stripped, and one in
+    // a binary bundle.
     assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
-    // Any code for gfx906 with these features serves a target that names them; one archive for
-    // several targets at once.
+    // Any code for gfx906 with these features fits a target that names them. The call makes one
+    // archive for several targets.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -220,8 +220,8 @@ fn random_archives() {
                 ["", ".o", ".bc"][random.below(3)]
             );
             let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
-            // One for each processor: in a bundle of the binary form LLVM has an order of its own
-            // for more.
+            // Use one code object for each processor: for several, LLVM uses a different order in
+            // binary bundles.
             for processor in ["gfx906", "gfx908", "gfx90a"] {
                 let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
                 if random.below(3) > 0 {
@@ -421,21 +421,22 @@ fn no_more_memory_than_allowed() {
         options.limit = limit;
         let result = unbundle([(&b"m"[..], &member[..])], &requested, &options);
         assert_eq!(result.is_ok(), fits, "{limit}");
-        // The same member twice: four code objects.
+        // One member occurs twice: four code objects.
         let result = unbundle([(&b"m"[..], &member[..]), (b"n", &member)], &requested, &options);
         assert_eq!(
             result.as_ref().err().map(|it| matches!(it.kind(), ErrorKind::LimitExceeded { .. })),
             (limit < 400_000).then_some(true)
         );
     }
-    // Stripped hosts count too.
+    // Stripped hosts also count against the limit.
     let host = host(&folder);
     bundle(&folder, "m.o", &["-type=o"], &[(HOST.to_owned(), &host), (gfx("gfx906"), &code)]);
     let (member, requested) = (read(folder.join("m.o")), [EntryId::parse(HOST).unwrap()]);
     options.limit = 100;
     let error = unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
-    // Code objects that are borrowed do not, but their names, which repeat that of the member.
+    // Borrowed code objects do not count, but their names do, because they repeat the member's
+    // name.
     let requested = [EntryId::parse(&gfx906).unwrap()];
     assert!(!unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap()[0].is_empty());
     let error = unbundle([(&[b'm'; 50][..], &member[..])], &requested, &options).unwrap_err();

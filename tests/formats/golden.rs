@@ -1,7 +1,7 @@
 //! Readers' results for each file of the corpus, compared with a dump that is checked in:
 //! `<file>.txt`.
 //!
-//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps anew. Read the difference
+//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps again. Read the difference
 //! before you commit it.
 
 use offload_format::archive::Archive;
@@ -26,7 +26,7 @@ offload_tests::tests! {
     dumps(),
 }
 
-/// A test for each file of the corpus.
+/// Returns a test for each file of the corpus.
 fn dumps() -> impl Iterator<Item = Test> {
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
     files.map(|file| {
@@ -34,7 +34,7 @@ fn dumps() -> impl Iterator<Item = Test> {
     })
 }
 
-/// The name with the folder that it is in.
+/// Returns the file's name with its folder.
 fn short_name(file: &Path) -> String {
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
     format!("{}/{}", folder.display(), file.file_name().unwrap_or_default().display())
@@ -86,7 +86,7 @@ impl Dump {
         self.depth -= 1;
     }
 
-    /// A line for a part, or its error; the lines below belong to it.
+    /// Adds a line for a part or for its error; lines for the part's contents follow below it.
     fn result<T>(
         &mut self,
         what: &str,
@@ -99,7 +99,7 @@ impl Dump {
         }
     }
 
-    /// All that there is in a file.
+    /// Adds all contents of a file.
     fn file(&mut self, bytes: &[u8]) {
         let kind = FileKind::identify(bytes);
         match kind {
@@ -132,7 +132,7 @@ impl Dump {
             name += &format!(", section {}", section.escape_ascii());
         }
         self.result(&name.clone(), container, |dump, container| match container {
-            // Said already, if it is the whole file.
+            // If the image is the whole file, it was already printed.
             Container::Image(image) if image.len() == size => {}
             container => {
                 dump.line(name);
@@ -233,7 +233,7 @@ impl Dump {
         });
     }
 
-    /// An entry of a bundle of any form.
+    /// Adds an entry of a bundle of any form.
     fn entry(&mut self, id: &str, offset: u64, payload: &[u8]) {
         self.line(format_args!("entry {id:?}"));
         self.inside(|dump| {
@@ -478,11 +478,11 @@ impl Dump {
     }
 }
 
-/// Bytes that a call may allocate.
+/// The maximum number of bytes that a call may allocate.
 const LIMIT: u64 = 1 << 24;
 
-/// Short text as it is; of other bytes, the first ones and a number that changes with any of them
-/// (FNV-1a).
+/// Returns short text unchanged. For other bytes, returns the first bytes and a number that changes
+/// with any byte (FNV-1a).
 fn contents(bytes: &[u8]) -> String {
     const SHORT: usize = 40;
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());

@@ -1,6 +1,7 @@
-//! Every reader on files that are cut short, and on files with any field at its extremes.
+//! Tests every reader with truncated files, and with files in which any field has an extreme value.
 //!
-//! `visit` runs the readers and checks their limits. The bytes that they allocate are counted here.
+//! `visit` runs the readers and checks their limits. The bytes that the readers allocate are
+//! counted here.
 
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};
@@ -10,13 +11,14 @@ use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::path::Path;
 
-/// One allocation may take the limit, and so many bytes for each byte of the file: objects are
-/// written anew.
+/// One allocation may have the size of the limit plus this many bytes for each byte of the file,
+/// because objects are rewritten.
 const LARGEST_PER_BYTE: u64 = 24;
-/// And a few that have nothing to do with the file, such as the state of a decompressor.
+/// A small additional allowance that does not depend on the file, for example for the state of a
+/// decompressor.
 const LARGEST_ANYWAY: u64 = 64 << 10;
-/// All allocations of one visit together, which reads each container in several ways: so many
-/// limits, and so many bytes for each byte of the file.
+/// The maximum for all allocations of one visit, which reads each container in several ways: this
+/// many limits, plus `TOTAL_PER_BYTE` bytes for each byte.
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
@@ -30,7 +32,7 @@ offload_tests::tests! {
     files(),
 }
 
-/// A test for each file of the corpus.
+/// Returns a test for each file of the corpus.
 fn files() -> impl Iterator<Item = Test> {
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
     files.map(|file| {
@@ -40,9 +42,9 @@ fn files() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Where a file is changed: at each of its first bytes, and at some that are spread over the rest.
-/// An odd step comes upon fields of any alignment. (All places of all files would take many
-/// minutes.)
+/// Returns the places where a file is changed: each of its first bytes, and some places spread over
+/// the rest. An odd step comes upon fields of any alignment. (All places of all files would take
+/// many minutes.)
 fn places(length: usize) -> impl Iterator<Item = usize> {
     const FIRST: usize = 192;
     const SPREAD: usize = 128;
@@ -50,8 +52,8 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
     (0..length.min(FIRST)).chain((FIRST..length).step_by(step))
 }
 
-/// Every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF object,
-/// none of another file.
+/// Returns every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF
+/// object. Other files have none.
 fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
@@ -81,7 +83,7 @@ fn every_place(file: &Path) {
     }
 }
 
-/// The file with a byte, or a little-endian field of 2, 4 or 8 bytes, at its extremes.
+/// Returns the file with extreme values in a byte, or in a little-endian field of 2, 4 or 8 bytes.
 fn changed(bytes: &[u8], at: usize) -> BTreeSet<Vec<u8>> {
     let mut files = BTreeSet::new();
     let mut change = |width: usize, value: u64| {
@@ -113,15 +115,15 @@ fn check(bytes: &[u8], what: &str) {
     assert!(allocated.total <= total, "{what}: {allocated:?}, {total} are allowed");
 }
 
-// ------------------------------------------------------------ files in which a little stands for a
-// lot
+// ------------------------------------------------------------ files in which a few bytes represent
+// a lot of data
 
 /// Size in bytes of an ELF file's header, and of a section header.
 const ELF_HEADER: usize = 64;
 
-/// A 64-bit ELF file of this type: `contents` behind the header, and sections: name's offset in the
-/// contents, kind, flags, address, offset and size. The names are in the contents, too, which end
-/// with a NUL.
+/// Returns a 64-bit ELF file of this type: the header, then `contents`, then sections. Each section
+/// has its name's offset in the contents, kind, flags, address, offset and size. The contents also
+/// include the names and end with a NUL.
 fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
     let names = [0, 3, 0, 0, ELF_HEADER as u64, contents.len() as u64];
     let sections: Vec<[u64; 6]> =
@@ -141,7 +143,7 @@ fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
         file.extend_from_slice(&(name as u32).to_le_bytes());
         file.extend_from_slice(&(kind as u32).to_le_bytes());
         fields.iter().for_each(|field| file.extend_from_slice(&field.to_le_bytes()));
-        // Link, info, alignment, size of an entry.
+        // Link, info, alignment and entry size.
         file.extend_from_slice(&[0; 24]);
     }
     file

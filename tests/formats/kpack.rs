@@ -1,6 +1,6 @@
-//! ROCm's kernel packs, field by field, and files of them that mean harm. ROCm's packer wrote the
-//! files in the corpus; the requirements are those of the tests of its reader
-//! (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
+//! ROCm's kernel packs, field by field, and malicious packs. ROCm's packer wrote the files in the
+//! corpus. The requirements come from the tests of its reader (`runtime/tests/test_kpack_api.cpp`,
+//! `test_loader_api.cpp`, 2026).
 
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
@@ -61,7 +61,7 @@ fn both_schemes_have_the_same_code_objects() {
 }
 
 fn references_and_manifests() {
-    // The keys in either order, unknown ones skipped, bytes at the end.
+    // The keys are in either order, unknown keys are skipped, and bytes may follow.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",
@@ -95,7 +95,7 @@ fn references_and_manifests() {
     }
 }
 
-/// A pack with this table behind 48 bytes of zeros at 16.
+/// Returns a pack that has 48 bytes of zeros at 16 and then this table.
 fn with_table(table: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&1_u32.to_le_bytes());
@@ -177,7 +177,7 @@ fn tables_that_are_wrong() {
     ] {
         assert!(Kpack::parse(&bytes).is_err(), "{what}");
     }
-    // So many streams that are not there: the count is at 16, where zeros follow.
+    // The count is at 16, before zeros; then it is set to a number of streams that do not exist.
     let mut bytes = table(&[
         scheme,
         b"\xafzstd-per-kernel",
@@ -213,14 +213,14 @@ fn kernels_that_are_wrong() {
     }
 }
 
-/// Sizes that a table promises are not allocated.
+/// Tests that sizes recorded in a table are not allocated.
 fn limits() {
     let bytes = corpus("zstd.kpack");
     let kpack = Kpack::parse(&bytes).unwrap();
     let kernel = kpack.kernels()[0];
     let error = kernel.read(kernel.size() - 1).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
-    // Less or more than the stream has.
+    // The size is smaller or larger than the stream's.
     let at = bytes.windows(14).position(|window| window == b"original_size\xcd").unwrap() + 14;
     for size in [kernel.size() - 1, kernel.size() + 1, 0xffff] {
         let mut wrong = bytes.clone();

@@ -1,5 +1,6 @@
-//! Containers of every format: reading, writing and searching them, judged by the tools of LLVM,
-//! AMD, NVIDIA and GNU, by files of the corpus that are checked in, and by the inputs.
+//! Containers of every format: reading, writing and searching them. The results are checked with
+//! the tools of LLVM, AMD, NVIDIA and GNU, with checked-in files of the corpus, and with the
+//! inputs.
 
 mod allocations;
 mod archives;

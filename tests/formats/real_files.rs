@@ -1,7 +1,7 @@
-//! Device code that this project did not make: libraries that others have published, of Debian's
-//! clang 15 to AMD's clang 23 and CUDA 11.8 to 13.5. We and `offload` find the same images as
-//! LLVM's tools, `roc-obj-ls` and `cuobjdump`; where one of these is wrong or does not know the
-//! file, another judges.
+//! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
+//! and from CUDA 11.8 to 13.5. This library and `offload` find the same images as LLVM's tools,
+//! `roc-obj-ls` and `cuobjdump`. If one of these is wrong or does not support the file, another
+//! tool is used.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -41,10 +41,10 @@ offload_tests::tests! {
     ALL.slow() => [offload_takes_all],
 }
 
-// ------------------------------------------------------------------------------------------
-// what we find
+// ------------------------------------------------------------------------------------------ the
+// images that this library finds
 
-/// The entries with their offsets and sizes, of the hosts none.
+/// Returns the entries, except those for hosts, with their offsets and sizes.
 fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     let mut all = Vec::new();
     for bundle in bundles {
@@ -60,8 +60,8 @@ fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
     all
 }
 
-/// A link to a published file in the folder of a test: `llvm-objdump` writes beside the file that
-/// it is given.
+/// Returns a link to a published file in the folder of a test: `llvm-objdump` writes next to its
+/// input.
 fn linked(folder: &Path, file: &str) -> PathBuf {
     let path = path(file);
     let link = folder.join(path.file_name().expect("a file has a name"));
@@ -72,8 +72,8 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
 /// The record that `offload` prints of an image, and the file to which it is extracted.
 type OfOffload = (Value, PathBuf);
 
-/// Returns the images that `offload ls --json` and `offload extract` find in a file; both report
-/// the same sizes, hashes and places.
+/// Returns the images that `offload ls --json` and `offload extract` find in a file; both must
+/// report the same sizes, hashes and places.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     let offload = || Command::new(own::tool("offload"));
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
@@ -97,7 +97,7 @@ fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
     images.into_iter().zip(extracted).collect()
 }
 
-/// The number of containers of each kind in each section.
+/// Returns the number of containers of each kind in each section.
 fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
     let key = |image: &Value| {
         [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ")
@@ -110,11 +110,11 @@ fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
     })
 }
 
-/// The bundle entries that `offload` extracts are these, in this order.
+/// The bundle entries that `offload` extracts, to be compared in this order.
 struct Entries(std::vec::IntoIter<OfOffload>);
 
 impl Entries {
-    /// The next one is this.
+    /// Asserts that the next entry has this ID and these bytes.
     #[track_caller]
     fn assert_next(&mut self, id: &str, bytes: &[u8]) {
         let (image, extracted) = self.0.next().expect("as many images");
@@ -143,7 +143,7 @@ fn targets_with_features() {
     assert_plain_bundles(&folder, published::ROCRAND, 1, 8);
     assert_code_objects_are_for_their_targets(published::ROCRAND);
     let file = path(published::ROCRAND);
-    // gfx90a has an image with xnack and one without, the others only the latter.
+    // gfx90a has an image with xnack and one without; other targets have only the image without.
     for (target, expect) in [
         ("gfx90a:xnack+", &["gfx90a:xnack+"][..]),
         ("gfx90a:sramecc+:xnack-", &["gfx90a:xnack-"]),
@@ -198,15 +198,15 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
         let theirs = read(&extracted);
         assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
         by_offload.assert_next(&id, &theirs);
-        // Half a gigabyte in all.
+        // The files have half a gigabyte in total.
         fs::remove_file(&extracted).expect("what was written can be removed");
     }
     assert!(ours.next().is_none(), "{name}");
     by_offload.assert_end();
 }
 
-/// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle
-/// by itself.
+/// `llvm-objdump` writes wrong bytes here, so `clang-offload-bundler` is the reference; it reads
+/// each bundle separately.
 fn compressed_bundles() {
     let folder = scratch::folder("real-files-compressed");
     let files = [
@@ -223,7 +223,7 @@ fn compressed_bundles() {
         assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
         assert_are_unbundled(&folder, &path, &bundles);
-        // The bytes that it needs for the code objects.
+        // llvm-objdump extracts these bytes in place of the code objects.
         let extracted: Vec<_> =
             objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
         for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted)
@@ -260,7 +260,8 @@ fn bundles_in_a_dll() {
     assert_are_unbundled(&folder, &path, &bundles);
 }
 
-/// `clang-offload-bundler` finds the same entries in each compressed bundle of a file, cut out.
+/// Asserts that `clang-offload-bundler` finds the same entries in each compressed bundle that is
+/// cut out of a file.
 fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     let file = read(path);
     let by_offload = by_offload(folder, path, &file);
@@ -296,8 +297,8 @@ fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
     by_offload.assert_end();
 }
 
-/// The code objects' own headers name targets that serve those of their entries, and all their
-/// kernels can be read.
+/// Tests that the targets in the code objects' headers fit their entries, and that all kernels can
+/// be read.
 fn code_objects_are_for_the_targets_that_bundles_name() {
     for name in published::ROCM {
         assert_code_objects_are_for_their_targets(name);
@@ -325,8 +326,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
 // ------------------------------------------------------------------------------------------
 // fatbins
 
-/// Asserts that both have the same images with the same bytes, in any order. An uncompressed image
-/// may have up to 7 zeros after it.
+/// Asserts that both maps have the same images with the same bytes, in any order. An uncompressed
+/// image may have up to 7 zeros after it.
 #[track_caller]
 fn assert_same_images(
     mut ours: Vec<(String, Vec<u8>)>,
@@ -348,8 +349,8 @@ fn assert_same_images(
     }
 }
 
-/// Returns the images that `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins
-/// in `.nv_fatbin` and in `__nv_relfatbin`.
+/// Returns the images that `offload` extracts, under `cuobjdump`'s names. The counts are the
+/// numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
 fn images_by_offload(
     folder: &Path,
     path: &Path,
@@ -394,7 +395,7 @@ fn fatbins() {
     }
 }
 
-/// `cuobjdump` on Linux finds nothing in a DLL; it takes the sections.
+/// `cuobjdump` on Linux finds nothing in a DLL, so it gets the sections.
 fn fatbins_in_a_dll() {
     let folder = scratch::folder("real-files-fatbins-dll");
     let dll = path(published::BITSANDBYTES_CUDA132_DLL);
@@ -419,7 +420,7 @@ fn fatbins_in_a_dll() {
 // ------------------------------------------------------------------------------------------
 // all
 
-/// Commands of `offload` that have nothing to say against any of the files.
+/// Commands of `offload` that report no problem in any of the files.
 const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
 
 fn offload_takes_all() {
@@ -435,8 +436,8 @@ fn offload_takes_all() {
 // ------------------------------------------------------------------------------------------
 // wrappers
 
-/// Where the images of the wrappers start, in their order; as many as fit into the section, by
-/// `llvm-readobj`.
+/// Returns the start of each wrapper's image. Asserts that the wrappers fill the section;
+/// `llvm-readobj` reports its size.
 fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
     let mut starts = BTreeSet::new();
     let mut count = 0;
@@ -463,7 +464,8 @@ fn wrappers_point_to_the_bundles() {
     }
 }
 
-/// But for one of nvJPEG 12, whose cubins have no kernels: no wrapper points to it.
+/// There is one exception: the cubins of one fatbin of nvJPEG 12 have no kernels, and no wrapper
+/// points to it.
 fn wrappers_point_to_the_fatbins() {
     for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
         let file = read(path(name));

@@ -1,5 +1,5 @@
-//! Our text bundles beside those of LLVM 22's clang-offload-bundler: the same bytes, and each side
-//! reads the other's.
+//! Our text bundles compared with those of LLVM 22's clang-offload-bundler: the bytes are equal,
+//! and each side reads the other's bundles.
 
 use offload_format::ErrorKind;
 use offload_format::bundle::WriteError;
@@ -38,7 +38,7 @@ fn end(leader: CommentLeader, id: &str) -> String {
     format!("\n{} __CLANG_OFFLOAD_BUNDLE____END__ {id}\n", leader.as_str())
 }
 
-/// Returns our text bundle of payloads under [`IDS`].
+/// Returns our text bundle of payloads with the IDs [`IDS`].
 fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = TextBundleBuilder::new(leader);
     for (id, payload) in IDS.iter().zip(payloads) {
@@ -47,7 +47,7 @@ fn ours(leader: CommentLeader, payloads: &[Vec<u8>]) -> Vec<u8> {
     builder.layout().to_vec(&payloads.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-/// IDs and payloads as we read them; each payload lies where its entry says.
+/// Returns the IDs and payloads that our reader finds; each payload must be at its entry's offset.
 fn read(bytes: &[u8], leader: CommentLeader) -> Vec<(String, Vec<u8>)> {
     let bundle = TextBundle::parse(bytes, leader).unwrap();
     let entries = bundle.entries().map(|entry| {
@@ -80,7 +80,7 @@ fn unbundled(folder: &Path, file_type: &str, file: &str, ids: &[&str]) -> Vec<Ve
     (0..ids.len()).map(|number| fs::read(folder.join(format!("out{number}"))).unwrap()).collect()
 }
 
-/// Writes the same bundle on both sides, and reads each on the other.
+/// Writes the same bundle with both implementations, and reads each with the other.
 fn compare(folder: &Path, file_type: &str, payloads: &[Vec<u8>]) {
     let ids = &IDS[..payloads.len()];
     let mut tool = llvm("clang-offload-bundler");
@@ -116,14 +116,14 @@ fn every_file_type() {
         b"\r",
         b"\0\xff\xfe no text\0\n\0",
         b"__CLANG_OFFLOAD_BUNDLE__",
-        // Nearly END and START lines.
+        // Almost END and START lines.
         b"// __CLANG_OFFLOAD_BUNDLE____END__ x\n# __CLANG_OFFLOAD_BUNDLE____END__ x\n; __CLANG_OFFLOAD_BUNDLE____END__ x",
         b"\n//__CLANG_OFFLOAD_BUNDLE____END__ \n#\n;__CLANG_OFFLOAD_BUNDLE____START__ \n/ __CLANG_OFFLOAD_BUNDLE__",
         b"\n// __CLANG_OFFLOAD_BUNDLE__END__ x\n# __CLANG_OFFLOAD_BUNDLE____END__\n; __CLANG_OFFLOAD_BUNDLE____END__",
         b"\n// __CLANG_OFFLOAD_BUNDLE____END__",
     ];
     for file_type in FILE_TYPES {
-        // A line that is an END line in one type is none in another.
+        // An END line of one file type is not an END line in another type.
         let own_end = end(leader(file_type), "").into_bytes();
         let own_end = &own_end[..own_end.len() - 1];
         let fits =
@@ -137,7 +137,7 @@ fn every_file_type() {
     }
 }
 
-/// Text put together from pieces of markers and line ends, or any bytes.
+/// Generates text from pieces of markers and line ends, or any bytes.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "\n",
@@ -177,7 +177,7 @@ fn random_payloads() {
             let marker = marker.trim_end_matches('\n').as_bytes();
             payload.windows(marker.len()).any(|window| window == marker)
         };
-        // Those are another test's.
+        // Another test covers such payloads.
         let whole = payloads.iter().any(|payload| marker.iter().any(|marker| has(payload, marker)));
         if !whole {
             compare(&folder, FILE_TYPES[file_type], &payloads);
@@ -216,7 +216,7 @@ fn duplicates_are_kept_in_file_order() {
     let leader = leader("ii");
     let entry =
         |id: &str, payload: &str| format!("{}{payload}{}", start(leader, id), end(leader, id));
-    // Text outside of entries, and an END line with another ID.
+    // The file has text outside entries, and an END line with a different ID.
     let file = [
         "before\n".to_owned(),
         entry(IDS[1], "first"),
@@ -242,8 +242,8 @@ fn duplicates_are_kept_in_file_order() {
     assert_eq!(unknown.unwrap().id_str(), "foo");
 }
 
-/// LLVM takes such a line for an entry when it passes over the payload to find another one, and for
-/// payload else.
+/// LLVM treats such a line as an entry while it skips the payload to find another entry, and
+/// otherwise as payload.
 fn a_start_line_in_a_payload_is_payload() {
     let folder = scratch::folder("text-bundle-nested");
     let leader = leader("s");
@@ -260,7 +260,7 @@ fn a_start_line_in_a_payload_is_payload() {
     assert_eq!(unbundled(&folder, "s", "file", &IDS[1..]), [b"device", b"b".as_slice()]);
 }
 
-/// A START line needs a line end before it, also at the start of the file.
+/// A START line needs a line end before it, even at the start of the file.
 fn text_without_entries() {
     let folder = scratch::folder("text-bundle-none");
     let leader = leader("ii");
@@ -274,7 +274,7 @@ fn text_without_entries() {
     ] {
         assert_eq!(read(&text, leader), []);
         assert_eq!(TextBundle::detect(&text), None);
-        // Of an empty file LLVM says that it is one.
+        // LLVM reports an empty file as empty.
         if !text.is_empty() {
             scratch::write(folder.join("file"), &text);
             assert!(listed(&folder, "ii", "file").is_empty());
@@ -290,7 +290,7 @@ fn entries_without_an_end() {
         start(leader, IDS[1]),
         start(leader, IDS[1]) + "payload\n",
         start(leader, IDS[1]).trim_end().to_owned(),
-        // The line end behind the ID does not count for the END line.
+        // The line end after the ID does not belong to the END line.
         start(leader, IDS[1]) + end(leader, IDS[1]).trim_start(),
         start(leader, IDS[1]) + &end(leader, "").trim_end().replace("END__", "END_"),
     ];
@@ -307,8 +307,8 @@ fn entries_without_an_end() {
             "{error}"
         );
     }
-    // LLVM lists such an entry for ever, which is not tried here, and to unbundle it reads past the
-    // end of its memory.
+    // LLVM lists such an entry in an endless loop, which this test does not try. When LLVM
+    // unbundles the entry, it reads past the end of its memory.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(&folder).args(["-type=d", "-unbundle", "-input=file", "-output=out"]);
@@ -331,7 +331,7 @@ fn ids_are_checked() {
         [("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"x".to_vec())]
     );
 
-    // A CR is part of the ID; what is no text is refused.
+    // A CR is part of the ID; an ID that is not text is rejected.
     let file = start(CommentLeader::Hash, "id\r") + &end(CommentLeader::Hash, "id");
     assert_eq!(read(file.as_bytes(), CommentLeader::Hash)[0].0, "id\r");
     let mut file = file.into_bytes();

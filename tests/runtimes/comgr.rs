@@ -1,15 +1,16 @@
 //! AMD's own reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose. It needs
-//! no GPU: the HIP runtime hands it the first bytes of a bundle and the name of the device, and so
-//! do these tests.
+//! no GPU: the HIP runtime passes it the first bytes of a bundle and the name of the device, as
+//! these tests do.
 //!
-//! The abilities of comgr 2.4 (ROCm 5.2.3), and the cases that are therefore left out:
-//! * It knows 33 processors, gfx600 to gfx1036. For a device of another name it finds the entry of
-//!   that very name and no other: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
-//!   Devices are the known ones, images are all.
-//! * It knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn
-//!   the device into its generic target and ask once more.) Images are those for one processor.
-//! * Asked for several devices in one call it stops after the first that is found, so each is asked
-//!   for alone.
+//! The limits of comgr 2.4 (ROCm 5.2.3), and the cases that are therefore left out:
+//! * comgr knows 33 processors, gfx600 to gfx1036. For a device of any other name, comgr finds only
+//!   the entry of exactly that name: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
+//!   So the tests use only known devices, but all images.
+//! * comgr knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn
+//!   the device into its generic target and ask once more.) So the tests use only images for one
+//!   processor.
+//! * If one call names several devices, comgr stops after the first that it finds. So each call
+//!   names one device.
 
 use libloading::Library;
 use offload_format::DeviceInfo;
@@ -41,7 +42,7 @@ offload_tests::tests! {
     needs(&[Tool::Comgr, Tool::Llvm22]) => [the_pack_of_a_linked_program],
 }
 
-/// An image of a bundle, for the rules.
+/// An image of a bundle, in the form that the rules need.
 #[derive(Clone, Copy)]
 struct Image<'a> {
     target: &'a str,
@@ -85,7 +86,7 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     ids
 }
 
-/// Every device that comgr knows, in every state that our table has for it, reported or not.
+/// Every device that comgr knows, in every state that our table lists for it, reported or not.
 fn devices(comgr: &Comgr) -> Vec<String> {
     let known = comgr.processors();
     assert!(known.len() >= 33, "{known:?}");
@@ -149,8 +150,7 @@ fn every_device_and_every_image() {
     assert!(found < pairs, "{found} of {pairs} pairs fit");
 }
 
-/// Bundles as no tool writes them: entries of all kinds that were ever written, in any order,
-/// several that fit.
+/// Bundles in orders that no tool writes: entries of all kinds ever written, several of which fit.
 fn the_first_entry_that_fits() {
     let comgr = comgr();
     let mut random = Random::new(3);
@@ -204,7 +204,7 @@ fn bundle_with_table(size: usize) -> Vec<u8> {
     while left(&ids) > 200 {
         ids.push(format!("{HIP_ENTRY_PREFIX}gfx{}", 7000 + ids.len()));
     }
-    // A processor whose name fills the rest.
+    // An entry for a processor whose name fills the rest.
     ids.push(format!("{:0<1$}", format!("{HIP_ENTRY_PREFIX}gfx8"), left(&ids) - 24));
     ids.push(last);
     let mut builder = BundleBuilder::new();
@@ -232,7 +232,7 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// The command line chooses comgr's actions, in files that it has written itself.
+/// Asserts that the command line chooses as comgr does, in files that it has written itself.
 fn offload_select() {
     let comgr = comgr();
     let folder = scratch::folder("comgr-select");
@@ -342,7 +342,7 @@ fn the_pack_of_a_linked_program() {
         };
         assert_eq!(lines.next(), Some(program_says.as_str()));
         assert_eq!(comgr.lookup(&section, device), Ok(ours), "{device}");
-        // All that the runtime shows to comgr.
+        // These are all bytes that the runtime passes to comgr.
         assert_eq!(
             comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device),
             Ok(ours),
@@ -450,7 +450,7 @@ impl Comgr {
         (0..count).map(name).collect()
     }
 
-    /// Whether a device of this name exists for the library.
+    /// Whether the library accepts a device of this name.
     fn knows(&self, device: &str) -> bool {
         let isa = isa_name(device);
         let mut node = MetadataNode { handle: 0 };

@@ -1,5 +1,5 @@
-//! The example with a CUDA driver: with a stand-in that has the GPUs that a test needs, and, where
-//! there is one, with NVIDIA's own.
+//! Tests of the example with a stand-in for the CUDA driver, whose GPUs each test sets, and with
+//! NVIDIA's own driver where one is installed.
 
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
@@ -17,7 +17,7 @@ offload_tests::tests! {
     needs(&[Tool::Gcc, Tool::NvidiaGpu]) => [a_real_gpu_computes_the_right_result],
 }
 
-/// The release build of the example, with the images that come with it.
+/// The release build of the example, with its prebuilt images.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     release(
         &Scenario::copy_of("examples/saxpy", "saxpy-cuda-driver"),
@@ -36,7 +36,7 @@ fn driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// The example on pretended GPUs; AMD's runtime, if there is one, has none.
+/// Returns the example on pretended GPUs; AMD's runtime, if there is one, has none.
 fn on_gpus(capabilities: &str) -> Staged {
     staged(&DRIVER).with("FAKE_GPU", capabilities)
 }
@@ -45,15 +45,14 @@ fn staged(libraries: &Path) -> Staged {
     Staged::new(&PROGRAM, libraries).with("HIP_VISIBLE_DEVICES", "-1")
 }
 
-/// Runs the program; checks that it breaks no rule of the driver, and that it leaves nothing
-/// behind.
+/// Runs the program; checks that it follows all rules of the driver and frees everything.
 fn run(staged: &Staged, args: &[&str], name: &str) -> Outcome {
     let outcome = staged.run(args, &DRIVER.join(format!("{name}.log")));
     assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{name}: {outcome:#?}");
     outcome
 }
 
-/// An image that comes with the example.
+/// Returns a prebuilt image of the example.
 fn prebuilt(file: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
 }
@@ -74,7 +73,7 @@ fn each_gpu_gets_its_image_byte_for_byte() {
         let ran = format!("Ran the {target} {kind} on cuda:0: all 1048576 elements are right.");
         assert_eq!(outcome.stdout.lines().last(), Some(&*ran), "{gpu}: {outcome:#?}");
         outcome.succeeds();
-        // For PTX the stand-in counts as far as the first NUL.
+        // The stand-in counts PTX up to the first NUL.
         let expected = [
             "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
             format!("cuLibraryLoadData: GPU 0, {kind}, {}", described(&prebuilt(file))),
@@ -240,7 +239,7 @@ fn errors_while_cleaning_up_are_no_failure() {
         let log = DRIVER.join(format!("{function}.log"));
         let outcome = on_gpus("9.0").with("FAKE_ERROR", &format!("{function}=1")).run(&[], &log);
         outcome.succeeds();
-        // The stand-in noticed: so the program has called the function, and a leak is found.
+        // The stand-in logged it: the program has called the function, and a leak would be found.
         assert!(outcome.log.iter().any(|line| line == left), "{outcome:#?}");
     }
 }

@@ -1,6 +1,6 @@
-//! AMD's real HIP runtime, version 5, with our images. A stand-in below it pretends that there is a
-//! GPU, so only the kernel does not run: the runtime starts, picks, checks and loads code objects,
-//! and queues a launch.
+//! AMD's real HIP runtime, version 5, with our images. A stand-in below the runtime pretends that
+//! there is a GPU, so only the kernel does not run. The runtime starts, selects, checks and loads
+//! code objects, and queues a launch.
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
 
@@ -57,14 +57,14 @@ impl Example {
     }
 }
 
-/// Offload binaries in .llvm.offloading.
+/// The build with offload binaries in .llvm.offloading.
 static MIXED: LazyLock<Example> =
     LazyLock::new(|| Example::build("saxpy-hip-mixed", "gfx90a gfx1030 cpu"));
-/// A bundle in .hip_fatbin.
+/// The build with a bundle in .hip_fatbin.
 static BUNDLE: LazyLock<Example> = LazyLock::new(|| {
     Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030")
 });
-/// As it is in the repository, with the images that come with it.
+/// The example as in the repository, with its prebuilt images.
 static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
     release(
         &Scenario::copy_of("examples/saxpy", "saxpy-hip-unchanged"),
@@ -102,8 +102,8 @@ fn the_runtime_gets_the_selected_image_of_a_bundle() {
     assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx1030", "gfx1030");
 }
 
-/// The program finds the GPU, gives the runtime the image for `target` and launches the kernel.
-/// Nothing computes, so the program finds a wrong result.
+/// Asserts that the program finds the GPU, gives the runtime the image for `target` and launches
+/// the kernel. No kernel runs, so the program finds a wrong result.
 fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &str) {
     let outcome = run(&example.program, gpu, &[]);
     outcome.prints(&format!("are in this program, in section {section}:\n"));
@@ -237,8 +237,8 @@ fn without_a_gpu_the_runtime_is_no_error() {
         .prints_last(RAN_ON_CPU);
 }
 
-/// With `register` a program needs no loader: the runtime finds the kernels itself, those of a pack
-/// of two modules, and those of a file with bundles.
+/// With `register` a program needs no loader. The runtime itself finds the kernels of a pack of two
+/// modules, and those of a file with bundles.
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     scenario.target = scenario.folder.join("target");
@@ -281,15 +281,15 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
                 assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
             }
         }
-        // None of them fits.
+        // None of the images fits.
         run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");
-        // Without a GPU it starts all the same.
+        // Without a GPU the program starts nevertheless.
         let outcome = run(&program, "", &["none"]);
         assert_eq!((outcome.status, &*outcome.stdout), (Some(0), ""), "{outcome:#?}");
     }
 }
 
-/// Launches both kernels, unless it gets an argument.
+/// A program that launches both kernels, unless it gets an argument.
 const REGISTERED: &str = r#"
 use offload::KernelPack;
 use std::ffi::{c_int, c_void};

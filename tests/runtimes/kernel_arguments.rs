@@ -1,5 +1,5 @@
-//! Calls of `include_kernels!` reach kernels: each kernel gets the program's arguments, byte by
-//! byte, of all types.
+//! Tests that `include_kernels!` passes arguments correctly: each kernel gets the program's
+//! arguments, byte by byte, of all types.
 //!
 //! | image | who reads the arguments |
 //! |---|---|
@@ -30,7 +30,7 @@ fn kernels_get_the_bytes_that_were_passed() {
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", random.program("output()", REST))
-        // The runtime takes no newer code objects.
+        // The runtime accepts no newer code objects.
         .pack(
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
@@ -41,7 +41,7 @@ fn kernels_get_the_bytes_that_were_passed() {
     let program = scenario.program("release", "kernel_arguments");
     let masks = random.masks(&scenario.folder, []);
 
-    // On the CPU kernels run.
+    // On the CPU the kernels do run.
     let log = scenario.folder.join("log");
     let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &log);
     assert_eq!(ran.status, Some(0), "{ran:#?}");
@@ -72,7 +72,7 @@ fn kernels_get_the_bytes_that_were_passed() {
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
 
-/// The values of each argument but the first, as text.
+/// Returns the values of each argument except the first, as text.
 fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     let kernel = random
         .kernels
@@ -88,7 +88,7 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// The bits that are values.
+/// Returns only the bits that are values.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -127,7 +127,8 @@ fn launch(
     outcome.log
 }
 
-/// Each kernel got its arguments by `ways`: all have the first, and those with a buffer the second.
+/// Asserts that each kernel got its arguments in these `ways`: all kernels in the first, and those
+/// with a buffer in the second.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -156,8 +157,8 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
 /// The first argument on GPUs.
 const OUTPUT: &str = "efbeadde00000000";
 
-/// Launches kernels on the CPU or by a runtime, as the program's first argument says; a GPU's image
-/// is the second.
+/// A program that launches kernels on the CPU or by a runtime, as its first argument selects; the
+/// second argument is a GPU's image.
 const REST: &str = r#"
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -227,7 +228,7 @@ fn on_cpu(kernel: &str, pointers: &mut [*mut c_void], sizes: &[usize]) {
     println!("{kernel} {}", written.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
 }
 
-/// The functions of a runtime, which NVIDIA's and AMD's have alike.
+/// The type of the functions that NVIDIA's and AMD's runtimes share.
 type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
 type Launch = unsafe extern "C" fn(
     *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void,

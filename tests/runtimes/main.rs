@@ -1,5 +1,5 @@
-//! Programs that load their images: the examples and the guide, and which image vendors' programs
-//! choose.
+//! Tests of programs that load their images: the examples, the guide, and the images that vendors'
+//! programs choose.
 
 mod agreement;
 mod checks;

@@ -1,8 +1,7 @@
 //! Counts the allocations of a thread.
 //!
-//! A test file installs the allocator with
-//! `#[global_allocator] static ALLOCATOR: Counting = Counting;`. What C libraries allocate does not
-//! pass through it: of libzstd it sees nothing.
+//! A test file installs the allocator with `#[global_allocator] static ALLOCATOR: Counting =
+//! Counting;`. C libraries do not use this allocator: allocations of libzstd are not counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,20 +15,20 @@ pub struct Counting;
 pub struct Allocated {
     /// How many times.
     pub count: u64,
-    /// Bytes, all together, whether they were given back or not.
+    /// The sum of all bytes, whether freed or not.
     pub total: u64,
-    /// Bytes, at most, in one call.
+    /// The largest number of bytes in one call.
     pub largest: u64,
 }
 
 thread_local! {
-    // Needs neither initialization nor a destructor, so that it can be used whenever a thread
+    // The tally needs neither initialization nor a destructor, so it can be used whenever a thread
     // allocates.
     static TALLY: Cell<Allocated> = const { Cell::new(Allocated { count: 0, total: 0, largest: 0 }) };
 }
 
 impl Allocated {
-    /// Runs `work`, and says what this thread allocated in it.
+    /// Runs `work`, and returns its result with what this thread allocated meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Self) {
         TALLY.set(Self::default());
         let result = work();
@@ -50,9 +49,9 @@ fn count(size: usize) {
     TALLY.set(TALLY.get().with(size));
 }
 
-// SAFETY: each function passes its arguments on to the same function of `System` as they are, and
-// returns what that returns; the caller's promises are those that `System` needs. Counting neither
-// allocates nor unwinds.
+// SAFETY: each function passes its arguments unchanged to the same function of `System` and returns
+// its result; the caller's promises are those that `System` needs. Counting neither allocates nor
+// unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -1,4 +1,4 @@
-//! Bytes to put into containers, and ways to compare what came out.
+//! Bytes to put into containers, and ways to compare the results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// (`.txt`).
 ///
 /// # Panics
-/// If there are none.
+/// Panics if there are no files.
 pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
     let entries =
@@ -22,16 +22,16 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
 /// The names of the folders of `tests/corpus`, in their order.
 ///
 /// # Panics
-/// If there are none.
+/// Panics if there are no folders.
 pub fn corpus_folders() -> Vec<String> {
     let folders = corpus(".").into_iter().filter(|path| path.is_dir());
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// All files of the corpus, by their paths in it.
+/// Returns all files of the corpus, by their paths in it.
 ///
 /// # Panics
-/// If there are none.
+/// Panics if there are no files.
 pub fn corpus_files() -> Vec<String> {
     let root = crate::scratch::workspace().join("tests/corpus");
     let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
@@ -41,16 +41,16 @@ pub fn corpus_files() -> Vec<String> {
     files.map(in_root).collect()
 }
 
-/// Whether what is checked in is to be written anew (`BLESS=1`).
+/// Whether files that are checked in are rewritten (`BLESS=1`).
 pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
 
-/// Compares a text with the file at this path, which is checked in; or, if [`blesses`] says so,
-/// writes it.
+/// Compares a text with the checked-in file at this path; or writes the file, if [`blesses`]
+/// returns true.
 ///
 /// # Panics
-/// If they differ, or if the file cannot be read or written.
+/// Panics if they differ, or if the file cannot be read or written.
 pub fn assert_as_checked_in(path: &Path, found: &str) {
     const BLESS: &str = "BLESS=1 writes it anew";
     if blesses() {
@@ -73,17 +73,18 @@ pub fn assert_as_checked_in(path: &Path, found: &str) {
 /// A file's bytes.
 ///
 /// # Panics
-/// If it cannot be read.
+/// Panics if the file cannot be read.
 pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
-/// Bytes that differ from one number to the next.
+/// Returns bytes that differ for each `number`.
 pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
     (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
 }
 
-/// Equality that says where, for files too long to be read in a message.
+/// Asserts that bytes are equal; the message names the position, because files can be too long to
+/// print.
 ///
 /// # Panics
 /// If they differ.
@@ -112,7 +113,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -124,14 +125,14 @@ impl Random {
         items[self.below(items.len())]
     }
 
-    /// A word of so many characters that `llvm-offload-binary --image` gives no meaning to.
+    /// Returns a word of the given length that has no meaning for `llvm-offload-binary --image`.
     pub fn word(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
         (0..length).map(|_| char::from(CHARACTERS[self.below(CHARACTERS.len())])).collect()
     }
 
-    /// Brings a list into another order.
+    /// Changes the order of a list.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));

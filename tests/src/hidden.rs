@@ -1,4 +1,4 @@
-//! A machine without compilers for GPUs, by hiding them.
+//! Simulates a machine without compilers for GPUs, by hiding them.
 
 use crate::scratch::symlink;
 use std::env;
@@ -10,16 +10,16 @@ use std::process::Command;
 const TOOLS: [&str; 11] =
     ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
-/// Mounts other folders over those of compilers, whatever `PATH` is.
+/// A script that mounts other folders over those of compilers, whatever `PATH` is.
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 
-/// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places.
-/// The tools that stay go into a folder, which this makes. It needs
+/// Returns the command so that it finds no compiler for GPUs: not in `PATH`, and not in the usual
+/// places. This function makes the folder `tools`, which contains the tools that remain. It needs
 /// [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
 ///
 /// # Panics
-/// If a tool that should stay is not there.
+/// Panics if a tool that should remain is missing.
 pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     fs::create_dir_all(tools).expect("the scratch folder can be written");
     let folders: Vec<_> = env::split_paths(&env::var_os("PATH").expect("PATH is set")).collect();
@@ -28,7 +28,7 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
         let Some(found) = found.and_then(|path| path.canonicalize().ok()) else {
             panic!("no {name} in PATH")
         };
-        // It may be there from an earlier call.
+        // The link may exist from an earlier call.
         let _ = symlink(found, tools.join(name));
     }
     let mut hidden = Command::new(tools.join("unshare"));
@@ -48,7 +48,7 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH"] {
         hidden.env_remove(name);
     }
-    // Cargo's own, which rustc is beside.
+    // The folder of Cargo also contains rustc.
     let cargo = env::var_os("CARGO")
         .map(|cargo| Path::new(&cargo).parent().unwrap_or(Path::new("")).to_owned());
     let path = env::join_paths([tools.to_owned()].into_iter().chain(cargo))

@@ -13,7 +13,7 @@ type Handle = *mut c_void;
 pub struct JitLink(Library);
 
 impl JitLink {
-    /// Loads the library; `Tool::NvJitLink` is there.
+    /// Loads the library; requires `Tool::NvJitLink`.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
         // SAFETY: loading the library runs no code of ours; the functions are called with the types
@@ -21,14 +21,14 @@ impl JitLink {
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// Links a fatbin for a GPU; `None` if nothing in it fits.
+    /// Links a fatbin for a GPU; returns `None` if no image in it fits.
     pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
         const FATBIN: c_int = 4;
         let option = CString::new(format!("-arch={gpu}")).unwrap();
         let options = [option.as_ptr()];
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvJitLink.h; every pointer is to memory that lives as long
-        // as the call, and that is as large as the call is told.
+        // SAFETY: the types are those of nvJitLink.h. Every pointer is to memory that lives as long
+        // as the call and has the size passed to the call.
         unsafe {
             let create =
                 self.0

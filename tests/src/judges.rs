@@ -11,13 +11,13 @@ use std::process::Command;
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
 
-/// The entries of bundles that `llvm-readobj --offloading` lists, but for the hosts'. In compressed
-/// bundles an offset counts from the start of the inflated bundle.
+/// Returns the entries of bundles that `llvm-readobj --offloading` lists, except those for hosts.
+/// In compressed bundles an offset counts from the start of the inflated bundle.
 pub fn readobj_lists(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
 }
 
-/// The entries of bundles that AMD's `roc-obj-ls` lists, but for the hosts'.
+/// Returns the entries of bundles that AMD's `roc-obj-ls` lists, except those for hosts.
 pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(roc_obj_ls().arg(path))))
 }
@@ -34,13 +34,13 @@ fn listed(output: &str) -> Vec<Listed> {
     output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
 }
 
-/// The code objects that `llvm-objdump --offloading` writes beside a file, as IDs and files, in its
-/// order.
+/// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as IDs and
+/// files, in its order.
 ///
 /// # Panics
 /// If it fails.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
-    // It also leaves files in the folder that it was started in.
+    // The tool also leaves files in the folder in which it was started.
     let folder = path.parent().expect("a file lies in a folder");
     let output =
         stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
@@ -56,8 +56,8 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     names.map(entry).collect()
 }
 
-/// Offset and size of each section of this name, as `llvm-readobj --sections` says them, by the
-/// names that it has for the two.
+/// Returns offset and size of each section of this name, from `llvm-readobj --sections`; the
+/// arguments are the tool's labels for both.
 ///
 /// # Panics
 /// If it fails.
@@ -82,7 +82,7 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
 }
 
 /// Returns the files that `cuobjdump -all` extracts, in its order: `sm_90.cubin` or `sm_90.ptx`,
-/// and the bytes. It leaves its files in `folder`, which has no others.
+/// and the bytes. The tool leaves its files in `folder`, which must have no others.
 ///
 /// # Panics
 /// If it fails.
@@ -121,10 +121,10 @@ pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }
 
-/// That an image is for its target, as others read it; `module` is for messages.
+/// Asserts that an image is for its target, according to other tools; `module` is for messages.
 ///
 /// # Panics
-/// If it is not.
+/// Panics if it is not.
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
@@ -139,7 +139,7 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
         assert!(expected.iter().any(|it| text.contains(it)), "{module} {target}:\n{text}");
     } else if target == "cpu" {
-        // `Advanced Micro Devices X86-64`, `AArch64`.
+        // The tool prints, for example, `Advanced Micro Devices X86-64` or `AArch64`.
         let machine = std::env::consts::ARCH.replace('_', "-");
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
         let is_said = |label: &str, word: &str| {
@@ -152,12 +152,12 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
         let line = text.lines().find(|line| line.starts_with(".target"));
-        // With debug information there is a word more.
+        // With debug information the line has another word.
         assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
     }
 }
 
-/// The part of an image's file name behind the module's.
+/// Returns the part of an image's file name after the module's name.
 pub fn image_file_name(target: &str) -> String {
     let extension = match target {
         "cpu" => "so",
@@ -168,11 +168,11 @@ pub fn image_file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-/// The symbols of the kernels in a code object, as `llvm-readelf --notes` lists them, or in a
-/// cubin, as `cuobjdump` does.
+/// Returns the symbols of the kernels in a code object, as listed by `llvm-readelf --notes`, or in
+/// a cubin, as listed by `cuobjdump`.
 ///
 /// # Panics
-/// If the tool fails.
+/// Panics if the tool fails.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     let is_cubin = image.extension().is_some_and(|extension| extension == "cubin");
     let (mut tool, option, prefix) = if is_cubin {
@@ -182,7 +182,7 @@ pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     };
     let output = stdout(&succeed(tool.arg(option).arg(image)));
     let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));
-    // `Function name:`, and the descriptor's symbol.
+    // cuobjdump prints `Function name:`; AMD's notes contain the descriptor's symbol, with `.kd`.
     names
         .map(|name| {
             name.trim().trim_matches('\'').trim_end_matches(':').trim_end_matches(".kd").to_owned()

@@ -1,10 +1,10 @@
 //! Code that the tests of this package share: tools that may be missing, packages in scratch
 //! folders, files to compare with.
 //!
-//! A test says which tools it needs. Where one is missing, the test is shown as ignored, with the
-//! reason; with `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed
-//! everything) it fails. A GPU or a terminal is what no set-up installs: a test that needs one is
-//! never more than ignored.
+//! A test lists the tools that it needs. If a tool is missing, the test is shown as ignored, with
+//! the reason. With `OFFLOAD_REQUIRE=all` (which `cargo xtask test` sets once it has installed
+//! everything) the test fails. Set-up cannot install a GPU or a terminal: without them, tests that
+//! need one are ignored and never fail.
 
 pub mod counting;
 pub mod data;

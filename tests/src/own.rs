@@ -14,24 +14,24 @@ const PROGRAMS: [&str; 5] = [
     "llvm-offload-binary",
 ];
 
-/// The program of that name, one of `PROGRAMS`.
+/// Returns the program of that name, one of `PROGRAMS`.
 ///
 /// # Panics
-/// If offload-tools cannot be built.
+/// Panics if offload-tools cannot be built.
 pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// The folder in which all of them are. They are built when it is first asked for.
+/// Returns the folder that contains all these programs. The first call builds them.
 ///
 /// # Panics
-/// If offload-tools cannot be built.
+/// Panics if offload-tools cannot be built.
 pub fn folder() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        // As `cargo xtask test` compiles the workspace: only linking is left to do.
+        // These are the options of `cargo xtask test`, so only linking is left to do.
         build.args([
             "build",
             "--offline",
@@ -58,7 +58,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// `offload` in the folder of the corpus, without what the environment says of colour.
+/// Returns the command `offload` in the folder of the corpus, without the environment's settings
+/// for colour.
 pub fn offload(arguments: &[&str]) -> Command {
     let mut command = Command::new(tool("offload"));
     command.current_dir(scratch::workspace().join("tests/corpus")).args(arguments);
@@ -71,7 +72,7 @@ pub fn offload(arguments: &[&str]) -> Command {
 /// Runs a command that prints text.
 ///
 /// # Panics
-/// If it does not start, ends with a signal, or prints something else.
+/// Panics if the command does not start, ends with a signal, or prints something else.
 pub fn run(command: &mut Command) -> Ran {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
@@ -82,12 +83,12 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// Returns the output of a command line of `offload` on a terminal of so many columns, in the
-/// folder of the corpus; `environment` comes before the command, as in a shell. Needs
+/// Returns the output of a command line of `offload` on a terminal with this many columns, in the
+/// folder of the corpus. `environment` precedes the command, as in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 ///
 /// # Panics
-/// If it prints nothing.
+/// Panics if the command prints nothing.
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
     let offload = tool("offload");
     let command =

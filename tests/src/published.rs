@@ -1,7 +1,7 @@
-//! Libraries that other projects have published, with device code in them: which there are, where
-//! set-up puts them, what we read in them.
+//! Published libraries of other projects that contain device code: their list, the place where
+//! set-up puts them, and what we read in them.
 //!
-//! What is in each: docs/formats.md, "Published files".
+//! docs/formats.md, "Published files", lists the contents of each.
 
 use offload_format::bundle::Bundle;
 use offload_format::compressed::{Bundles, Found};
@@ -32,7 +32,7 @@ pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.
 pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda118.so";
 /// CUDA 13.2: seven fatbins in both sections, with zstd.
 pub const BITSANDBYTES_CUDA132: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda132.so";
-/// CUDA 13.2 for Windows: the same in a DLL.
+/// CUDA 13.2 for Windows: seven fatbins in both sections, with zstd, in a DLL.
 pub const BITSANDBYTES_CUDA132_DLL: &str =
     "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
 /// CUDA 12.9: eleven fatbins, ten with LZ4.
@@ -42,7 +42,7 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// CUDA 13.5: an archive with a fatbin in its object.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
-/// Those for AMD's GPUs, out of wheels.
+/// The published libraries for AMD's GPUs, from wheels.
 pub const ROCM: [&str; 6] = [
     ONNXRUNTIME,
     JAX_ROCM60,
@@ -62,10 +62,11 @@ pub const CUDA: [&str; 6] = [
     CUDADEVRT,
 ];
 
-/// Where one of them lies.
+/// Returns the path of a published library.
 ///
 /// # Panics
-/// If set-up has put none anywhere, which [`Tool::check`](crate::tools::Tool::check) tells before.
+/// Panics if set-up has not installed the libraries; [`Tool::check`](crate::tools::Tool::check)
+/// reports this earlier.
 pub fn path(file: &str) -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_PUBLISHED")
         .expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
@@ -78,7 +79,7 @@ const LIMIT: u64 = 1 << 28;
 /// A bundle in a file.
 #[derive(Debug)]
 pub struct OneBundle<'data> {
-    /// Where in the file it is.
+    /// The position of the bundle in the file.
     pub range: Range<usize>,
     /// The version of a compressed bundle.
     pub version: Option<u16>,
@@ -90,21 +91,21 @@ impl OneBundle<'_> {
     /// Its entries.
     ///
     /// # Panics
-    /// If it is malformed.
+    /// Panics if the bundle is malformed.
     pub fn parsed(&self) -> Bundle<'_> {
         Bundle::parse(&self.bytes).expect("a bundle")
     }
 
-    /// Where its offsets count from.
+    /// Returns the position from which the bundle's offsets count.
     pub fn start(&self) -> u64 {
         if self.version.is_none() { self.range.start as u64 } else { 0 }
     }
 }
 
-/// All bundles of a file, in the order of the file.
+/// Returns all bundles of a file, in the order of the file.
 ///
 /// # Panics
-/// If there is something else, or something malformed.
+/// Panics if there is other device code, or if anything is malformed.
 pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     let mut all = Vec::new();
     find(file, |place, container| {
@@ -129,10 +130,11 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     all
 }
 
-/// The images of all fatbins in a file, as `cuobjdump` names them, and where each fatbin starts.
+/// Returns the images of all fatbins in a file, named as by `cuobjdump`, and the start of each
+/// fatbin.
 ///
 /// # Panics
-/// If there is something else, or something malformed.
+/// Panics if there is other device code, or if anything is malformed.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {

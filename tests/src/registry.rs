@@ -1,8 +1,8 @@
-//! Tests as data: name, tools, how long they take. [`tests!`](crate::tests) lists those of a file,
+//! Tests as data: name, tools, and duration. [`tests!`](crate::tests) lists the tests of a file,
 //! [`run`] is the `main` of an executable.
 //!
-//! A test is registered under the path of its function in the executable, so that
-//! `cargo xtask test --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
+//! A test is registered under the path of its function in the executable. So `cargo xtask test
+//! --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
 
 use crate::tools::{Tool, required};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -23,7 +23,7 @@ use std::time::Instant;
 /// }
 /// ```
 ///
-/// What follows the semicolon are more tests: those of modules, and those that are made in a loop.
+/// More tests follow the semicolon: those of modules, and those that are made in a loop.
 #[macro_export]
 macro_rules! tests {
     ($($needs:expr => [$($function:ident),+ $(,)?]),* $(,)? $(; $($more:expr),+ $(,)?)?) => {
@@ -46,7 +46,7 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
     Short,
-    /// `cargo xtask test --quick` leaves it out.
+    /// The test takes long; `cargo xtask test --quick` omits it.
     Slow,
     /// The test runs only on request, for this reason.
     OnRequest(&'static str),
@@ -65,7 +65,7 @@ pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 /// nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-/// A test that needs these tools and takes less than about two seconds.
+/// Returns the needs of a test that uses these tools and takes less than about two seconds.
 pub const fn needs(tools: &'static [Tool]) -> Needs {
     Needs { tools, time: Time::Short }
 }
@@ -77,8 +77,8 @@ impl Needs {
         Self { time: Time::Slow, ..self }
     }
 
-    /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason tells how long
-    /// they take, and which command runs them.
+    /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason states how
+    /// long they take, and which command runs them.
     pub const fn on_request(self, reason: &'static str) -> Self {
         Self { time: Time::OnRequest(reason), ..self }
     }
@@ -101,7 +101,7 @@ impl From<&'static [Tool]> for Needs {
     }
 }
 
-/// A test. It fails by panicking.
+/// A test. A test, which fails by panicking.
 pub struct Test {
     name: String,
     needs: Needs,
@@ -119,7 +119,7 @@ impl std::fmt::Debug for Test {
 }
 
 impl Test {
-    /// Returns the test `name` of a module, of which `module_path!()` gives the path.
+    /// Returns the test `name` of a module; `module_path!()` gives the module's path.
     pub fn new(
         module: &str,
         name: &str,
@@ -132,8 +132,8 @@ impl Test {
         Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
     }
 
-    /// The test does not run if this returns a reason. It is asked once the tools are known to be
-    /// there.
+    /// Ignores the test if this function returns a reason. The function is called only when all
+    /// tools are present.
     pub fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
         Self { ignored_if: reason, ..self }
     }
@@ -178,13 +178,13 @@ impl Test {
 fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
-    // One write, so that lines of several threads stay whole.
+    // A single write keeps the lines of several threads whole.
     let written = file.and_then(|mut file| file.write_all(format!("{name}\t{what}\n").as_bytes()));
     written.expect("the record can be written");
 }
 
-/// Runs tests as the command line says. The slow ones come first: two that start last would leave a
-/// processor idle.
+/// Runs the tests that the command line selects. The slow tests come first: two that start last
+/// would leave a processor idle.
 pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut tests: Vec<Test> = tests.into_iter().flatten().collect();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The folder that Cargo builds into, which the running test lies in.
+/// Returns the folder that Cargo builds into, which contains the running test.
 pub fn target_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("a test knows its own path");
     // <target>/<profile>/deps/<test>
@@ -18,7 +18,7 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
 }
 
-/// An empty folder for the test of this name.
+/// Returns an empty folder for the test of this name.
 pub fn folder(test: &str) -> PathBuf {
     let folder = target_dir().join("offload-tests").join(test);
     let _ = fs::remove_dir_all(&folder);
@@ -26,10 +26,10 @@ pub fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Writes a file and the folders that it lies in.
+/// Writes a file, and creates its folders.
 ///
 /// # Panics
-/// If it cannot be written.
+/// Panics if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -40,7 +40,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 /// Writes an executable shell script.
 ///
 /// # Panics
-/// If it cannot be written.
+/// Panics if the file cannot be written.
 pub fn write_script(path: impl AsRef<Path>, text: &str) {
     write(&path, format!("#!/bin/sh\n{text}\n"));
     // Windows has no such permission, and no tests with scripts.
@@ -51,7 +51,7 @@ pub fn write_script(path: impl AsRef<Path>, text: &str) {
 
 /// Makes a symbolic link to a file.
 ///
-/// Returns an error if it cannot be made, as where something is there already.
+/// Returns an error if the link cannot be made, for example because something exists there.
 pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Result<()> {
     #[cfg(unix)]
     use std::os::unix::fs::symlink as make;
@@ -60,10 +60,10 @@ pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Resul
     make(file, link)
 }
 
-/// Every file under a folder with its time of change.
+/// Returns every file under a folder with its time of change.
 ///
 /// # Panics
-/// If the folder cannot be read.
+/// Panics if the folder cannot be read.
 pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut all = BTreeMap::new();
     for path in

@@ -1,6 +1,5 @@
-//! One command line, run with LLVM's tool and with ours: each in a folder of its own with the same
-//! files in it, so that what they print, how they end, and every file that they leave can be
-//! compared.
+//! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
+//! same files, so output, exit status and every remaining file can be compared.
 
 use crate::tools;
 use crate::{own, scratch};
@@ -12,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many runs there were.
+/// The number of runs so far.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A command line and what it finds.
+/// A command line and its input files.
 #[derive(Debug, Clone, Default)]
 pub struct Case {
     tool: String,
@@ -31,14 +30,14 @@ pub struct Case {
 pub enum Whose {
     /// LLVM 22's.
     Llvm,
-    /// The one of offload-tools.
+    /// The tool of offload-tools.
     Ours,
 }
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// How it ended, in words: `exit status: 1`, or with a signal's number.
+    /// The end of the run, in words: `exit status: 1`, or with a signal's number.
     pub status: String,
     /// Standard output.
     pub stdout: Vec<u8>,
@@ -49,20 +48,20 @@ pub struct Ran {
 }
 
 impl Case {
-    /// A command line: the tool's name and its arguments.
+    /// Returns a command line: the tool's name and its arguments.
     pub fn new<S: Into<OsString>>(tool: &str, arguments: impl IntoIterator<Item = S>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Self { tool: tool.to_owned(), arguments, ..Self::default() }
     }
 
-    /// A file that is there; its folders are made.
+    /// Adds an input file; its folders are created.
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
         self
     }
 
-    /// Several files that are there.
+    /// Adds several input files.
     #[must_use]
     pub fn files(mut self, files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
         self.files.extend(files.clone());
@@ -83,7 +82,7 @@ impl Case {
         self
     }
 
-    /// Leaves LLVM's tools out of `PATH` when ours runs, which otherwise has them behind ours.
+    /// Leaves LLVM's tools out of `PATH` when ours runs; otherwise they come after ours.
     #[must_use]
     pub fn without_llvm_in_path(self) -> Self {
         Self { without_llvm: true, ..self }
@@ -92,10 +91,10 @@ impl Case {
     /// Runs it.
     ///
     /// # Panics
-    /// If it cannot be run.
+    /// Panics if the command cannot be run.
     pub fn run(&self, whose: Whose) -> Ran {
-        // Tests run side by side, too. The names are of one length, so that nothing that shows a
-        // path has another length.
+        // Tests run side by side, too. The folder names have the same length, so output that
+        // contains a path has the same length, too.
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
         for (path, bytes) in &self.files {
@@ -105,7 +104,7 @@ impl Case {
             Whose::Llvm => tools::llvm_bin(),
             Whose::Ours => own::folder(),
         };
-        // By its bare name, as build systems call it: messages begin with that.
+        // The tool is called by its bare name, as build systems do: messages begin with that name.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
         let path =
             std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
@@ -116,7 +115,7 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // What does not read its input closes it: that is no error.
+        // A tool that does not read its input closes it, which is no error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = child.wait_with_output().expect("it ends");
         writer.join().expect("it does not panic");
@@ -127,15 +126,15 @@ impl Case {
         Ran { status: output.status.to_string(), stdout: output.stdout, stderr, files }
     }
 
-    /// Runs it with LLVM's tool and with ours.
+    /// Runs the command line with LLVM's tool and with ours.
     pub fn both(&self) -> (Ran, Ran) {
         (self.run(Whose::Llvm), self.run(Whose::Ours))
     }
 
-    /// Runs it with both, and returns what came of it.
+    /// Runs the command line with both tools, and returns the result.
     ///
     /// # Panics
-    /// If there is any difference.
+    /// Panics if there is any difference.
     pub fn assert_same(&self) -> Ran {
         let (theirs, ours) = self.both();
         let what = format!("{} {:?}", self.tool, self.arguments);
@@ -161,17 +160,17 @@ impl Case {
 }
 
 impl Ran {
-    /// The bytes of a file that was left.
+    /// Returns the bytes of a file that the run left.
     ///
     /// # Panics
-    /// If there is no such file.
+    /// Panics if there is no such file.
     pub fn file(&self, path: &str) -> &[u8] {
         self.files
             .get(Path::new(path))
             .unwrap_or_else(|| panic!("{path} is among {:?}", self.files.keys()))
     }
 
-    /// Whether it ended with status 0.
+    /// Whether the run ended with status 0.
     pub fn succeeded(&self) -> bool {
         self.status == "exit status: 0"
     }

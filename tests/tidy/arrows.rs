@@ -1,12 +1,12 @@
-//! Which module uses which: as listed here, and nowhere in a circle.
+//! Tests which modules use which: only those listed here, without cycles.
 
 use crate::sources::{ModulePath, code, module_of, paths_used, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A crate, and for each of its modules those that it may use.
+/// A crate, and for each of its modules the modules that it may use.
 type Arrows = (&'static str, &'static [(&'static str, &'static [&'static str])]);
 
-/// Each module stands after those that it may use.
+/// Each module comes after the modules that it may use.
 const CRATES: &[Arrows] = &[
     (
         "offload-format",
@@ -178,7 +178,7 @@ const CRATES: &[Arrows] = &[
     ),
 ];
 
-/// Names at a crate's root that a module has: those that others use by `crate::Name`.
+/// Names at a crate's root that are defined in a module, and that others use as `crate::Name`.
 const AT_ROOT: &[(&str, &str, &str)] = &[
     ("offload-format", "Error", "error"),
     ("offload-format", "ErrorKind", "error"),
@@ -196,7 +196,7 @@ const AT_ROOT: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns the modules that each module of a crate uses, by their paths. Unit tests, programs and
-/// the map of the crate are left out.
+/// the crate's root are left out.
 fn uses(name: &str) -> Vec<(String, ModulePath, BTreeSet<ModulePath>)> {
     let src = format!("{name}/src");
     let mut uses = Vec::new();
@@ -232,7 +232,7 @@ fn modules_use_those_that_are_listed() {
                 seen += usize::from(target != module);
             }
         }
-        // If the reading of sources broke, nothing would be found.
+        // Broken parsing of sources would find nothing.
         assert!(seen > 1, "{name}: uses were found");
     }
 }
@@ -251,14 +251,14 @@ fn arrows_are_listed_from_below() {
     }
 }
 
-/// In every folder of every crate: of what lies beside each other, no two need each other.
+/// Checks every folder of every crate: no two modules in one folder depend on each other.
 #[test]
 fn there_is_no_circle() {
     for (name, _) in CRATES {
         let uses = uses(name);
         let modules: BTreeSet<ModulePath> =
             uses.iter().map(|(_, module, _)| module.clone()).collect();
-        // For each folder, what lies in it uses what beside it.
+        // For each folder, the modules in it and the modules beside them that they use.
         let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (_, module, used) in &uses {
             for path in used {
@@ -279,7 +279,7 @@ fn there_is_no_circle() {
         }
         assert!(!folders.is_empty(), "{name}: folders were found");
         for (folder, mut arrows) in folders {
-            // What uses nothing that is left is in no circle.
+            // A module that uses no remaining module is in no cycle.
             loop {
                 let left: BTreeSet<String> = arrows.keys().cloned().collect();
                 let before = arrows.len();

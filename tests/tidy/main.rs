@@ -1,4 +1,4 @@
-//! The architecture, as far as text can show it. ARCHITECTURE.md has the same in words.
+//! The architecture, as far as text can show it. ARCHITECTURE.md describes the same rules in words.
 
 mod arrows;
 mod manifests;
@@ -11,7 +11,7 @@ use sources::{FOLDERS, code, files, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Where `unsafe` may stand.
+/// The files that may contain `unsafe`.
 const UNSAFE: &[&str] = &[
     "offload-build/src/exec/jobserver/elsewhere.rs",
     "offload/src/call/mod.rs",
@@ -23,7 +23,8 @@ const UNSAFE: &[&str] = &[
     "xtask/",
 ];
 
-/// Lines in a file from which on it should be taken apart; a file of tests may be a little longer.
+/// The number of lines from which on a file should be split; a file of tests may be a little
+/// longer.
 const LONG: usize = 600;
 const LONG_TESTS: usize = 800;
 
@@ -70,7 +71,8 @@ fn one_file_of_offload_build_parses_targets() {
     }
 }
 
-/// Beside lib.rs, the rooms and the few files that all of them use.
+/// Checks that the top has few entries: lib.rs, the main folders, and the few files that all of
+/// them use.
 #[test]
 fn the_top_of_offload_build_is_small() {
     let top = fs::read_dir(workspace().join("offload-build/src"))
@@ -83,7 +85,7 @@ fn the_top_of_offload_build_is_small() {
 fn unsafe_code_is_where_it_may_be() {
     for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro"] {
         for (path, text) in sources(folder) {
-            // The word itself may be named.
+            // The word may occur as a string.
             let code = code(&text).replace("\"unsafe\"", "");
             let has =
                 code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
@@ -115,8 +117,8 @@ fn files_say_what_they_are_and_stay_short() {
     }
 }
 
-/// Code is rustfmt's; what it leaves are texts and macros. Of comments, tables and examples may be
-/// wider.
+/// rustfmt limits the width of code, except texts and macros. In comments, tables and examples may
+/// be wider.
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
@@ -138,8 +140,8 @@ fn comments_are_no_wider_than_code() {
     }
 }
 
-/// Words in capitals of offload-build's sources that are no variables of the environment, beside
-/// the names of signals.
+/// Words in capitals in offload-build's sources that are not environment variables, besides the
+/// names of signals.
 const NO_VARIABLES: [&str; 23] = [
     "DW_ATE_",
     "DW_TAG_",
@@ -167,7 +169,7 @@ const NO_VARIABLES: [&str; 23] = [
     "VERSION_CODENAME",
 ];
 
-/// The words in capitals among texts between these marks.
+/// Returns the words in capitals in the texts between these marks.
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     let quoted = text.split(mark).skip(1).step_by(2);
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -176,7 +178,7 @@ fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     words.filter(|word| word.chars().all(capital)).map(str::to_owned).collect()
 }
 
-/// The environment variables that offload-build's sources name.
+/// Returns the environment variables that offload-build's sources name.
 fn variables_of_offload_build() -> BTreeSet<String> {
     let mut in_sources = BTreeSet::new();
     for (_, text) in sources("offload-build/src") {
@@ -234,7 +236,7 @@ fn has_function(path: &str, name: &str) -> bool {
         .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
-/// The last column has `module::tests::function` of offload-format, or a file of `tests/` and
+/// The last column contains `module::tests::function` of offload-format, or a file of `tests/` and
 /// functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
@@ -272,8 +274,7 @@ fn differences_from_llvm_name_tests_that_are_there() {
     }
 }
 
-/// The paths in the first column of tests/README.md's tables, once for each time that they stand
-/// there.
+/// Returns the paths in the first column of tests/README.md's tables, with repetitions.
 fn paths_of_the_readme() -> Vec<String> {
     let readme =
         fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
@@ -288,7 +289,7 @@ fn paths_of_the_readme() -> Vec<String> {
     paths
 }
 
-/// Returns the entries of a folder of `tests/`, as the README names them: `formats/golden.rs`,
+/// Returns the entries of a folder of `tests/`, in the README's form: `formats/golden.rs`,
 /// `formats/archives/`.
 fn paths_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(workspace().join("tests").join(folder))
@@ -308,7 +309,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
             "README.md" | "Cargo.toml" => {}
             "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
-            // What a tool leaves in its folder does not belong here.
+            // Files that a tool leaves in the folder do not belong here.
             other => panic!("tests/{other} is no source of a test"),
         }
     }

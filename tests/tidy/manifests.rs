@@ -1,10 +1,10 @@
-//! Fields of the crates that a registry shows, and the files of their packages.
+//! Tests of the manifest fields that a registry shows, and of the files in packages.
 
 use offload_tests::scratch::workspace;
 use std::fs;
 use std::path::Path;
 
-/// The manifests of the members that are published.
+/// Returns the manifests of the members that are published.
 fn published() -> Vec<(String, String)> {
     let workspace = workspace();
     let root = read("Cargo.toml");
@@ -49,7 +49,7 @@ fn what_a_registry_shows_is_there() {
     }
 }
 
-/// A page that a registry shows stands alone: a path in it would lead nowhere. Its examples are
+/// A registry shows the page alone, so a path in it would lead nowhere. The page's examples are
 /// doctests.
 #[test]
 fn readmes_of_crates_stand_alone() {
@@ -68,8 +68,8 @@ fn readmes_of_crates_stand_alone() {
     }
 }
 
-/// Where the repository is, only a maintainer knows. Until the workspace says it, the page about
-/// releases does; from then on every crate has it.
+/// Only a maintainer knows the address of the repository. Until the workspace states it, the page
+/// about releases asks for it; afterwards every crate states it.
 #[test]
 fn the_repository_is_named_or_asked_for() {
     let root = read("Cargo.toml");
@@ -87,7 +87,7 @@ fn the_repository_is_named_or_asked_for() {
     }
 }
 
-/// A package has files, and no paths out of it: what lies elsewhere in the repository is linked
+/// A package contains files but no paths out of it, so other files of the repository are linked
 /// into the crate's folder.
 #[test]
 fn documentation_reads_no_file_outside_of_its_crate() {

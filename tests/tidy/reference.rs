@@ -62,7 +62,7 @@ fn the_page_of_variables_lists_those_that_the_build_reads() {
     assert!(missing.is_empty(), "docs/guide/src/reference/variables.md lacks {missing:?}");
     let first_column = cells(build, "| `", 0);
     let names = first_column.iter().map(|cell| cell.split(['=', '<']).next().unwrap_or(cell));
-    // The test of docs/what-a-build-does.md has the short names.
+    // The test of docs/what-a-build-does.md has the short names of the variables.
     let unknown: Vec<&str> = names
         .filter(|name| !read.contains(*name) && !read.contains(name.trim_end_matches('_')))
         .filter(|name| !["cc", "CL", "_CL_"].contains(name))

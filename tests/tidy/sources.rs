@@ -19,7 +19,7 @@ pub const FOLDERS: [&str; 10] = [
     "fuzz",
 ];
 
-/// Adds the files of a folder that have this extension, without what builds leave there.
+/// Adds the files of a folder that have this extension, except build outputs.
 pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let built =
         ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
@@ -35,7 +35,7 @@ pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The Rust sources in a folder: paths in the repository, and texts.
+/// Returns the Rust sources in a folder: paths in the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     files(&workspace().join(folder), "rs", &mut found);
@@ -49,7 +49,7 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The code of a file: no comments, nothing from its unit tests on.
+/// Returns the code of a file without comments, up to its unit tests.
 pub fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]").next().unwrap_or("");
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
@@ -58,7 +58,7 @@ pub fn code(text: &str) -> String {
 /// A module's path in its crate: `["plan", "constraints"]`; empty for the crate itself.
 pub type ModulePath = Vec<String>;
 
-/// The module that is a file of a crate's `src`.
+/// Returns the module of a file in a crate's `src`.
 pub fn module_of(path: &str, src: &str) -> ModulePath {
     let path = path.trim_start_matches(src).trim_start_matches('/').trim_end_matches(".rs");
     let mut parts: ModulePath = path.split('/').map(str::to_owned).collect();
@@ -68,13 +68,13 @@ pub fn module_of(path: &str, src: &str) -> ModulePath {
     parts
 }
 
-/// The paths that code in a module names by `crate::` and `super::`, also in groups:
+/// Returns the paths that code in a module names with `crate::` and `super::`, also in groups:
 /// `crate::{a, b::c}`.
 pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
     let mut found = BTreeSet::new();
     for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
         let before = code[..start].chars().next_back();
-        // `super::super::a` is read from its first word on, and `$crate` is another crate's.
+        // `super::super::a` is read from its first word on, and `$crate` means another crate.
         if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
             || code[..start].ends_with("super::")
         {
@@ -95,7 +95,7 @@ pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
     found
 }
 
-/// Reads `a::b`, or `{a, b::{c, d}}`, behind `base`.
+/// Reads `a::b`, or `{a, b::{c, d}}`, after `base`.
 fn path_or_group(text: &str, base: &[String], found: &mut BTreeSet<ModulePath>) {
     let Some(group) = text.strip_prefix('{') else {
         let name: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();

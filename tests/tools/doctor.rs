@@ -1,4 +1,5 @@
-//! `offload doctor`: the compilers and runtimes of this machine, and whether a build agrees.
+//! Tests of `offload doctor`: it must report the compilers and runtimes of this machine as a build
+//! finds them.
 
 use offload_tests::hidden;
 use offload_tests::own::{self, Ran};
@@ -18,7 +19,7 @@ offload_tests::tests! {
     NOTHING => [runtimes_are_where_the_loader_looks],
 }
 
-/// `offload doctor`, with LLVM 22's clang and CUDA's ptxas.
+/// Returns the command `offload doctor`, with LLVM 22's clang and CUDA's ptxas.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = bare(arguments);
     command
@@ -27,7 +28,7 @@ fn doctor(arguments: &[&str]) -> Command {
     command
 }
 
-/// `offload doctor`, without variables that name compilers.
+/// Returns the command `offload doctor`, without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);
@@ -57,7 +58,7 @@ fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
-/// Each target that can be built, as doctor prints, is built by Cargo, and no other is.
+/// Checks that Cargo builds each target that doctor reports as buildable, and no other.
 fn a_build_does_as_it_says() {
     let targets = [
         "gfx1100",
@@ -92,7 +93,7 @@ fn a_build_does_as_it_says() {
                 good.push(*target);
             }
             Some(why) => {
-                // The reason is the one that the build has, which has its targets from elsewhere.
+                // The build reports the same reason, although its targets come from another place.
                 let why = why.lines().next().expect("a reason has a line");
                 build.fails().has(&why.replace("the command line", "OFFLOAD_ARCH"));
                 bad.push(*target);
@@ -112,11 +113,12 @@ fn a_build_does_as_it_says() {
         }
     }
     assert_eq!(bad, ["gfx9999", "sm_70", "hopper", "amdgcnspirv", "native", "gfx600"], "{good:?}");
-    // It succeeds if all targets can be built.
+    // doctor succeeds if all targets can be built.
     assert_eq!(own::run(&mut doctor(&good)).code, 0);
 }
 
-/// All that clang and ptxas list is built by Cargo, in the profile that doctor says.
+/// Checks that Cargo builds every target that clang and ptxas list, in the profile that doctor
+/// reports.
 fn what_is_listed_is_built() {
     let record = json(&own::run(&mut doctor(&["--json"])));
     let mut listed: Vec<String> = Vec::new();
@@ -145,7 +147,7 @@ fn what_is_listed_is_built() {
     build().release().env("OFFLOAD_ARCH", names(&optimized).join(",")).passes();
 }
 
-/// Some unpackers of wheels lose the mode that makes a file a program.
+/// Some unpackers of wheels lose the executable mode of programs.
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
     let ptxas = folder.join("bin").join("ptxas");
@@ -250,7 +252,7 @@ fn a_machine_without_compilers() {
     }
     let refusals: Vec<_> =
         record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
-    // What was looked for and how to install it is beside the compilers, once.
+    // The searched places and the help are printed once, with the compilers.
     assert_eq!(refusals[0], "no clang was found");
     assert_eq!(refusals[1], "no ptxas was found");
     let commands = |name: &str| -> String {
@@ -265,7 +267,7 @@ fn a_machine_without_compilers() {
         assert!(commands(name).contains(text), "no {text:?} in {}", commands(name));
     }
     assert!(refusals[2].is_null(), "cpu: {refusals:?}");
-    // A C++ compiler is none for GPUs.
+    // A C++ compiler does not count as a compiler for GPUs.
     let ran = own::run(&mut hidden::without_compilers(&bare(&[]), &tools));
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("\n  clang             not found\n"), "{}", ran.stdout);

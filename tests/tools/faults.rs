@@ -1,6 +1,6 @@
 //! Faults around the command lines: full disks, folders instead of files, pipes, files that change
-//! while they are read, interrupts. Each ends in a message; an existing output stays as it was, and
-//! nothing else is left.
+//! while they are read, interrupts. Each fault causes a message; an existing output stays
+//! unchanged, and no other file is left.
 
 use offload_tests::registry::NOTHING;
 use offload_tests::{data, own, scratch};
@@ -30,12 +30,12 @@ offload_tests::tests! {
 
 const OLD: &[u8] = b"what was there before";
 
-/// Bytes that compression makes no shorter.
+/// Returns bytes that compression cannot shorten.
 fn random(seed: u64) -> Vec<u8> {
     data::Random::new(seed).bytes(300_000)
 }
 
-/// A folder with the inputs of all command lines, and old outputs.
+/// Makes a folder with the inputs of all command lines, and with old outputs.
 fn folder(name: &str) -> PathBuf {
     let folder = scratch::folder(&format!("faults-{name}"));
     scratch::write(folder.join("one"), random(1));
@@ -77,7 +77,7 @@ const WRITERS: [&str; 9] = [
     OFFLOAD_SELECT,
 ];
 
-/// The command line with another output.
+/// Returns the command line with another output.
 fn with_output(line: &str, output: &str) -> String {
     line.replace("=out", &format!("={output}")).replace("-o out", &format!("-o {output}"))
 }
@@ -97,7 +97,7 @@ fn ended(folder: &Path, line: &str) -> Output {
     run(folder, line).expect("it starts").wait_with_output().expect("it ends")
 }
 
-/// Runs a command line in a shell that has set a limit, and for at most a minute.
+/// Runs a command line in a shell with a limit, for at most one minute.
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
     let mut shell = Command::new("bash");
@@ -112,8 +112,8 @@ fn message(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The command line has failed with this message. The old output is as it was, and nothing has come
-/// or gone.
+/// Asserts that the command line has failed with this message. The old output must be unchanged,
+/// and no file may be added or removed.
 #[track_caller]
 fn assert_fails_and_leaves_all(
     folder: &Path,
@@ -133,7 +133,7 @@ fn assert_leaves_all(folder: &Path, before: &[String], line: &str) {
     assert_eq!(names(folder), before, "{line}");
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder can be read");
     let mut names: Vec<_> =
@@ -142,13 +142,13 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A disk that becomes full in the middle of a file, and a device that is full.
+/// Tests a disk that becomes full while a file is written, and a device that is full.
 fn no_room() {
     let folder = folder("no-room");
     let before = names(&folder);
     for line in WRITERS {
-        // A limit on the size of files, 100 KiB, stands for a disk that is full in the middle of
-        // one.
+        // A limit of 100 KiB on the size of files simulates a disk that becomes full while a file
+        // is written.
         let output = under_limit(&folder, line, "trap '' XFSZ; ulimit -f 100");
         assert_fails_and_leaves_all(&folder, &before, line, &output, "File too large");
         // A device has no old content.
@@ -162,7 +162,7 @@ fn no_room() {
     }
 }
 
-/// Inputs and outputs that are folders, that are missing, or whose folder is a file.
+/// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.
 fn folders_and_missing_files() {
     let folder = folder("folders");
     fs::create_dir(folder.join("folder")).expect("it can be made");
@@ -209,7 +209,7 @@ fn pipes() {
         let expected = ended(&folder, line);
         assert!(expected.status.success(), "{line}: {}", message(&expected));
         let expected = data::read(folder.join("out"));
-        // A pipe as the input, then as the output.
+        // First the input is a pipe, then the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = run(&folder, &piped).expect("it starts");
         fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
@@ -224,7 +224,7 @@ fn pipes() {
     }
 }
 
-/// An output that is a link stays one: the file that it leads to is made or replaced.
+/// An output that is a link stays a link: its target is created or replaced.
 fn links() {
     use std::os::unix::fs::symlink;
     let folder = folder("links");
@@ -251,8 +251,8 @@ fn links() {
     }
 }
 
-/// Where the name of an output comes from inside a file, a link of that name is replaced: what it
-/// leads to stays as it is.
+/// If the name of an output comes from inside a file, a link of that name is replaced, and the
+/// link's target stays unchanged.
 fn links_where_files_are_extracted() {
     use std::os::unix::fs::symlink;
     let folder = folder("extracted-links");
@@ -307,7 +307,7 @@ fn links_where_files_are_extracted() {
     }
 }
 
-/// A thin archive with one member, the file of this name.
+/// Returns a thin archive with one member, the file of this name.
 fn thin_archive(name: &str) -> Vec<u8> {
     let names = format!("{name}/\n");
     let mut archive = b"!<thin>\n".to_vec();
@@ -319,8 +319,8 @@ fn thin_archive(name: &str) -> Vec<u8> {
     archive
 }
 
-/// Members of thin archives are other files. What is no regular one is refused: a device may have
-/// no end, a pipe no writer.
+/// Members of thin archives are other files. Members that are not regular files are refused: a
+/// device may have no end, a pipe no writer.
 fn thin_archives_of_what_is_no_file() {
     let folder = folder("thin-archives");
     pipe(&folder.join("pipe"));
@@ -345,7 +345,7 @@ fn thin_archives_of_what_is_no_file() {
             let ran = under_limit(&folder, line, "ulimit -v 500000");
             assert_fails_and_leaves_all(&folder, &before, line, &ran, expected);
         }
-        // This one has no size, and no end worth waiting for.
+        // This file has no size, and no end worth waiting for.
         scratch::write(folder.join("thin.a"), thin_archive("/proc/self/pagemap"));
         let ran = under_limit(&folder, line, "ulimit -v 500000");
         assert!(ran.status.success(), "{line}: {}", message(&ran));
@@ -353,7 +353,7 @@ fn thin_archives_of_what_is_no_file() {
     }
 }
 
-/// An input is cut short after it was opened: the tool waits for a pipe then.
+/// The input is cut short after the tool has opened it, while the tool waits for a pipe.
 fn inputs_that_shrink() {
     let folder = folder("shrink");
     pipe(&folder.join("pipe"));
@@ -367,7 +367,7 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
-        // What is copied by the kernel is found to be shorter; what is read from the mapping is a
+        // A copy by the kernel reports that the file is shorter; reading the mapping causes a
         // signal.
         let text = message(&output);
         assert!(
@@ -391,17 +391,18 @@ fn has_mapped(child: &Child, path: &Path) -> bool {
     maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))
 }
 
-/// A tool that is stopped while it writes.
+/// A tool is stopped while it writes.
 fn interrupts() {
     let folder = folder("interrupts");
-    // So large that the copy lasts; the file has no blocks.
+    // The size makes the copy last long; the file has no blocks.
     let huge = fs::File::create(folder.join("one")).expect("it can be made");
     huge.set_len(3 << 30).expect("it can be made longer");
     let before = names(&folder);
     for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM), (OFFLOAD_BUNDLE, SIGINT)] {
         let child = run(&folder, line).expect("it starts");
         wait_until(&format!("{line}: the tool writes"), || names(&folder).len() > before.len());
-        // The shell's own: not every system has a program of that name.
+        // This is the shell's built-in command, because not every system has a program of that
+        // name.
         let sent =
             Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
         assert!(sent.expect("there is a shell").success());
@@ -419,7 +420,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Headers that claim 2^62 bytes, under a limit on memory that leaves room for little.
+/// Headers claim 2^62 bytes, under a low limit on memory.
 fn sizes_that_cannot_be() {
     let folder = folder("sizes");
     let mut compressed =

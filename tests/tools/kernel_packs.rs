@@ -1,6 +1,6 @@
-//! Libraries whose code objects are in ROCm's kernel packs beside them: found by the paths that the
-//! libraries have, or the paths that were tried are printed. The files are those of the corpus,
-//! which ROCm's packer wrote.
+//! Tests of libraries whose code objects are in ROCm's kernel packs beside them. The packs are
+//! found by the paths in the libraries; otherwise the tried paths are printed. The files are from
+//! the corpus; ROCm's packer wrote them.
 
 use crate::corpus_bytes;
 use offload_tests::own;
@@ -29,7 +29,7 @@ offload_tests::tests! {
 const GFX906: &str = "demo_gfx906.kpack";
 const GFX1100: &str = "demo_gfx1100.kpack";
 
-/// A folder with these files of the corpus.
+/// Makes a folder with these files of the corpus.
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("kernel-packs-{name}"));
     for file in files {
@@ -38,15 +38,15 @@ fn folder(name: &str, files: &[&str]) -> PathBuf {
     folder
 }
 
-/// The exit status of `offload`, run in a folder, and what it prints.
+/// Runs `offload` in a folder, and returns its exit status and output.
 fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output =
         Command::new(own::tool("offload")).current_dir(folder).args(arguments).output().unwrap();
     (output.status.code().expect("no signal"), stdout(&output), stderr(&output))
 }
 
-/// A file with one text exchanged for another of its length, where it is last: ROCm's tool leaves
-/// an older copy before it.
+/// Returns a file in which the last occurrence of a text is replaced by another of the same length.
+/// ROCm's tool leaves an older copy before it.
 fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = corpus_bytes(&format!("kpack/{file}"));
@@ -66,7 +66,7 @@ fn a_library_is_listed_with_its_packs() {
     for line in [GFX906, GFX1100, "gfx906 ", "gfx1100 ", "lib/libk.so#0"] {
         assert!(out.contains(line), "{line} is not in {out}");
     }
-    // What the packs have for another file is not listed with this one.
+    // Entries of the packs for another file are not listed with this one.
     assert!(!out.contains("k.dll"), "{out}");
     let (status, out, _) = offload(&folder, &["ls", "--json", "libk.so"]);
     let records: Value = serde_json::from_str(&out).unwrap();
@@ -87,7 +87,7 @@ fn images_are_extracted() {
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let written: Vec<PathBuf> = out.lines().map(|path| folder.join(path)).collect();
     let [image] = &written[..] else { panic!("{out}") };
-    // The same code object is in the other pack as it is.
+    // The other pack contains the same code object uncompressed.
     let (_, out, _) = offload(&folder, &["extract", "--exact", "gfx906", "-o", "y", "none.kpack"]);
     let plain = folder.join(out.lines().next().unwrap());
     assert!(fs::read(image).unwrap() == fs::read(plain).unwrap(), "another code object");
@@ -125,7 +125,7 @@ fn sizes_and_checks() {
         assert!(out.starts_with(&format!("{file}: ok: ")), "{out}");
     }
     let mut damaged = corpus_bytes(&format!("kpack/{GFX906}"));
-    // The magic of the first stream.
+    // These bytes are the magic of the first stream.
     damaged[72..76].fill(0x55);
     scratch::write(folder.join(GFX906), damaged);
     let (status, out, _) = offload(&folder, &["verify", "libk.so"]);
@@ -147,7 +147,7 @@ fn packs_that_are_missing() {
         assert_eq!(status, 1, "{arguments:?}");
         assert!(err.contains(said), "{arguments:?}: {err}");
     }
-    // Each path of several, with the reason.
+    // Each of several paths is printed, with the reason.
     let (_, _, err) = offload(&folder, &["ls", "k.dll"]);
     let both =
         "tried nothing.kpack (No such file or directory), demo.kpm (No such file or directory)\n";
@@ -165,7 +165,7 @@ fn paths_of_other_folders_and_links() {
     let (status, out, err) = offload(&folder, &["ls", "lib/libk.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("\nlib/../k/gfx906.kpack  "), "{out}");
-    // The processor in the place of a folder's name.
+    // The processor takes the place of a folder's name.
     scratch::write(
         folder.join("lib/b.so"),
         patched("libk.so", "demo_@GFXARCH@.kpack", "./@GFXARCH@/ab.kpack"),
@@ -174,7 +174,7 @@ fn paths_of_other_folders_and_links() {
     let (status, out, err) = offload(&folder, &["ls", "lib/b.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("lib/gfx906/ab.kpack  "), "{out}");
-    // Paths count from where the library is, not from where a link to it is.
+    // Paths are relative to the library's folder, not to the folder of a link to it.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("lib/libk.so", folder.join("link.so")).unwrap();
@@ -191,7 +191,7 @@ fn manifests() {
     let (status, out, err) = offload(&folder, &["ls", "demo.kpm"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("lib/k.dll#0") && out.contains("lib/libk.so#0"), "{out}");
-    // A file that is listed and missing; one in another folder, where a manifest cannot lead.
+    // One listed file is missing; another is in a different folder, which a manifest may not name.
     fs::remove_file(folder.join(GFX906)).unwrap();
     let (status, _, err) = offload(&folder, &["ls", "k.dll"]);
     assert_eq!(status, 1);
@@ -254,6 +254,6 @@ fn a_pack_by_itself() {
     };
     let (none, zstd) = (listed("none.kpack"), listed("zstd.kpack"));
     assert_eq!((none.0, none.1.len()), (0, 3));
-    // The same images in either scheme.
+    // Both schemes have the same images.
     assert_eq!(none, zstd);
 }

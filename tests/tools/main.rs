@@ -1,5 +1,5 @@
-//! Command lines: `offload` with its commands, and our `clang-offload-bundler`,
-//! `llvm-offload-binary` and `clang-offload-packager` beside LLVM's.
+//! Tests of the command lines: `offload` with its commands, and our `clang-offload-bundler`,
+//! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
 
 mod doctor;
 mod drop_in_bundler;
@@ -36,22 +36,23 @@ fn main() -> std::process::ExitCode {
     ])
 }
 
-/// The path of a file of the corpus.
+/// Returns the path of a file of the corpus.
 fn corpus_path(file: &str) -> PathBuf {
     scratch::workspace().join("tests/corpus").join(file)
 }
 
-/// The bytes of a file of the corpus.
+/// Returns the bytes of a file of the corpus.
 fn corpus_bytes(file: &str) -> Vec<u8> {
     read(corpus_path(file))
 }
 
-/// The text of a path.
+/// Returns the text of a path.
 fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// The command has ended with the status 1, and standard error has each of these texts.
+/// Asserts that the command ended with status 1, and that standard error contains each of these
+/// texts.
 #[track_caller]
 fn assert_fails(ran: &Ran, texts: &[&str]) {
     assert_eq!(ran.code, 1, "{ran:?}");

@@ -1,5 +1,5 @@
-//! `offload pack` and `offload bundle`: LLVM's bytes where its tools can write the same, and its
-//! readers on the rest.
+//! Tests of `offload pack` and `offload bundle`: LLVM's bytes where its tools can write the same,
+//! otherwise the results of its readers.
 
 use crate::{assert_fails, corpus_bytes, corpus_path};
 use offload_format::bundle::Bundle;
@@ -30,7 +30,7 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
+/// Makes a folder with images: `g.o` for gfx90a, `h.o` for gfx1100, `c.cubin` for sm_90, `p.s` for
 /// compute_80.
 fn folder(test: &str) -> PathBuf {
     let folder = scratch::folder(&format!("offload-pack-{test}"));
@@ -44,14 +44,14 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// A command line of `offload` in a folder.
+/// Returns a command line of `offload` in a folder.
 fn offload(folder: &Path, arguments: &[&str]) -> Command {
     let mut offload = Command::new(own::tool("offload"));
     offload.current_dir(folder).args(arguments);
     offload
 }
 
-/// Runs a command that writes `ours`, and returns that.
+/// Runs a command that writes `ours`, and returns that file.
 fn ours(folder: &Path, command: &str, arguments: &[&str]) -> Vec<u8> {
     let output = succeed(offload(folder, &[command, "-o", "ours"]).args(arguments));
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("", ""), "{arguments:?}");
@@ -259,7 +259,7 @@ fn all_versions_and_back() {
         assert!(pack.len().is_multiple_of(8), "{options:?}: {} bytes", pack.len());
         same(extract(&folder, "ours"), 3);
         succeed(&mut offload(&folder, &["verify", "ours"]));
-        // The same to standard output.
+        // The same bytes go to standard output.
         let output = succeed(offload(&folder, &["pack", "-o", "-"]).args(arguments).args(options));
         assert!(output.stdout == pack, "{options:?}: another pack goes to standard output");
     }
@@ -357,7 +357,7 @@ fn names_of_targets() {
         let listed = listed(&["bundle", &format!("{target}=junk")]);
         assert!(listed.contains(expected), "{target}: {listed}");
     }
-    // clang calls entries for code objects before version 4 so.
+    // clang uses this name for entries for code objects before version 4.
     let listed =
         listed(&["bundle", &format!("gfx906={}", corpus_path("image/v3.hsaco").display())]);
     assert!(listed.contains("hip-amdgcn-amd-amdhsa--gfx906"), "{listed}");
@@ -419,7 +419,7 @@ fn refusals() {
         assert!(ran.stderr.starts_with("offload: error: "), "{arguments:?}: {}", ran.stderr);
         assert!(!folder.join("none").exists(), "{arguments:?}");
     }
-    // --force writes what is refused otherwise.
+    // --force writes a pack that is otherwise refused.
     ours(&folder, "pack", &["gfx908=g.o", "--force"]);
     ours(&folder, "bundle", &["gfx908=g.o", "--force"]);
     assert_eq!(run(&mut offload(&folder, &["verify", "-q", "ours"])).code, 1);
@@ -427,7 +427,7 @@ fn refusals() {
     let output = succeed(&mut offload(&folder, &["pack", "-o", "ours", "gfx90b=junk"]));
     assert!(stderr(&output).contains("did you mean gfx90a or gfx90c?"), "{}", stderr(&output));
 
-    // Tables that HIP's runtime would not read to the end.
+    // HIP's runtime would not read tables of this size to the end.
     let many: Vec<String> = (0..80).map(|number| format!("gfx{}=junk", 7000 + number)).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_fails(
@@ -448,7 +448,7 @@ fn what_was_there_stays() {
         assert_ne!(run(&mut offload(&folder, arguments)).code, 0, "{arguments:?}");
         assert_eq!(read(folder.join("out")), b"before");
     }
-    // An input may be written over: it is read first.
+    // The output may replace an input, which is read first.
     let before = read(folder.join("g.o"));
     succeed(&mut offload(&folder, &["bundle", "-o", "g.o", "gfx90a=g.o"]));
     let bundle = read(folder.join("g.o"));

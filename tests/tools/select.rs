@@ -1,5 +1,5 @@
-//! `offload select`: the image of a device. AMD's own reader chooses the same one:
-//! tests/runtimes/comgr.rs.
+//! Tests of `offload select`, which finds the image of a device. tests/runtimes/comgr.rs checks
+//! that AMD's own reader chooses the same image.
 
 use crate::{corpus_bytes, corpus_path, text};
 use offload_format::bundle::BundleBuilder;
@@ -25,7 +25,7 @@ offload_tests::tests! {
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 
-/// The exit status of `offload select`, and what it prints.
+/// Returns the exit status of `offload select`, and its output.
 fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
     let mut offload = Command::new(own::tool("offload"));
     let output = offload
@@ -41,14 +41,15 @@ fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
     )
 }
 
-/// The values of a field, in text that serde wrote.
+/// Returns the values of a field, in text that serde wrote.
 fn values<'a>(json: &'a str, field: &str) -> Vec<&'a str> {
     let start = format!("\"{field}\": ");
     let values = json.lines().filter_map(|line| line.trim_start().strip_prefix(&start));
     values.map(|value| value.trim_end_matches(',').trim_matches('"')).collect()
 }
 
-/// The target ID of what is chosen of the first module that has anything; `None` if nothing is.
+/// Returns the target ID of the chosen image in the first module that has one; `None` if no image
+/// is chosen.
 fn chosen(file: &Path, device: &str) -> Option<String> {
     let (status, json) = select(file, device, &["--json"]);
     match status {
@@ -64,10 +65,10 @@ fn json_is_that_of_ls() {
     let (mut found, mut none) = (0, 0);
     for folder in corpus_folders().iter().filter(|folder| *folder != "malformed") {
         for file in corpus(folder) {
-            // It fails on files with errors, and prints what it can read.
+            // `ls` fails on files with errors, and prints the parts that it can read.
             let ls = own::run(own::offload(&["ls", "--json"]).arg(&file)).stdout;
             let ls: Value = serde_json::from_str(&ls).expect("JSON");
-            // Of a library with kernel packs beside it, the packs have the images.
+            // If a library has kernel packs beside it, the images are in the packs.
             let records = ls.as_array().cloned().unwrap_or_else(|| vec![ls]);
             let ls: Vec<Value> = records
                 .iter()
@@ -76,7 +77,7 @@ fn json_is_that_of_ls() {
             for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
                 let (status, document) = select(&file, device, &["--json"]);
                 let document: Value = serde_json::from_str(&document).expect("JSON");
-                // Of several modules each has an image, or null.
+                // If there are several modules, each has an image or null.
                 let chosen: Vec<&Value> = match document["modules"].as_array() {
                     Some(modules) => modules.iter().map(|module| &module["image"]).collect(),
                     None => vec![&document],
@@ -116,11 +117,11 @@ fn header_before_name() {
     let folder = scratch::folder("offload-select-header");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let mut gfx90a_xnack = gfx90a.clone();
-    // `e_flags`: xnack on, in place of any.
+    // The byte in `e_flags` sets xnack from any to on.
     assert_eq!(gfx90a[49], 5);
     gfx90a_xnack[49] = 7;
 
-    // Two code objects under each other's names.
+    // Two code objects have each other's names.
     let file = folder.join("exchanged");
     bundle(&file, &[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
     let (_, json) = select(&file, "gfx90a:sramecc+:xnack-", &["--json"]);
@@ -149,7 +150,7 @@ fn header_before_name() {
         Some("gfx906:sramecc+:xnack+")
     );
 
-    // The letter of an architecture is in the name alone.
+    // Only the name contains the letter of an architecture.
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90a");
@@ -170,13 +171,13 @@ fn devices_and_containers() {
         ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
         ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
-        // The version of PTX in a compressed fatbin, whose text is not read.
+        // The version of PTX in a compressed fatbin is known, although its text is not read.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
-        // Of two members the first has this one.
+        // There are two members, and the first has this image.
         ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),
         ("object_bundle/fat.o", "gfx906", Some("gfx906")),
         // An entry without anything in it.
@@ -186,7 +187,7 @@ fn devices_and_containers() {
     ] {
         assert_eq!(chosen(&corpus_path(file), device).as_deref(), expected, "{file} {device}");
     }
-    // This machine's own code, by the triple.
+    // The triple selects this machine's own code.
     let folder = scratch::folder("offload-select-cpu");
     let program = std::env::current_exe().unwrap();
     succeed(
@@ -256,7 +257,7 @@ fn what_people_see() {
     assert!(!shown.contains('\x1b'), "{shown}");
 }
 
-/// An offload binary for each module and target.
+/// Writes an offload binary for each module and target.
 fn packed(path: &Path, images: &[(Option<&str>, &str)]) {
     let mut file = Vec::new();
     for (module, target) in images {
@@ -326,7 +327,7 @@ fn modules_are_told_apart() {
         })
         .collect();
     assert_eq!(modules, [("affine", "sm_90"), ("fp8", "none"), ("softmax", "sm_90a")]);
-    // One of two images would be a guess.
+    // A choice between two images would be a guess.
     let ran = see(&["-d", "sm_90", "-o", "image"]);
     assert_eq!(ran.code, 1);
     assert!(
@@ -335,14 +336,14 @@ fn modules_are_told_apart() {
         ran.stderr
     );
     assert!(!folder.join("image").exists());
-    // Images without a module's name are those of a pack of one module, in however many offload
+    // Images without a module's name belong to a pack of one module, in any number of offload
     // binaries.
     packed(&file, &[(None, "sm_80"), (None, "sm_90")]);
     assert!(see(&["-d", "sm_90"]).stdout.starts_with("many: sm_90 gets\n  sm_90  "));
 }
 
-/// A library that today's programs load: each of its modules has an image for the device, and not
-/// one of them all.
+/// A library that current programs load: each of its modules has an image for the device, and no
+/// single image serves them all.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
     let (status, shown) = select(&file, "sm_90", &["--color=never"]);
@@ -366,7 +367,7 @@ fn the_image_in_a_file() {
     let (status, _) = select(&corpus_path("nv_fatbin/lz4_12.4.fatbin"), "sm_90", &["-o", path]);
     assert_eq!(status, 0);
     assert!(read(&output) == code_object, "another image is written");
-    // Without an image, what was there stays.
+    // If no image fits, the existing file stays.
     assert_eq!(select(&corpus_path("nv_fatbin/lz4_12.4.fatbin"), "sm_75", &["-o", path]).0, 1);
     assert_eq!(read(&output), code_object);
     let bundle = corpus_bytes("bundle/hip_dev.hipfb");

@@ -1,5 +1,5 @@
-//! `offload verify`: each check has a file that passes it and the same file, changed, that does
-//! not; what toolchains write has no findings.
+//! Tests of `offload verify`: each check has a file that passes and a changed copy that fails;
+//! files of toolchains have no findings.
 
 use crate::inside::made::{Entry, zip};
 use crate::{corpus_bytes, corpus_path};
@@ -32,7 +32,7 @@ offload_tests::tests! {
     ],
 }
 
-/// The exit status of `offload verify`, and the lines that it prints.
+/// Returns the exit status of `offload verify`, and the lines that it prints.
 fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
     let output = Command::new(own::tool("offload"))
         .arg("verify")
@@ -75,7 +75,7 @@ fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&images)
 }
 
-/// An object with this in `.hip_fatbin`.
+/// Returns an object with these bytes in `.hip_fatbin`.
 fn hip_object(bundle: &[u8]) -> Vec<u8> {
     let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
     let machine = Machine::of(&target).unwrap();
@@ -84,7 +84,7 @@ fn hip_object(bundle: &[u8]) -> Vec<u8> {
     object.to_vec(&[bundle])
 }
 
-/// The file with the first `from` replaced by `to`, which is as long.
+/// Returns the file with the first `from` replaced by `to`, which has the same length.
 fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at =
@@ -92,14 +92,14 @@ fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     with(file, at, to.as_bytes())
 }
 
-/// The file with other bytes from an offset on.
+/// Returns the file with other bytes from an offset on.
 fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = file.to_vec();
     file[at..at + bytes.len()].copy_from_slice(bytes);
     file
 }
 
-/// For each check a file that passes and the same file as it must not be.
+/// Returns for each check a file that passes and the same file with an error.
 fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let mut cases = Vec::new();
     let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
@@ -110,7 +110,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("archive", zip(&[member]), zip(&[damaged]));
     let plain = corpus_bytes("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
-    // The second entry's offset is at 85: 4 bytes into the first code object.
+    // The second entry's offset is at 85; the new value is 4 bytes into the first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
     case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
     case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
@@ -134,7 +134,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         case("decompress", file.clone(), with(&file, stream, b"x"));
         case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
         case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
-        // The size of the whole: without the last byte.
+        // The header's total size now excludes the last byte.
         case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
 
@@ -161,7 +161,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
     case("alignment", of_align(4096), of_align(2048));
-    // What is of kind hipv4 is for the runtime, also in a file of its own.
+    // Entries of kind hipv4 are for the runtime, also in a separate file.
     case(
         "alignment",
         bundle(4096, &[(GFX90A, &code_object)]),
@@ -188,10 +188,10 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let binary = builder.layout(Version::V1).to_vec(&[&cubin]);
     case("image-kind", binary.clone(), with(&binary, 32, &[5]));
     case("target", binary.clone(), replaced(&binary, "sm_90\0", "sm_80\0"));
-    // Four bytes of the image less, in front.
+    // The image loses its first four bytes: its offset is 4 higher, its size 4 lower.
     let shorter = with(&binary, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
     case("alignment", binary.clone(), with(&shorter, 32 + 24, &[binary[32 + 24] + 4]));
-    // The same compressed, and two images over each other.
+    // The same binary is compressed; then two images overlap.
     let compressed = |stated: ImageKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
@@ -203,7 +203,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         builder.image(ImageKind::NONE, OffloadKind::CUDA, 16).string("arch", arch);
     }
     let two = builder.layout(Version::V2).to_vec(&[&[1; 16], &[2; 16]]);
-    // The image offset of the second entry, 40 bytes after the first, which is at 32.
+    // The image offset is in the second entry, 40 bytes after the first, which is at 32.
     case("overlap", two.clone(), with(&two, 32 + 40 + 24, &[two[32 + 40 + 24] - 8]));
     case("size", two.clone(), [with(&two, 8, &[two[8] + 1]), vec![0]].concat());
     let ptx = image("saxpy.compute_80.ptx");
@@ -212,7 +212,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let fatbin = builder.layout().to_vec(&[&ptx]);
     let zeros = fatbin.iter().rev().take_while(|byte| **byte == 0).count();
     case("ptx-end", fatbin.clone(), with(&fatbin, fatbin.len() - zeros, &vec![b'\n'; zeros]));
-    // The fatbin's compute capability is at 28 of its entry, which is at 16.
+    // The fatbin's compute capability is at offset 28 of its entry, which is at 16.
     case("target", fatbin.clone(), with(&fatbin, 16 + 28, &[75]));
     case("image-kind", fatbin.clone(), with(&fatbin, 16, &[2]));
     cases
@@ -240,11 +240,11 @@ fn each_check() {
         );
         covered.insert(check.to_owned());
     }
-    // What an `#ifdef` can make is only a note: `parameters` tests it.
+    // A difference that an `#ifdef` can make is only a note: `parameters` tests it.
     covered.insert("parameters".to_owned());
-    // Needs files beside the one that is checked: `kernel_packs` tests it.
+    // This check needs files beside the checked one: `kernel_packs` tests it.
     covered.insert("kernel-pack".to_owned());
-    // That is all of them.
+    // The list must contain all checks.
     let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
     assert_eq!(covered, listed.collect::<BTreeSet<_>>());
@@ -254,7 +254,8 @@ fn what_tools_write_has_no_findings() {
     let mut count = 0;
     for folder in corpus_folders().iter().filter(|folder| *folder != "malformed") {
         for file in corpus(folder) {
-            // clang-offload-bundler 22 has lost the processor there (docs/llvm-differences.md).
+            // clang-offload-bundler 22 has lost the processor in this file
+            // (docs/llvm-differences.md).
             if file.ends_with("threefield.bc") {
                 let line = fails(&[], &file);
                 assert!(line.contains("names no processor"), "{line}");
@@ -319,7 +320,8 @@ fn what_clang_writes_has_no_findings() {
     }
 }
 
-/// Files of clang 15 to 23 and of CUDA 11.8 to 13.5. What is in them: tests/formats/real_files.rs.
+/// The files are from clang 15 to 23 and from CUDA 11.8 to 13.5. tests/formats/real_files.rs tests
+/// their contents.
 fn what_others_have_published_has_no_findings() {
     for name in published::ROCM.into_iter().chain([published::ROCRAND]).chain(published::CUDA) {
         let line = passes(&[], &published::path(name));
@@ -346,7 +348,7 @@ fn lines_and_statuses() {
     let text = folder.join("text");
     scratch::write(&text, "no device code\n");
     assert_eq!(verify(&[], &[&text]), (0, vec![format!("{}: ok: no device code", text.display())]));
-    // --max-size limits what is decompressed.
+    // --max-size limits the decompressed size.
     let line = fails(&["--max-size=1000"], &corpus_path("compressed/v3_zstd.ccob"));
     assert!(line.ends_with("[decompress]"), "{line}");
 }
@@ -357,7 +359,7 @@ fn notes() {
     assert_eq!((status, lines.len()), (0, 2), "{lines:#?}");
     assert!(lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
 
-    // A text of a multiple of 8 bytes, and something after it.
+    // The size of the text is a multiple of 8 bytes, and other bytes follow it.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let mut builder = OffloadBinaryBuilder::new();
@@ -386,7 +388,7 @@ fn notes() {
     }
 }
 
-/// Kernels of one name beside each other, in the images of a pack.
+/// Checks kernels of the same name in the images of a pack.
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
     let file = folder.join("pack");
@@ -412,7 +414,7 @@ fn parameters() {
         lines
     };
 
-    // The hidden arguments of AMD's, and names and types, which not all have, are no difference.
+    // AMD's hidden arguments, and names and types, which some images lack, are no difference.
     let (amd, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let alike: [(&str, &str, &[u8]); 3] =
@@ -425,7 +427,7 @@ fn parameters() {
     assert_eq!(notes(&pack), [format!("{}: note: {text} [parameters]", file.display())]);
     // Without --notes there is nothing to report.
     assert!(passes(&[], &file).contains(": ok: "));
-    // Another module, and another pack behind the first.
+    // Kernels of another module, or of another pack after the first, are not compared.
     assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
     let packs = [
         ("", "gfx90a", &amd[..]),
@@ -444,7 +446,7 @@ fn parameters() {
         let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
         notes(&[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())])
     };
-    // What is aligned to more than 16 bytes is elsewhere on other architectures.
+    // Parameters aligned to more than 16 bytes have other positions on other architectures.
     let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
     assert_eq!(pair([over_aligned; 2]), [""; 0]);
     assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
@@ -458,7 +460,7 @@ fn parameters() {
     );
 }
 
-/// Whatever is in a file, the program ends by itself and prints something.
+/// For any content of a file, the program ends by itself and prints something.
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");
     let mut random = Random::new(11);

@@ -1,4 +1,4 @@
-//! Debian's packages: which are missing, and installing them.
+//! Debian's packages: finds missing ones and installs them.
 
 use crate::run::{self, Failure, Result};
 use std::path::Path;
@@ -10,19 +10,19 @@ pub fn is_here() -> bool {
     run::on_path("apt-get").is_some() && run::on_path("dpkg-query").is_some()
 }
 
-/// Those of the packages that are not installed, in the order given.
+/// Returns the packages that are not installed, in the order given.
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // Its exit status says only that some name is unknown, which is an answer too.
+    // The exit status shows only that some name is unknown, which is also a valid answer.
     let (_, listing) = run::stdout(&mut query)?;
     let installed: Vec<&str> =
         listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
     Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
-/// Installs the packages; those that no apt source has are left out, so that the others arrive all
-/// the same.
+/// Installs the packages; skips those that no apt source has, so that the others are still
+/// installed.
 pub fn install(packages: &[&'static str]) -> Result {
     let privilege = privilege()?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
@@ -46,8 +46,8 @@ pub fn install(packages: &[&'static str]) -> Result {
     }
 }
 
-/// Downloads the packages, and unpacks them into a folder: nothing is installed. The folder appears
-/// whole or not at all.
+/// Downloads the packages and unpacks them into a folder, without installing them. The folder
+/// appears only when it is complete.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
     if known(packages)?.len() < packages.len() {
@@ -55,7 +55,7 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     }
     let new = folder.with_extension(format!("new-{}", std::process::id()));
     let result = download(packages, &new).and_then(|()| {
-        // What an older set-up has left.
+        // This removes what an older set-up has left.
         let _ = fs::remove_dir_all(folder);
         fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
     });
@@ -84,7 +84,7 @@ fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }
 
-/// The packages that apt could install.
+/// Returns the packages that apt could install.
 fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut show = Command::new("apt-cache");
     show.env("LC_ALL", "C").args(["show", "--no-all-versions"]).args(packages);
@@ -104,12 +104,12 @@ fn privilege() -> Result<Vec<&'static str>> {
             "apt-get needs root: this is not root, and there is no sudo".to_owned(),
         ));
     }
-    // Nobody can type a password in CI: failing is better than waiting.
+    // In CI a password prompt would wait forever, so this fails instead.
     Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
 }
 
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
-    // The variable goes through `env`, since sudo drops those that it is started with.
+    // `env` sets the variable, because sudo drops the caller's variables.
     let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
     // Another apt may be at work (unattended upgrades), and a download may fail once.
     let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];

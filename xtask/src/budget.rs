@@ -1,5 +1,5 @@
-//! CI's time: how many minutes each step may take, which CONTRIBUTING.md says, and how many it
-//! took.
+//! CI's time: the minutes that each step may take, according to CONTRIBUTING.md, and the minutes
+//! that it took.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,13 +14,13 @@ pub const ALL: f64 = 75.0;
 /// issue that brings it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
-    /// As `cargo xtask ci` calls it.
+    /// The name of the step in `cargo xtask ci`.
     pub step: &'static str,
     /// Minutes on 2 cores.
     pub minutes: f64,
 }
 
-/// The rows, in their order.
+/// Returns the rows, in their order.
 pub fn rows() -> impl Iterator<Item = Row> {
     CONTRIBUTING.lines().filter_map(|line| {
         let (step, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
@@ -29,8 +29,8 @@ pub fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// The table of a run: what each step took beside what it may take. `measured` has the steps that
-/// ran.
+/// Returns the table of a run: the time that each step took, and the time that it may take.
+/// `measured` contains the steps that ran.
 pub fn table(measured: &[(&str, Duration)]) -> String {
     let minutes = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");

@@ -1,5 +1,5 @@
-//! `ci`: what CI runs, step by step, up to the first failure; then the time of each step beside its
-//! budget.
+//! `ci`: runs CI's steps in order up to the first failure, then prints the time of each step and
+//! its budget.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
@@ -7,8 +7,8 @@ use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and publishing
-/// are steps of their own kind.
+/// The steps: each has a name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and
+/// publishing have their own kinds of steps.
 const STEPS: [(&str, &[&str]); 13] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
@@ -24,10 +24,10 @@ const STEPS: [(&str, &[&str]); 13] = [
             "warnings",
         ],
     ),
-    // In the workspace all features are on at once: what was forgotten to be switched off shows
-    // here.
+    // The workspace enables all features together. This step finds code that lacks a condition for
+    // a disabled feature.
     ("features", &["clippy", "--all-targets", "--no-default-features", "--locked"]),
-    // They are a workspace of their own.
+    // The examples are a separate workspace.
     ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
     (
         "examples",
@@ -44,7 +44,7 @@ const STEPS: [(&str, &[&str]); 13] = [
             "warnings",
         ],
     ),
-    // The one that cannot be built without nvcc. Its code can be checked.
+    // This example cannot be built without nvcc. Its code can be checked.
     (
         "example-launchers",
         &[
@@ -62,7 +62,7 @@ const STEPS: [(&str, &[&str]); 13] = [
     ),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked", "--", "--skip", "model::stand_in"]),
-    // 500 sequences of edits, of which the test suite tries 89.
+    // The step runs 500 sequences of edits; the test suite tries 89 of them.
     ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
     ("rust-kernels", &[]),
     ("elsewhere", &[]),
@@ -70,15 +70,15 @@ const STEPS: [(&str, &[&str]); 13] = [
     ("publish", &[]),
 ];
 
-/// The features of the libraries: of each group one, or some with commas between, with one of each
-/// other group.
+/// The features of the libraries: each set contains one choice from each group; a choice may be
+/// several features with commas.
 const FEATURES: [(&str, &[&[&str]]); 3] = [
     ("offload", &[&["", "run"], &["", "containers"], &["", "zlib", "zstd", "zlib,zstd"]]),
     (
         "offload-format",
         &[
             &["", "select"],
-            // Each brings those before that it needs.
+            // Each feature enables the earlier ones that it needs.
             &[
                 "",
                 "read",
@@ -96,7 +96,7 @@ const FEATURES: [(&str, &[&[&str]]); 3] = [
     ("offload-build", &[&["", "containers"], &["", "compression"], &["", "doctor"]]),
 ];
 
-/// All sets of features that have one of each group.
+/// Returns all sets of features that contain one of each group.
 fn sets(groups: &[&[&str]]) -> Vec<String> {
     groups.iter().fold(vec![String::new()], |sets, group| {
         sets.iter()
@@ -113,7 +113,7 @@ pub fn command(args: &[String]) -> Result {
         return Err(Failure::Usage(format!("`ci` has no step `{other}`; the steps are {steps}")));
     }
     let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
-    // Before set-up, which can take a minute.
+    // The components are checked before set-up, which can take a minute.
     for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
         require_component(component)?;
     }
@@ -146,7 +146,7 @@ fn steps(
     Ok(())
 }
 
-/// The names of the steps, without set-up.
+/// Returns the names of the steps, without set-up.
 #[cfg(test)]
 pub fn step_names() -> impl Iterator<Item = &'static str> {
     STEPS.into_iter().map(|(name, _)| name)
@@ -202,7 +202,7 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     if status.success() { Ok(()) } else { Err(failed(&line)) }
 }
 
-/// A missing component would otherwise be reported as an unknown command of Cargo's.
+/// Cargo would report a missing component as an unknown command.
 fn require_component(name: &str) -> Result {
     if run::succeeds(run::cargo().args([name, "--version"])) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! `fuzz`: builds the fuzz targets with a nightly compiler and lets each run for a while, as many
-//! at once as there are processors. It does what cargo-fuzz would: the flags make the compiler
-//! count which code ran.
+//! at once as there are processors. This replaces cargo-fuzz: the flags make the compiler count
+//! which code ran.
 
 use crate::run::{self, Failure, Result};
 use std::fs;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// Coverage counters in every block and comparison, for libFuzzer.
+/// Flags for coverage counters in every block and comparison, for libFuzzer.
 const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// Seconds for each target unless said otherwise.
+/// Seconds for each target by default.
 const SECONDS: &str = "20";
 
-/// Bytes of an input, at most.
+/// The maximum size of an input, in bytes.
 const MAX_LEN: &str = "-max_len=16384";
 
 /// Limits for every input: megabytes of memory, seconds.
@@ -117,8 +117,8 @@ fn run(names: &[String], seconds: &str) -> Result {
     Ok(())
 }
 
-/// Starts one target. It reads the corpus of the tests and what it found before, and adds what it
-/// finds.
+/// Starts one target. Starts a fuzz target, which reads the corpus of the tests and its earlier
+/// findings, and adds new findings.
 fn start(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result<Child> {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);

@@ -1,4 +1,4 @@
-//! Links of HTML pages: each leads to a file that is there, and to a place in it that is there.
+//! Checks links of HTML pages: each must lead to an existing file, and to an existing place in it.
 
 use crate::run::{Failure, Result};
 use std::collections::{HashMap, HashSet};
@@ -11,14 +11,14 @@ struct Walk {
     pages: usize,
     links: usize,
     dead: Vec<String>,
-    /// The places of each page that links name.
+    /// The places in each page that links can name.
     places: HashMap<PathBuf, HashSet<String>>,
 }
 
-/// Follows every link of the pages in a folder to the other files of it. Links to other hosts are
-/// not followed.
+/// Follows every link from the pages in a folder to other files of that folder. Links to other
+/// hosts are not followed.
 ///
-/// Returns an error that lists the dead ones.
+/// Returns an error that lists the dead links.
 pub fn check(folder: &Path) -> Result {
     let mut walk = Walk::default();
     for page in pages(folder)? {
@@ -56,7 +56,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Why a link of a page leads nowhere.
+    /// Returns the reason why a link of a page is dead.
     fn dead(&mut self, folder: &Path, page: &Path, link: &str) -> Result<Option<&'static str>> {
         let (path, place) = link.split_once('#').unwrap_or((link, ""));
         let path = path.split_once('?').map_or(path, |(path, _)| path);
@@ -72,7 +72,7 @@ impl Walk {
         if !file.is_file() {
             return Ok(Some("there is no such file"));
         }
-        // Lines of sources are found by a script, which knows ranges of them.
+        // A script finds lines of sources, and accepts ranges of them.
         let is_source = file.strip_prefix(folder).is_ok_and(|file| file.starts_with("src"));
         if place.is_empty()
             || is_source
@@ -92,7 +92,7 @@ impl Walk {
     }
 }
 
-/// The path that a link means, with its `..` taken away; `None` if there are too many of them.
+/// Returns the path that a link means, with `..` resolved; `None` if there are too many `..`.
 fn resolved(page: &Path, link: &str) -> Option<PathBuf> {
     if link.is_empty() {
         return Some(page.to_owned());
@@ -109,7 +109,7 @@ fn resolved(page: &Path, link: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// The values of an attribute, in quotes, as rustdoc writes them.
+/// Returns the values of an attribute, in quotes, as rustdoc writes them.
 fn attributes<'h>(html: &'h str, name: &str) -> impl Iterator<Item = String> + use<'h> {
     let start = format!(" {name}=\"");
     let mut rest = html;
@@ -127,7 +127,7 @@ fn attributes<'h>(html: &'h str, name: &str) -> impl Iterator<Item = String> + u
     })
 }
 
-/// Text with `%20` and its like as the characters that they stand for.
+/// Returns text in which `%20` and similar codes are replaced by their characters.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -150,9 +150,9 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// All pages of a folder and of those in it.
+/// Returns all pages of a folder and of its subfolders.
 fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
-    // rustdoc's own, which lead to a list of crates that it does not write.
+    // These pages of rustdoc link to a list of crates that it does not write.
     const OWN: [&str; 2] = ["help.html", "settings.html"];
     let failed = |error| Failure::Failed(format!("cannot list `{}`: {error}", folder.display()));
     let mut found = Vec::new();

@@ -5,11 +5,11 @@ use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The script that runs inside.
+/// The script that runs inside the bare system.
 const DAY: &str = include_str!("newcomer.sh");
 
-/// Makes the bare system and the mounts that it needs, which go with the process that has them, and
-/// starts the day. `$1` is the system, `$2` Rust's folder, `$3` the repository.
+/// A script that makes the bare system and its mounts, and then runs the first day. The mounts end
+/// with their process. `$1` is the system, `$2` Rust's folder, `$3` the repository.
 const ENTER: &str = r#"
 set -eu
 mkdir -p "$1/rust" "$1/origin.git"
@@ -22,7 +22,7 @@ exec env -i HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_BUILD_
   chroot "$1" bash /newcomer.sh
 "#;
 
-/// Files of this machine by which it reaches the package registries.
+/// Files that this machine needs to reach the package registries.
 const REACH: [&str; 5] = [
     "etc/resolv.conf",
     "etc/hosts",
@@ -58,7 +58,7 @@ pub fn command(args: &[String]) -> Result {
     run::check(&mut day)
 }
 
-/// Unpacks a bare system anew: out of an archive, which the first call makes.
+/// Unpacks a new bare system from an archive, which the first call makes.
 fn fresh_system(folder: &Path) -> Result<PathBuf> {
     let (system, archive) = (folder.join("system"), folder.join("bare.tar"));
     std::fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))?;
@@ -80,7 +80,7 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
             run::check(Command::new("cp").arg("-rL").arg(&from).arg(parent))?;
         }
     }
-    // debootstrap lists no security updates, which images of Debian 12 do, and which have the
+    // debootstrap lists no security updates. Images of Debian 12 list them, and they contain the
     // newest clang.
     if system.join("etc/apt/sources.list.d/debian.sources").is_file() {
         write(&system.join("etc/apt/sources.list"), "")?;
@@ -92,8 +92,7 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
     Ok(system)
 }
 
-/// Removes a folder that may be there. What was mounted in it is gone with the process that mounted
-/// it.
+/// Removes a folder if it exists. Mounts in the folder have ended with the process that made them.
 fn remove(folder: &Path) -> Result {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

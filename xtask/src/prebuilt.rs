@@ -1,4 +1,4 @@
-//! `prebuilt`: the GPU images that the examples carry for machines without GPU compilers.
+//! `prebuilt`: makes the GPU images that the examples contain for machines without GPU compilers.
 
 use crate::run::{self, Failure, Result};
 use crate::setup;
@@ -24,13 +24,13 @@ const FOLDERS: &str = "examples/*/prebuilt";
 /// `cargo xtask prebuilt [--check]`
 pub fn command(args: &[String]) -> Result {
     let check = run::only_flag("prebuilt", "--check", args)?;
-    // Images that could not be compiled would be left as they are, and the set would be of two
-    // ages.
+    // Images that cannot be compiled would stay unchanged, and the set would mix old and new
+    // images.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
         let packages: Vec<&str> =
             packages.iter().flat_map(|package| ["--package", package]).collect();
-        // The build scripts must run, whatever Cargo remembers.
+        // The build scripts must run, even if Cargo finds them fresh.
         run::check(
             setup
                 .cargo()

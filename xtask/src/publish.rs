@@ -1,4 +1,4 @@
-//! The crates as they are published: packed, unpacked again, and tried from there.
+//! Tests the crates in their published form: packed, unpacked again, and built from there.
 
 use crate::links;
 use crate::run::{self, Failure, Result};
@@ -13,11 +13,12 @@ pub const CRATES: [&str; 5] =
 /// Files that each crate has beside its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// The step of CI.
+/// Runs the step of CI.
 pub fn in_ci() -> Result {
     let target = run::workspace().join("target/publish");
     dry_run(&target)?;
-    // A dry run keeps its packages where only Cargo looks for them. These are the same.
+    // A dry run puts its packages where only Cargo searches for them. This command makes the same
+    // packages.
     let mut package = run::cargo();
     package.args([
         "package",
@@ -35,17 +36,17 @@ pub fn in_ci() -> Result {
     minimal_versions(&unpacked)
 }
 
-/// Whether Cargo may not ask the registry.
+/// Whether Cargo may not contact the registry.
 fn is_offline() -> bool {
     run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
 }
 
-/// Packs all crates, and builds each from its package, with those that it needs from theirs. Every
+/// Packs all crates, and builds each from its package, with the packages of its dependencies. Every
 /// warning is an error.
 fn dry_run(target: &Path) -> Result {
     let mut cargo = run::cargo();
-    // Without the registry's index Cargo cannot tell whether a version is there already. All else
-    // is the same.
+    // Without the registry's index Cargo cannot determine whether a version is already published.
+    // Everything else is the same.
     if is_offline() {
         cargo
             .args(["package", "--offline"])
@@ -71,8 +72,8 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Unpacks the packages into a workspace of their own, in which each finds the others as it would
-/// in the registry.
+/// Unpacks the packages into a separate workspace, in which each finds the others as in the
+/// registry.
 fn unpack(target: &Path) -> Result<PathBuf> {
     let folder = target.join("unpacked");
     let failed = |what: &str, path: &Path, error: &std::io::Error| {
@@ -87,7 +88,8 @@ fn unpack(target: &Path) -> Result<PathBuf> {
         let version = env!("CARGO_PKG_VERSION");
         let package = format!("{name}-{version}");
         let file = target.join("package").join(format!("{package}.crate"));
-        // Files of packages all have one time, by which Cargo would take other ones for built.
+        // All files of packages have the same time, so Cargo would take changed files for built
+        // ones.
         run::check(
             Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder),
         )?;
@@ -114,14 +116,14 @@ fn unpack(target: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Cargo in the workspace of what was unpacked, with files of its own.
+/// Returns a Cargo command in the workspace of unpacked packages, with its own target folder.
 fn cargo_in(folder: &Path) -> Command {
     let mut cargo = run::cargo();
     cargo.current_dir(folder).env("CARGO_TARGET_DIR", run::workspace().join("target/publish"));
     cargo
 }
 
-/// The examples of the documentation need nothing that is not in the packages.
+/// Runs the examples of the documentation, which may use only files in the packages.
 fn doctests(folder: &Path) -> Result {
     run::check(cargo_in(folder).args([
         "test",
@@ -133,8 +135,8 @@ fn doctests(folder: &Path) -> Result {
     ]))
 }
 
-/// The documentation as docs.rs makes it: its configuration, its variable, all features, which the
-/// manifests ask for.
+/// Builds the documentation as docs.rs does: its configuration, its variable, and all features,
+/// which the manifests request.
 fn docs_rs(folder: &Path) -> Result {
     let mut doc = cargo_in(folder);
     doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--offline"]);
@@ -142,8 +144,8 @@ fn docs_rs(folder: &Path) -> Result {
     links::check(&run::workspace().join("target/publish/doc"))
 }
 
-/// The oldest versions that the manifests allow of what the crates need. The option is not stable,
-/// and this is not a build that anybody gets.
+/// Checks the crates with the oldest versions of dependencies that the manifests allow. The option
+/// is unstable, but no user gets this build.
 fn minimal_versions(folder: &Path) -> Result {
     if is_offline() {
         eprintln!("xtask: the oldest versions of dependencies are not tried without the registry");

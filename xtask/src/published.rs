@@ -1,5 +1,5 @@
-//! Programs and libraries that others have published with device code in them: a few files each out
-//! of wheels.
+//! Published programs and libraries of other projects that contain device code: a few files from
+//! each wheel.
 
 use crate::run::{self, Result};
 use crate::tools::{PUBLISHED, PUBLISHED_PYTHON, Published};
@@ -13,13 +13,13 @@ use std::process::Command;
 const EXTRACT: &str =
     "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 
-/// Those that are not in the folder, or not in the version that is wanted.
+/// Returns the wheels that are not in the folder, or not in the required version.
 pub fn missing(folder: &Path) -> Vec<&'static Published> {
     PUBLISHED.iter().filter(|it| !is_there(it, &folder.join(it.folder))).collect()
 }
 
-/// Fetches the wheels one by one and keeps what tests read. The folder of each appears whole or not
-/// at all.
+/// Fetches the wheels one by one and keeps what tests read. The folder of each appears only when it
+/// is complete.
 pub fn install(missing: &[&Published], folder: &Path) -> Result {
     let python = wheels::python()?;
     for it in missing {
@@ -29,7 +29,7 @@ pub fn install(missing: &[&Published], folder: &Path) -> Result {
         let result = fill(it, &new, &python).and_then(|()| {
             wheels::replace(&target, &new).map_err(|error| failed("put in place", &target, &error))
         });
-        // As with the other wheels: the first message is the one that helps.
+        // As with the other wheels, the first message is the helpful one.
         let _ = fs::remove_dir_all(&new);
         result?;
     }
@@ -39,7 +39,7 @@ pub fn install(missing: &[&Published], folder: &Path) -> Result {
 fn fill(it: &Published, new: &Path, python: &Path) -> Result {
     let download = new.join("download");
     fs::create_dir_all(&download).map_err(|error| failed("create", &download, &error))?;
-    // pip takes hashes from a file only.
+    // pip reads hashes only from a file.
     let requirement = download.join("requirement.txt");
     fs::write(&requirement, format!("{} --hash=sha256:{}\n", it.wheel, it.sha256))
         .map_err(|error| failed("write", &requirement, &error))?;
@@ -58,7 +58,7 @@ fn is_there(it: &Published, folder: &Path) -> bool {
     stamp(it, folder).is_file() && it.files.iter().all(|file| folder.join(file).is_file())
 }
 
-/// Says which wheel the files in a folder are from.
+/// Returns the file that records which wheel the files in a folder are from.
 fn stamp(it: &Published, folder: &Path) -> PathBuf {
     folder.join(format!(".stamp-{}", it.sha256))
 }

@@ -1,17 +1,17 @@
-//! Running a command, and saying what failed together with its command line.
+//! Runs commands, and reports failures together with the command line.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-/// Why a command of ours ends without success.
+/// The reason why one of our commands fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line makes no sense: exit status 2, and the help text.
+    /// The command line is invalid: exit status 2, and the help text.
     Usage(String),
-    /// Something went wrong: what was attempted, what happened, what to do.
+    /// An error: the attempt, the result, and the remedy.
     Failed(String),
-    /// A program that has already said what is wrong ended with this status.
+    /// A program ended with this status, after it printed its own error.
     Said(u8),
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         }
     }
 
-    /// Prints the failure to standard error and gives the exit status for it.
+    /// Prints the failure to standard error and returns its exit status.
     pub fn report(&self, help: &str) -> ExitCode {
         match self {
             Failure::Usage(what) => {
@@ -43,7 +43,7 @@ impl Failure {
     }
 }
 
-/// Reads the arguments of a command that knows one flag: was it given?
+/// Reads the arguments of a command that has one flag, and returns whether it was given.
 pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
     match args.iter().find(|arg| *arg != flag) {
         Some(other) => Err(Failure::Usage(format!("`{command}` does not know `{other}`"))),
@@ -51,7 +51,7 @@ pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
     }
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
     // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started
     // directly.
@@ -60,7 +60,7 @@ pub fn workspace() -> PathBuf {
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// The `cargo` that runs us, to be started in the workspace.
+/// Returns a command for the `cargo` that runs this program, to be started in the workspace.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace());
@@ -81,8 +81,8 @@ pub fn check(command: &mut Command) -> Result {
     Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
 }
 
-/// Runs a command for what it prints. Whether it succeeded is left to the caller; what it says on
-/// standard error is dropped.
+/// Runs a command and returns its exit status and standard output. The caller must check the
+/// status; standard error is discarded.
 pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command.stderr(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(command, &error))?;
@@ -95,7 +95,7 @@ pub fn succeeds(command: &mut Command) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A command as it could be typed into a shell.
+/// Returns a command as it could be typed into a shell.
 pub fn line(command: &Command) -> String {
     let mut words = Vec::new();
     for (name, value) in command.get_envs() {
@@ -108,18 +108,18 @@ pub fn line(command: &Command) -> String {
     words.join(" ")
 }
 
-/// The first folder of `PATH` that has this program.
+/// Returns the first folder of `PATH` that contains this program.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// An environment variable that is set to something.
+/// Returns an environment variable that is set and not empty.
 pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Whether this is a CI run, where nobody answers questions and nothing may be skipped.
+/// Whether this is a CI run, which has no user to answer questions and may skip nothing.
 pub fn is_ci() -> bool {
     var("CI").is_some_and(|value| value != "false" && value != "0")
 }
@@ -128,7 +128,7 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
 }
 
-/// Cargo is started by its full path, but nobody types that.
+/// Cargo is started by its full path, but users type only its name.
 fn program_name(program: &OsStr) -> &OsStr {
     let name = Path::new(program).file_name().unwrap_or(program);
     if name == "cargo" { name } else { program }

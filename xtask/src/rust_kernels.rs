@@ -1,6 +1,5 @@
-//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. A stage of its own, since it
-//! takes a compiler that nothing else needs and minutes of building `core`, and since the targets
-//! are unstable.
+//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. This is a separate command:
+//! it needs a compiler with no other use and minutes to build `core`, and the targets are unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
@@ -17,7 +16,7 @@ pub fn command(args: &[String]) -> Result {
     test(&setup)
 }
 
-/// Unpacks the compiler into this folder, unless it is there.
+/// Unpacks the compiler into this folder, unless it is already there.
 pub fn fetch(folder: &Path) -> Result {
     let need = tools::RUST_GPU;
     if need.is_unpacked(folder) {
@@ -30,7 +29,8 @@ pub fn fetch(folder: &Path) -> Result {
     apt::unpack(need.packages, folder)
 }
 
-/// As a step of `ci`: only where the compiler is, since it is a large one for a small test.
+/// Runs as a step of `ci`, but only where the compiler is installed, since it is large for a small
+/// test.
 pub fn in_ci(setup: &Setup) -> Result {
     if tools::RUST_GPU.is_unpacked(&folder()) {
         return test(setup);
@@ -41,7 +41,7 @@ pub fn in_ci(setup: &Setup) -> Result {
     Ok(())
 }
 
-/// The folder that has the compiler, or is going to.
+/// Returns the folder for the compiler, which may not exist yet.
 pub fn folder() -> PathBuf {
     run::var(tools::RUST_GPU_VARIABLE)
         .map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)

@@ -1,11 +1,11 @@
-//! `cargo xtask sentences SEED`: sixty sentences of comments and documents, drawn by a seed, for
-//! readers who mark those that they have to read twice.
+//! `cargo xtask sentences SEED`: prints sixty sentences of comments and documents, drawn by a seed.
+//! Readers mark those that they have to read twice.
 
 use crate::run::{Failure, Result, workspace};
 use std::fs;
 use std::path::Path;
 
-/// The sentences of one drawing.
+/// The number of sentences in one drawing.
 const DRAWN: usize = 60;
 
 /// Folders of builds, of other people's files, and of outputs.
@@ -37,7 +37,7 @@ pub fn command(args: &[String]) -> Result {
     Ok(())
 }
 
-/// SplitMix64, by Steele, Lea and Flood (2014).
+/// Returns the next number of SplitMix64, by Steele, Lea and Flood (2014).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

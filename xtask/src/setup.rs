@@ -1,4 +1,4 @@
-//! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
+//! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
 use crate::tools::{self, NEEDS, Need, OLDEST, ROC_OBJ, ROC_RAND, ROCM};
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// May set-up change the machine?
+/// Whether set-up may change the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Install,
@@ -33,7 +33,7 @@ pub fn command(args: &[String]) -> Result {
     Err(Failure::Failed(setup.list()))
 }
 
-/// Installs what it can. What is missing then is an error in CI and a notice elsewhere.
+/// Installs what it can install. Anything still missing is an error in CI and a notice elsewhere.
 pub fn prepare() -> Result<Setup> {
     let setup = run(Mode::Install);
     if setup.missing.is_empty() {
@@ -46,15 +46,15 @@ pub fn prepare() -> Result<Setup> {
     Ok(setup)
 }
 
-/// As [`prepare`], for work that makes no sense when something is missing.
+/// Like [`prepare`], but anything missing is an error, for work that needs everything.
 pub fn prepare_all() -> Result<Setup> {
     let setup = run(Mode::Install);
     if setup.missing.is_empty() { Ok(setup) } else { Err(Failure::Failed(setup.list())) }
 }
 
 impl Setup {
-    /// `cargo`, led to the installed tools. One environment for all steps: a build script runs
-    /// again when it changes.
+    /// Returns `cargo` with the variables of the installed tools. All steps have the same
+    /// environment, because a change of it would run build scripts again.
     pub fn cargo(&self) -> Command {
         let mut cargo = run::cargo();
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -125,8 +125,7 @@ fn system(mode: Mode) -> Result {
     }
 }
 
-/// Where packages have other names and another installer: what can be told from the files that are
-/// there.
+/// Checks a system whose packages have other names and another installer, by the files that exist.
 fn without_apt() -> Result {
     let needs: String = NEEDS
         .iter()
@@ -141,7 +140,7 @@ fn without_apt() -> Result {
     )))
 }
 
-/// The missing packages, under the need that each serves.
+/// Returns the missing packages, grouped by the need that each serves.
 fn packages(missing: &[&str]) -> String {
     let paragraphs = NEEDS.iter().filter_map(|need| {
         let packages: Vec<&str> =
@@ -172,7 +171,7 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
     Err(Failure::Failed(format!("{reason}:\n{}", describe(need, need.packages))))
 }
 
-/// NVIDIA's compiler: the toolkit that the user names, else wheels.
+/// Prepares NVIDIA's compiler: the toolkit that the user names, otherwise wheels.
 fn cuda(mode: Mode, workspace: &Path) -> Result {
     if let Some(home) = run::var("CUDA_HOME") {
         let home = Path::new(&home);
@@ -211,7 +210,7 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     )))
 }
 
-/// Files that others have published in wheels.
+/// Installs files that other projects have published in wheels.
 fn files(mode: Mode, folder: &Path) -> Result {
     let missing = published::missing(folder);
     if missing.is_empty() {
@@ -237,8 +236,8 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and
-/// some tests read or link published crates.
+/// Fetches the crates that the lock files name: tests, fuzz targets and examples are built offline,
+/// and some tests read or link published crates.
 fn crates(mode: Mode) -> Result {
     let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
     for manifest in

@@ -1,4 +1,4 @@
-//! `test`: `cargo test` for everything, with the tools that set-up has found.
+//! `test`: runs `cargo test` for everything, with the tools that set-up has found.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
@@ -13,7 +13,7 @@ pub fn command(args: &[String]) -> Result {
     }
 }
 
-/// Runs the tests. Cargo prints what failed, so nothing is added to it.
+/// Runs the tests. Runs the tests. Cargo prints the failures, so nothing is added to its output.
 pub fn run(setup: &Setup, args: &[String]) -> Result {
     run_with(setup, args, &[])
 }
@@ -28,12 +28,12 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     passes(cargo.args(args))
 }
 
-/// The drop-ins, since tests start them and Cargo would compile the code that they share with
-/// `offload` once more; and compression, which has unit tests of its own.
+/// Features for the drop-ins and for compression. Tests start the drop-ins, and Cargo would
+/// otherwise compile their shared code with `offload` again; compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
-/// Runs the tests that take a moment each, and says which it left out. Slow tests are marked where
-/// they are listed (`.slow()`, tests/src/registry.rs).
+/// Runs the fast tests, and prints which tests it left out. Slow tests are marked in their list
+/// (`.slow()`, tests/src/registry.rs).
 fn quick(setup: &Setup, args: &[String]) -> Result {
     let folder = run::workspace().join("target");
     let record = folder.join("tests-left-out");
@@ -51,8 +51,8 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
     result
 }
 
-/// Returns the report of a quick run about the tests of a record: lines of a test's name, a tab,
-/// and how it went.
+/// Returns the report of a quick run. Each line of the record contains a test's name, a tab, and
+/// its result.
 fn left_out(record: &str) -> String {
     let slow =
         record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);
@@ -83,8 +83,8 @@ fn passes(cargo: &mut Command) -> Result {
     Err(Failure::Said(code.unwrap_or(1)))
 }
 
-/// Cargo takes `--workspace -p NAME` to mean everything; whoever names a package means that
-/// package.
+/// Cargo treats `--workspace -p NAME` as the whole workspace, but a user who names a package means
+/// only that one.
 fn names_packages(args: &[String]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| {
         arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")

@@ -1,11 +1,11 @@
-//! Tools that the tests need: packages, wheels, their folders. No other file knows these names.
+//! Tools that the tests need: packages, wheels, their folders. Only this file contains these names.
 
 use crate::run;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One thing that tests need, under the names by which the systems know it.
+/// One requirement of the tests, with its names on each system.
 #[derive(Debug)]
 pub struct Need {
     /// Its name in messages.
@@ -14,39 +14,39 @@ pub struct Need {
     pub packages: &'static [&'static str],
     /// The reason why the tests need it.
     pub why: &'static str,
-    /// How to get it, or point at it, without those packages.
+    /// Help for getting the tool, or for setting its path, without those packages.
     pub elsewhere: &'static str,
-    /// Files that show that it is there: of packages that are unpacked, in the folder; of others,
-    /// on a system without dpkg, each in one of [`places`].
+    /// Files that show that it is installed. For unpacked packages they are in the folder; for
+    /// others, on a system without dpkg, each is in one of [`places`].
     files: &'static [&'static str],
 }
 
-/// A wheel from the Python package index, of which only the files are used.
+/// A wheel from the Python package index; only its files are used.
 #[derive(Debug)]
 pub struct Wheel {
     /// The name in the index.
     pub name: &'static str,
-    /// The only version that is taken.
+    /// The only version that is accepted.
     pub version: &'static str,
 }
 
-/// A wheel from the Python package index with programs and libraries that others have built, device
-/// code in them.
+/// A wheel from the Python package index with programs and libraries of other projects that contain
+/// device code.
 #[derive(Debug)]
 pub struct Published {
-    /// The folder in [`published`] that its files land in.
+    /// The folder in [`published`] that contains its files.
     pub folder: &'static str,
     /// The wheel.
     pub wheel: Wheel,
-    /// The platform that it is for, as wheels name it; the machine's own does not matter.
+    /// The platform of the wheel, as wheels name it; the machine's own platform does not matter.
     pub platform: &'static str,
     /// SHA-256 of the wheel.
     pub sha256: &'static str,
-    /// Its files that tests read; no other is kept.
+    /// The files of the wheel that tests read; no other is kept.
     pub files: &'static [&'static str],
 }
 
-/// Everything that comes from the system.
+/// All packages of the system.
 pub const NEEDS: [Need; 10] = [
     Need {
         what: "LLVM 22",
@@ -120,8 +120,8 @@ pub const NEEDS: [Need; 10] = [
     },
 ];
 
-/// AMD's lister of the bundles in a program, and the Perl modules that it needs: unpacked, since
-/// installing its package brings two compilers and a runtime that no test needs.
+/// AMD's lister of the bundles in a program, and its Perl modules. They are unpacked, since
+/// installing the package brings two compilers and a runtime that no test needs.
 pub const ROC_OBJ: Need = Need {
     what: "AMD's roc-obj-ls",
     packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
@@ -134,9 +134,9 @@ pub const ROC_OBJ: Need = Need {
     ],
 };
 
-/// A Rust compiler on LLVM 22 with the targets for GPUs, and the sources of `core` that fit it:
-/// unpacked, since it is not the Rust that builds the project. The last name has the compiler's
-/// version and changes with it.
+/// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
+/// are unpacked, since this is not the Rust that builds the project. The last name has the
+/// compiler's version and changes with it.
 pub const RUST_GPU: Need = Need {
     what: "Rust compiler with its sources",
     packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
@@ -145,10 +145,10 @@ pub const RUST_GPU: Need = Need {
     files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
 };
 
-/// Leads to that folder, for the tests; or to another.
+/// The variable that names this folder, or another one, for the tests.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
-/// Packages that run and link programs for other hosts: of `cargo xtask elsewhere`, which installs
+/// Packages that run and link programs for other hosts, for `cargo xtask elsewhere`: it installs
 /// the needs of the hosts on its command line.
 pub const WINE: Need = Need {
     what: "Wine and mingw-w64",
@@ -176,7 +176,7 @@ pub const RISCV64: Need = Need {
     files: &["qemu-riscv64-static", "riscv64-linux-gnu-g++"],
 };
 
-/// Programs for s390x, which is big endian. See [`WINE`].
+/// Packages for programs for s390x, which is big endian. See [`WINE`].
 pub const S390X: Need = Need {
     what: "qemu and the compiler for s390x",
     packages: &["qemu-user-static", "g++-s390x-linux-gnu"],
@@ -185,7 +185,7 @@ pub const S390X: Need = Need {
     files: &["qemu-s390x-static", "s390x-linux-gnu-g++"],
 };
 
-/// Programs for 32-bit x86. See [`WINE`].
+/// Packages for programs for 32-bit x86. See [`WINE`].
 pub const I686: Need = Need {
     what: "qemu and the compiler for i686",
     packages: &["qemu-user-static", "g++-i686-linux-gnu"],
@@ -203,7 +203,7 @@ pub const MUSL: Need = Need {
     files: &["musl-gcc"],
 };
 
-/// Where Debian's `wine64` package has its program: the one in PATH looks for a display.
+/// The program in Debian's `wine64` package: the one in PATH needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
@@ -216,8 +216,8 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
-/// HIP's headers, AMD's libraries for devices and the runtime to link with: unpacked, so that no
-/// test finds ROCm where a user's is looked for.
+/// HIP's headers, AMD's libraries for devices and the runtime to link with. They are unpacked, so
+/// that no test finds ROCm in a user's usual place.
 pub const ROCM: Need = Need {
     what: "HIP's headers, libraries for devices and runtime",
     packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
@@ -230,8 +230,8 @@ pub const ROCM: Need = Need {
     ],
 };
 
-/// The oldest compilers that are promised (docs/guide/src/build.md), of those that Debian 12 has:
-/// unpacked, so that no other test finds them.
+/// The oldest compilers that are supported (docs/guide/src/build.md) and that Debian 12 has. They
+/// are unpacked, so that no other test finds them.
 pub const OLDEST: Need = Need {
     what: "the oldest clang and g++",
     packages: &[
@@ -265,10 +265,10 @@ pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
 
-/// Where device code of other projects is to be had: few and small wheels that together have every
-/// container in every compression, from old and new compilers, for Linux and Windows. What is in
-/// each: docs/formats.md, "Published files". And a cache for compilers, which Debian has in a
-/// version too old.
+/// Sources of other projects' device code: a few small wheels. Together they have every container
+/// in every compression, from old and new compilers, for Linux and Windows. docs/formats.md,
+/// "Published files", lists the contents of each. There is also a cache for compilers, because
+/// Debian's version is too old.
 pub const PUBLISHED: [Published; 9] = [
     Published {
         folder: "onnxruntime-rocm",
@@ -343,17 +343,18 @@ pub const PUBLISHED: [Published; 9] = [
     },
 ];
 
-/// The Python that wheels for one version only are taken for, whichever runs here.
+/// The Python version for which version-specific wheels are downloaded, whichever version runs
+/// here.
 pub const PUBLISHED_PYTHON: &str = "3.11";
 
 /// Programs of a CUDA toolkit that the tests start.
 pub const CUDA_PROGRAMS: [&str; 5] =
     ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
 
-/// Where Debian's LLVM 22 has its programs, under their plain names.
+/// The folder of Debian's LLVM 22, which has the programs under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
 
-/// Where libraries and headers are looked for when there is no dpkg to ask.
+/// The folders to search for libraries and headers on systems without dpkg.
 const FOLDERS: [&str; 9] = [
     "/usr/lib64",
     "/usr/lib",
@@ -367,71 +368,73 @@ const FOLDERS: [&str; 9] = [
 ];
 
 impl Need {
-    /// Whether its files are there, as far as can be told without dpkg.
+    /// Whether the files are there, as far as this is known without dpkg.
     pub fn is_found(&self) -> bool {
         let places = places();
         self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
     }
 
-    /// Whether its files are in the folder that its packages are unpacked into.
+    /// Whether the files are in the folder for the unpacked packages.
     pub fn is_unpacked(&self, folder: &Path) -> bool {
         self.files.iter().all(|file| folder.join(file).is_file())
     }
 }
 
-/// As pip takes it.
+/// Formats a wheel in the form that pip reads.
 impl fmt::Display for Wheel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}=={}", self.name, self.version)
     }
 }
 
-/// The folder that the wheels are unpacked into.
+/// Returns the folder into which the wheels are unpacked.
 pub fn wheel_tree(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("cuda13")
 }
 
-/// The part of [`wheel_tree`] that is laid out like an installed CUDA toolkit.
+/// Returns the part of [`wheel_tree`] that has the layout of an installed CUDA toolkit.
 pub fn cuda_home(workspace: &Path) -> PathBuf {
     wheel_tree(workspace).join("nvidia").join("cu13")
 }
 
-/// The folder that the packages of [`ROC_OBJ`] are unpacked into.
+/// Returns the folder into which the packages of [`ROC_OBJ`] are unpacked.
 pub fn roc_obj(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("roc-obj")
 }
 
-/// The folder that the packages of [`RUST_GPU`] are unpacked into.
+/// Returns the folder into which the packages of [`RUST_GPU`] are unpacked.
 pub fn rust_gpu(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("rust-gpu")
 }
 
-/// The folder that has Wine's files and what else `cargo xtask elsewhere` makes for other hosts.
+/// Returns the folder with Wine's files and everything else that `cargo xtask elsewhere` makes for
+/// other hosts.
 pub fn elsewhere(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("elsewhere")
 }
 
-/// The folder that the packages of [`ROCM`] are unpacked into.
+/// Returns the folder into which the packages of [`ROCM`] are unpacked.
 pub fn rocm(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("rocm5")
 }
 
-/// The folder that the packages of [`OLDEST`] are unpacked into.
+/// Returns the folder into which the packages of [`OLDEST`] are unpacked.
 pub fn oldest(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("oldest")
 }
 
-/// The folder that the files of [`PUBLISHED`] are put into.
+/// Returns the folder that contains the files of [`PUBLISHED`].
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
 }
 
-/// The folder that the package of [`ROC_RAND`] is unpacked into.
+/// Returns the folder into which the package of [`ROC_RAND`] is unpacked.
 pub fn roc_rand(published: &Path) -> PathBuf {
     published.join("librocrand1")
 }
 
-/// The variables that lead the tests to what is installed. A variable that the user has set stays.
+/// Returns the variables that show the tests where the tools are installed. Variables that the user
+/// has set are not changed.
 pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
     let candidates = [
         ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),

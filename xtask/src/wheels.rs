@@ -8,12 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The wheels that are not in the tree, or not in the version that is wanted.
+/// Returns the wheels that are missing in the tree, or that have another version than required.
 pub fn missing(tree: &Path) -> Vec<&'static Wheel> {
     WHEELS.iter().filter(|wheel| !stamp(tree, wheel).is_file()).collect()
 }
 
-/// Makes the tree anew with all wheels. It appears whole or not at all.
+/// Makes a new tree with all wheels. The tree appears only when it is complete.
 pub fn install(tree: &Path) -> Result {
     let python = python()?;
     let names: Vec<String> = WHEELS.iter().map(ToString::to_string).collect();
@@ -21,7 +21,8 @@ pub fn install(tree: &Path) -> Result {
     let new = tree.with_extension(format!("new-{}", std::process::id()));
     let result = fill(&new, &python)
         .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
-    // After success there is nothing left; after a failure the first message is the one that helps.
+    // After success nothing is left to remove; after a failure the first message is the helpful
+    // one.
     let _ = fs::remove_dir_all(&new);
     result
 }
@@ -38,7 +39,7 @@ fn fill(new: &Path, python: &Path) -> Result {
     make_programs_executable(new)
 }
 
-/// Gives the programs of an unpacked wheel the bit that `zipfile` drops.
+/// Sets the executable bit for the programs of an unpacked wheel, because `zipfile` drops it.
 pub fn make_programs_executable(tree: &Path) -> Result {
     let files = files(tree).map_err(|error| failed("list", tree, &error))?;
     for file in files.iter().filter(|file| is_program(tree, file)) {
@@ -47,7 +48,7 @@ pub fn make_programs_executable(tree: &Path) -> Result {
     Ok(())
 }
 
-/// Downloads one wheel, by what pip is told, into a folder; returns its path.
+/// Downloads one wheel into a folder, with these arguments for pip; returns its path.
 pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
     run::check(
@@ -72,8 +73,8 @@ pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf
     })
 }
 
-/// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's
-/// has it.
+/// Returns a Python that has pip: the first Python in `PATH` may lack pip, while the system's
+/// Python has it.
 pub fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
@@ -87,7 +88,7 @@ pub fn python() -> Result<PathBuf> {
         })
 }
 
-/// Puts a new folder where an old one may be.
+/// Replaces a folder, if it exists, by a new one.
 pub fn replace(tree: &Path, new: &Path) -> io::Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree)?;
@@ -99,7 +100,8 @@ fn stamp(tree: &Path, wheel: &Wheel) -> PathBuf {
     tree.join(format!(".stamp-{}-{}", wheel.name, wheel.version))
 }
 
-/// `zipfile` does not restore the executable bit, so programs are known by their folder.
+/// Whether a file is a program, which its folder shows, because `zipfile` does not restore the
+/// executable bit.
 fn is_program(tree: &Path, file: &Path) -> bool {
     let Ok(inside) = file.strip_prefix(tree) else {
         return false;

@@ -1,6 +1,6 @@
-//! Measures the run time. It prints a line for each run: a name and nanoseconds. For a grid on the
-//! CPU, the line also has the nanoseconds of processor time of its busier thread, and a hash of the
-//! results.
+//! Measures the run time. The program prints a line for each run: a name and nanoseconds. For a
+//! grid on the CPU, the line also has the processor time of its busier thread in nanoseconds, and a
+//! hash of the results.
 
 use libloading::Library;
 use offload::run::{Buffer, Device, Loaded};
@@ -48,7 +48,7 @@ type LaunchKernel = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> i32;
 
-/// Calls over a driver that does nothing.
+/// Measures calls over a driver that does nothing.
 fn calls() {
     // SAFETY: the library is the bench's own.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");
@@ -69,7 +69,7 @@ fn calls() {
     let x = device.buffer(&[1.0_f32; 1000]).expect("there is memory");
     let mut y = device.buffer(&[1.0_f32; 1000]).expect("there is memory");
     let mut on = || drop(black_box(saxpy::PACK.on(black_box(&device)).expect("an image fits")));
-    // SAFETY: nothing runs: the driver does nothing.
+    // SAFETY: no kernel runs, because the driver does nothing.
     let mut launch = || unsafe {
         saxpy::saxpy(1000, 2.0, &x, &mut y).launch(&device, 4, 256).expect("nothing fails");
     };
@@ -85,7 +85,7 @@ fn calls() {
         }
     };
     const RUNS: usize = 21;
-    // Loading and looking up, which happens once, is not measured.
+    // The first calls load and look up; that happens once and is not measured.
     (0..64).for_each(|_| of_many());
     launch();
     for _ in 0..RUNS {
@@ -94,7 +94,7 @@ fn calls() {
         measure("many", &mut of_many);
     }
     let mut context = ptr::null_mut();
-    // SAFETY: it writes one handle, and the context stays.
+    // SAFETY: the call writes one handle, and the context stays valid.
     assert_eq!(unsafe { (retain(&mut context, 0), push(context)) }, (0, 0));
     let loaded: Loaded = saxpy::PACK.on(&device).expect("it is loaded");
     let call = saxpy::saxpy(1000, 2.0, &x, ptr::null_mut::<f32>());
@@ -133,7 +133,7 @@ fn measure(name: &str, mut call: impl FnMut()) {
     println!("{name} {}", start.elapsed().as_nanos() as f64 / f64::from(CALLS));
 }
 
-/// Grids on the CPU.
+/// Measures grids on the CPU.
 fn cpu() {
     let device = Device::cpu();
     for pack in [&saxpy::PACK, &block_sum::PACK, &matmul::PACK] {
@@ -148,7 +148,7 @@ fn cpu() {
     let count = 1 << 25;
     let x = device.buffer(&numbers(count)).expect("there is memory");
     let mut y = device.buffer(&vec![1.0; count]).expect("there is memory");
-    // SAFETY: both have as many elements as the grid has threads.
+    // SAFETY: both buffers have as many elements as the grid has threads.
     grid("saxpy", &mut y, |y| unsafe {
         saxpy::saxpy(count as i32, 3.0, &x, y).launch(&device, (count / 256) as u32, 256)
     });
@@ -156,7 +156,7 @@ fn cpu() {
     let count = 1 << 21;
     let x = device.buffer(&numbers(count)).expect("there is memory");
     let mut sums = device.zeros(count / 256).expect("there is memory");
-    // SAFETY: one sum for each block of 256 elements.
+    // SAFETY: the buffer has one sum for each block of 256 elements.
     grid("block_sum", &mut sums, |sums| unsafe {
         block_sum::block_sum(count as i32, &x, sums).launch(&device, (count / 256) as u32, 256)
     });
@@ -165,13 +165,13 @@ fn cpu() {
     let a = device.buffer(&numbers(size * size)).expect("there is memory");
     let mut c = device.zeros(size * size).expect("there is memory");
     let tiles = (size / 16) as u32;
-    // SAFETY: all have n * n elements, and the grid has as many threads.
+    // SAFETY: all buffers have n * n elements, and the grid has as many threads.
     grid("matmul", &mut c, |c| unsafe {
         matmul::matmul(size as i32, &a, &a, c).launch(&device, (tiles, tiles), (16, 16))
     });
 }
 
-/// Blocks with barriers; the first launch allocates memory that later ones use again.
+/// Measures blocks with barriers. The first launch allocates memory that later launches use again.
 fn checks() {
     let device = Device::cpu();
     let count = 200 * 256;
@@ -179,7 +179,7 @@ fn checks() {
     let mut sums = device.zeros(200).expect("there is memory");
     for run in 0..4 {
         let start = Instant::now();
-        // SAFETY: one sum for each block of 256 elements.
+        // SAFETY: the buffer has one sum for each block of 256 elements.
         unsafe {
             block_sum::block_sum(count as i32, &x, &mut sums)
                 .launch(&device, 200, 256)
@@ -211,8 +211,8 @@ fn plain() {
     println!("loop {times} none");
 }
 
-/// How long it takes, and how much processor time of that thread which took more: this one, or the
-/// other one that it starts.
+/// Returns how long `run` takes, and the processor time of the busier of two threads: this one, or
+/// the one that `run` starts.
 fn times(run: impl FnOnce()) -> String {
     let (thread, process) = (libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID);
     let (start, here, all) = (Instant::now(), now(thread), now(process));
@@ -224,7 +224,7 @@ fn times(run: impl FnOnce()) -> String {
 /// Returns the time of a clock, in nanoseconds.
 fn now(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes one time.
+    // SAFETY: the call writes one time.
     assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0);
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

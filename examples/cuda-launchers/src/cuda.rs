@@ -1,8 +1,8 @@
 //! The few functions of CUDA's runtime that a program with launchers needs, and its errors in
 //! words. Copy this file.
 //!
-//! `compile_static` links the runtime statically: it looks for the driver when one of its functions
-//! is called first.
+//! `compile_static` links the runtime statically. The runtime looks for the driver when the program
+//! first calls one of its functions.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
@@ -17,28 +17,29 @@ unsafe extern "C" {
     safe fn cudaGetErrorString(error: c_int) -> *const c_char;
 }
 
-/// How many GPUs there are; at least one.
+/// Returns the number of GPUs, which is at least one.
 ///
 /// Returns an error if there is none, or no driver that this runtime can work with.
 pub fn gpus() -> Result<usize, NoGpu> {
     let mut count = 0;
-    // SAFETY: it writes the number to the given place.
+    // SAFETY: the function writes the number to the given place.
     let code = unsafe { cudaGetDeviceCount(&mut count) };
     check("cudaGetDeviceCount", code).map_err(|error| NoGpu { driver: driver_version(), error })?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// The newest CUDA that the driver knows, 12080 for 12.8; 0 if there is no driver.
+/// Returns the newest CUDA version that the driver supports, for example 12080 for 12.8, or 0 if
+/// there is no driver.
 fn driver_version() -> c_int {
     let mut version = 0;
-    // SAFETY: it writes the number to the given place.
+    // SAFETY: the function writes the number to the given place.
     match unsafe { cudaDriverGetVersion(&mut version) } {
         0 => version,
         _ => 0,
     }
 }
 
-/// The error that a function of this name returned, if it is one.
+/// Returns the error of a function call, if its code means an error.
 pub fn check(function: &'static str, code: c_int) -> Result<(), CudaError> {
     if code == 0 { Ok(()) } else { Err(CudaError { function, code }) }
 }
@@ -61,7 +62,7 @@ impl fmt::Display for CudaError {
 
 impl std::error::Error for CudaError {}
 
-/// Why there is no GPU.
+/// The reason why there is no GPU.
 #[derive(Debug)]
 pub struct NoGpu {
     driver: c_int,

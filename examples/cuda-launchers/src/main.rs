@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU, by a function of `kernels/vector_add.cu` that launches
-//! the kernel beside it.
+//! Adds two vectors on the first NVIDIA GPU. A function of `kernels/vector_add.cu` launches the
+//! kernel in the same file.
 
 mod cuda;
 
@@ -37,7 +37,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// a + b, computed on the GPU.
+/// Returns a + b, computed on the GPU.
 fn add(a: &[f32], b: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
     let n = a.len().min(b.len());
     let mut sum = vec![0.0; n];

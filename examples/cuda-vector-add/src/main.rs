@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU, in a program that uses cudarc: its context, its stream
-//! and its memory. Four threads have a quarter of the vectors each, and one module.
+//! Adds two vectors on the first NVIDIA GPU, in a program that uses the context, stream and memory
+//! of cudarc. Each of four threads adds a quarter of the vectors, and all threads share one module.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::thread;
 use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut};
 use offload::run::{Device, Launch};
 
-/// The pack, and a function for each kernel, whose arguments the compiler checks.
+/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
     offload::include_kernels!("vector_add");
 }
@@ -29,8 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    // Without a driver, any call of cudarc's would panic. The error lists the places where it was
-    // looked for.
+    // Without a driver, any call of cudarc's would panic. This error lists the places that were
+    // searched for the driver.
     Device::named("cuda:0")?;
     let context = CudaContext::new(0)?;
     // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device
@@ -75,8 +75,8 @@ fn add(
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     {
-        // The value beside an address tells cudarc, when it is dropped, that the memory was used
-        // until then.
+        // When the value beside an address is dropped, it reports to cudarc that the memory was
+        // used until then.
         let ((a, _a), (b, _b), (result, _result)) =
             (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
         let call = kernels::vector_add(
@@ -86,8 +86,8 @@ fn add(
             result as *mut f32,
         );
         let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
-        // SAFETY: it touches the first `n` elements of `a`, `b` and `result`, which is how many
-        // each has.
+        // SAFETY: the kernel touches the first `n` elements of `a`, `b` and `result`, and each has
+        // `n` elements.
         unsafe { call.launch_as(gpu, &launch)? };
     }
     stream.memcpy_dtoh(&result, sum)?;

@@ -1,5 +1,5 @@
-//! Adds two vectors on the first AMD GPU, in a program that uses cubecl-hip-sys: its memory. Four
-//! threads have a quarter of the vectors each, and one module.
+//! Adds two vectors on the first AMD GPU, in a program that uses the memory of cubecl-hip-sys. Each
+//! of four threads adds a quarter of the vectors, and all threads share one module.
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};
@@ -10,7 +10,7 @@ use cubecl_hip_sys as hip;
 use offload::DeviceBuffer;
 use offload::run::Device;
 
-/// The pack, and a function for each kernel, whose arguments the compiler checks.
+/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
     offload::include_kernels!("vector_add");
 }
@@ -32,8 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    // Without a runtime, any call of cubecl-hip-sys would panic. The error lists the places where
-    // it was looked for.
+    // Without a runtime, any call of cubecl-hip-sys would panic. This error lists the places that
+    // were searched for the runtime.
     let gpu = Device::from_hip_device(0)?;
 
     // Small whole numbers: their sums are exact.
@@ -64,25 +64,25 @@ fn run() -> Result<()> {
 
 /// sum = a + b, on the GPU.
 fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
-    // SAFETY: a number that is out of range is an error.
+    // SAFETY: for a number that is out of range, the function returns an error.
     check("hipSetDevice", unsafe { hip::hipSetDevice(gpu.ordinal()) })?;
     let (a, b, mut result) =
         (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
-    // SAFETY: the kernel touches the first `n` elements of the three vectors, which is how many
-    // each has; they live until it is done.
+    // SAFETY: the kernel touches the first `n` elements of the three vectors. Each vector has `n`
+    // elements, and lives until the kernel is done.
     unsafe { call.launch(gpu, threads.div_ceil(BLOCK), BLOCK)? };
     gpu.synchronize()?;
     result.read(sum)
 }
 
-/// Makes an error of a code, unless it means success.
+/// Turns a code into an error, unless it means success.
 fn check(function: &str, code: hip::hipError_t) -> Result<()> {
     if code == hip::HIP_SUCCESS {
         return Ok(());
     }
-    // SAFETY: for any number, it returns a constant string.
+    // SAFETY: the function returns a constant string for any number.
     let name = unsafe { CStr::from_ptr(hip::hipGetErrorName(code)) };
     Err(format!("{function} returned {} ({code})", name.to_string_lossy()).into())
 }
@@ -96,7 +96,7 @@ struct Buffer {
 impl Buffer {
     fn with_contents(contents: &[f32]) -> Result<Self> {
         let mut buffer = Self { address: ptr::null_mut(), size: size_of_val(contents) };
-        // SAFETY: it writes the address; then both sides of the copy have `size` bytes.
+        // SAFETY: the first call writes the address; then both sides of the copy have `size` bytes.
         unsafe {
             check("hipMalloc", hip::hipMalloc(&mut buffer.address, buffer.size))?;
             let direction = hip::hipMemcpyKind_hipMemcpyHostToDevice;
@@ -129,7 +129,8 @@ impl DeviceBuffer for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated here and is freed once; null is nothing to free.
+        // SAFETY: the memory was allocated here and is freed once; for a null pointer, `hipFree`
+        // does nothing.
         unsafe { hip::hipFree(self.address) };
     }
 }

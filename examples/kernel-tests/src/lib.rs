@@ -9,7 +9,7 @@ mod kernels {
 /// Returns a device that the kernels run on.
 ///
 /// # Errors
-/// If no image fits any device of this machine.
+/// Returns an error if no image fits any device of this machine.
 pub fn device() -> Result<Device, RunError> {
     Device::best_for(&kernels::PACK)
 }
@@ -17,7 +17,7 @@ pub fn device() -> Result<Device, RunError> {
 /// Returns the sum of all elements.
 ///
 /// # Errors
-/// If the device refuses.
+/// Returns an error if the device reports one.
 ///
 /// # Panics
 /// If there are more than 2^31 elements.
@@ -38,7 +38,7 @@ pub fn sum(device: &Device, x: &[f32]) -> Result<f32, RunError> {
 /// Returns the product of two matrices of `n` times `n` elements, row by row.
 ///
 /// # Errors
-/// If the device refuses.
+/// Returns an error if the device reports one.
 ///
 /// # Panics
 /// If a matrix has another size.
@@ -80,8 +80,8 @@ mod tests {
         }
     }
 
-    /// Small whole numbers, whose sums and products are exact in any order, from a linear
-    /// congruential generator.
+    /// Returns small whole numbers from a linear congruential generator. Their sums and products
+    /// are exact in any order.
     fn numbers(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed;
         let mut next = || {
@@ -91,7 +91,7 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// A property: for any matrices, the kernel computes the product of three loops.
+    /// For any matrices, the kernel computes the same product as three loops.
     #[test]
     fn products_are_those_of_three_loops() {
         for seed in 0..5 {

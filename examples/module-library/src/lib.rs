@@ -1,5 +1,6 @@
-//! Element-wise functions on vectors. Each function is a module of one pack. Its first call loads
-//! it onto the best device of the machine: a GPU of either vendor, or the CPU.
+//! Element-wise functions on vectors. Each function is a module of one pack. The first call of a
+//! function loads its module onto the best device of the machine: a GPU of either vendor, or the
+//! CPU.
 
 pub mod python;
 
@@ -21,7 +22,7 @@ const BLOCK: u32 = 256;
 
 /// x = min(x, to)
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
-    // SAFETY: the kernel touches the first `n` elements of `x`, which is how many it has.
+    // SAFETY: the kernel touches the first `n` elements of `x`, and `x` has `n` elements.
     on_device(x, |device, n, blocks, x| unsafe {
         kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK)
     })

@@ -1,5 +1,5 @@
-//! Functions for `ctypes`, as vectors.py declares them. With PyO3, a `#[pyfunction]` takes the
-//! place of each.
+//! Functions for `ctypes`, as vectors.py declares them. With PyO3, a `#[pyfunction]` replaces each
+//! of them.
 
 use std::ffi::c_int;
 use std::slice;
@@ -7,9 +7,9 @@ use std::slice;
 type Function = fn(&mut [f32], f32) -> Result<(), crate::Error>;
 
 /// # Safety
-/// `x` must lead to `n` numbers that nothing else uses meanwhile.
+/// `x` must point to `n` numbers that nothing else uses during the call.
 unsafe fn call(function: Function, x: *mut f32, n: usize, operand: f32) -> c_int {
-    // SAFETY: the caller answers for it.
+    // SAFETY: the caller guarantees it.
     let x = unsafe { slice::from_raw_parts_mut(x, n) };
     match function(x, operand) {
         Ok(()) => 0,
@@ -22,13 +22,13 @@ unsafe fn call(function: Function, x: *mut f32, n: usize, operand: f32) -> c_int
 
 macro_rules! for_python {
     ($($exported:ident $function:ident)*) => {$(
-        /// Returns 0, or 1 after a message.
+        /// Returns 0, or 1 after it has printed a message.
         ///
         /// # Safety
-        /// `x` must lead to `n` numbers that nothing else uses meanwhile.
+        /// `x` must point to `n` numbers that nothing else uses during the call.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $exported(x: *mut f32, n: usize, operand: f32) -> c_int {
-            // SAFETY: the caller answers for it.
+            // SAFETY: the caller guarantees it.
             unsafe { call(crate::$function, x, n, operand) }
         }
     )*};

@@ -1,5 +1,5 @@
 //! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum
-//! with a plain loop's. With the name of a device: which image that would get.
+//! with a plain loop's. With the name of a device, prints which image that device would get.
 
 use std::env;
 use std::error::Error;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says which image a device gets that need not be here.
+/// Prints which image a device gets. The device need not be in this machine.
 fn explain(name: &str) -> Result<(), Box<dyn Error>> {
     let choice = kernels::PACK.select(&DeviceInfo::parse(name)?)?;
     println!("{name} gets the {} {}: {}", choice.target(), choice.kind(), choice.fit());
@@ -56,13 +56,13 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The sum of each `block` elements of `x`.
+/// Returns the sum of each `block` elements of `x`.
 fn block_sums(device: &Device, x: &Buffer<f32>, block: usize) -> Result<Vec<f32>, RunError> {
     let mut sums = device.buffer(&vec![f32::NAN; x.len().div_ceil(block)])?;
     let [n, grid, threads] =
         [x.len(), sums.len(), block].map(|count| u32::try_from(count).expect("they are few"));
-    // SAFETY: it reads the first `n` elements of `x`, which is how many it has, and writes one of
-    // `sums` for each block of the grid.
+    // SAFETY: the kernel reads the first `n` elements of `x`, which has `n` elements. It writes one
+    // element of `sums` for each block of the grid.
     unsafe { kernels::block_sum(n.cast_signed(), x, &mut sums).launch(device, grid, threads)? };
     sums.to_vec()
 }

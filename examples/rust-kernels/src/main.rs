@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use offload::run::Device;
 
-/// The pack, and its kernel as declared in the kernels' crate: the images record sizes, and are
-/// compared with the declaration.
+/// The pack, and its kernel with the declaration from the kernels' crate. The images record sizes,
+/// and the compiler compares them with the declaration.
 mod kernels {
     offload::include_kernels!(
         "saxpy",
@@ -39,7 +39,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (x, y): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
     let (x_there, mut y_there) = (gpu.buffer(&x)?, gpu.buffer(&y)?);
     let n = u32::from(LEN);
-    // SAFETY: it touches the first `n` elements of `x` and `y`, which is how many each has.
+    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, and each has `n` elements.
     unsafe { kernels::saxpy(n, a, &x_there, &mut y_there).launch(&gpu, n.div_ceil(BLOCK), BLOCK)? };
     let found = y_there.to_vec()?;
 

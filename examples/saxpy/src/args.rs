@@ -31,9 +31,9 @@ the command line is wrong.
 pub enum Command {
     /// Print [`HELP`].
     Help,
-    /// Tell which image this device would get.
+    /// Print which image this device would get.
     Explain(DeviceInfo),
-    /// Run the kernel, on the device of this name if there is one.
+    /// Run the kernel on the device of this name, or on the best device.
     Run { device: Option<String> },
 }
 

@@ -1,13 +1,13 @@
 //! One kernel, y = a * x + y, for every GPU that the build script lists and for the CPU.
 //!
-//! The images are inside this program. The program looks for devices, chooses the image that fits
-//! the best of them, runs it and compares every element with the same sum in Rust. Neither CUDA nor
-//! ROCm is needed to build or to start it: the CUDA driver and the HIP runtime are loaded where
-//! they are found.
+//! The images are inside this program. The program looks for devices and runs the image that fits
+//! the best of them. It then compares every element with the same sum in Rust. Neither CUDA nor
+//! ROCm is needed to build or to start the program: it loads the CUDA driver and the HIP runtime if
+//! they are installed.
 //!
 //! * `main`: from the command line to the exit status; the kernel is launched here.
 //! * `args`: the command line.
-//! * `saxpy`: the numbers, and whether they came out right.
+//! * `saxpy`: the numbers, and the check of the result.
 //! * `report`: the tables.
 
 mod args;
@@ -25,11 +25,11 @@ use offload::run::{Device, devices};
 use crate::args::Command;
 use crate::saxpy::{BLOCK, Problem};
 
-/// A result whose error is a text for the user: attempt, fact, help.
+/// A result whose error is a text for the user, with the attempt, the fact and the help.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
-/// function for each kernel, whose arguments the compiler checks.
+/// function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
     offload::include_kernels!("saxpy");
 }
@@ -61,7 +61,8 @@ fn help() -> Result<()> {
     Ok(())
 }
 
-/// Prints which image `device` would get. Nothing runs, so the device need not be in this machine.
+/// Prints which image `device` would get. No kernel runs, so the device need not be in this
+/// machine.
 fn explain(device: &DeviceInfo) -> Result<()> {
     let choice = kernels::PACK.select(device)?;
     report::explain(&mut io::stdout(), &kernels::PACK, device, &choice)?;
@@ -79,13 +80,13 @@ fn run(wanted: Option<&str>) -> Result<()> {
         Some(name) => Device::named(name)?,
         None => found.best_for(&kernels::PACK)?,
     };
-    // A launch would do it, too. Now, nothing is allocated if no image fits.
+    // A launch would also load the image. Here, the program fails before it allocates anything if
+    // no image fits.
     let image = kernels::PACK.on(&device)?.image();
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
-    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, which is how many they
-    // have.
+    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, and each has `n` elements.
     unsafe {
         kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(
             &device,

@@ -58,7 +58,7 @@ pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::
     table.print(out)
 }
 
-/// Prints why `choice` was made for `device`, and why not the others.
+/// Prints why `device` gets `choice`, and why it does not get the other images.
 pub fn explain(
     out: &mut impl Write,
     pack: &KernelPack,
@@ -95,7 +95,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(cells);
     }
 
-    /// A line below the rows, across the columns.
+    /// Adds a line below the rows, across the columns.
     fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }

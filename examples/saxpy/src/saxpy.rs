@@ -10,13 +10,13 @@ const LEN: usize = 1 << 20;
 
 /// The operands, and the expected result.
 ///
-/// All values are small integers, which `f32` holds exactly, and so are their products and sums.
-/// The result is therefore the same to the last bit, whether or not a device fuses the
-/// multiplication with the addition.
+/// All values, their products and their sums are small integers, which `f32` holds exactly. The
+/// result is therefore the same to the last bit, whether or not a device fuses the multiplication
+/// with the addition.
 pub struct Problem {
     /// The factor.
     pub a: f32,
-    /// The input. Never 0, so that a kernel that did not run leaves no element right.
+    /// The input. Never 0, so every element is wrong if the kernel did not run.
     pub x: Vec<f32>,
     /// The input and, after the kernel has run, the output.
     pub y: Vec<f32>,
@@ -39,7 +39,7 @@ impl Problem {
         self.y.len()
     }
 
-    /// The number of elements as the kernel takes it.
+    /// The number of elements, with the type of the kernel's parameter.
     pub fn n(&self) -> i32 {
         i32::try_from(self.len()).expect("2^20 fits")
     }

@@ -1,5 +1,5 @@
-//! All GPUs of the machine at once, of both vendors, each with the image that fits it. With
-//! `--pretend`, the images for other GPUs.
+//! Runs the kernel on all GPUs of the machine at once, of both vendors, each with the image that
+//! fits it. With `--pretend`, prints the images for other GPUs.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::{env, thread};
 use offload::DeviceInfo;
 use offload::run::{Device, DeviceKind, RunError, devices};
 
-/// The pack, and a function for each kernel, whose arguments the compiler checks.
+/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
     offload::include_kernels!("vector_add");
 }
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says which image each of these devices would get.
+/// Prints which image each of these devices would get.
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
         match kernels::PACK.select(&DeviceInfo::parse(name)?) {
@@ -42,7 +42,7 @@ fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs the kernel on every GPU, each on a thread of its own.
+/// Runs the kernel on every GPU, each in a separate thread.
 fn run() -> Result<(), Box<dyn Error>> {
     let found = devices();
     let gpus: Vec<&Device> =
@@ -73,14 +73,15 @@ fn run() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Adds vectors on one GPU and checks the sums. Returns the line about it.
+/// Adds vectors on one GPU and checks the sums. Returns a line of text with the result.
 fn add(gpu: &Device) -> Result<String, RunError> {
     const LEN: u16 = 10_000;
     const BLOCK: u32 = 256;
     let (a, b): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
     let (a_there, b_there, mut sum) = (gpu.buffer(&a)?, gpu.buffer(&b)?, gpu.zeros(a.len())?);
     let call = kernels::vector_add(i32::from(LEN), &a_there, &b_there, &mut sum);
-    // SAFETY: it touches the first `n` elements of the three vectors, which is how many each has.
+    // SAFETY: the kernel touches the first `n` elements of the three vectors, and each has `n`
+    // elements.
     unsafe { call.launch(gpu, u32::from(LEN).div_ceil(BLOCK), BLOCK)? };
     let sum = sum.to_vec()?;
     let right = (0..a.len()).filter(|&i| sum[i] == a[i] + b[i]).count();

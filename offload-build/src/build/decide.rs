@@ -50,7 +50,8 @@ impl<'a> Needed<'a> {
 impl Run<'_> {
     /// Decides how this machine gets the image.
     ///
-    /// Returns an error if it does not: its tools are missing, or the build has to end.
+    /// Returns an error if this machine cannot get the image: its tools are missing, or the build
+    /// must end.
     pub(super) fn decide(
         &self,
         module: &PlannedModule,
@@ -96,7 +97,7 @@ impl Run<'_> {
         }
     }
 
-    /// The image of an earlier run, or how it is compiled now.
+    /// Returns the image of an earlier run, or the way to compile it now.
     ///
     /// Returns an error if a folder for headers is missing.
     fn fresh_or_stale(
@@ -111,7 +112,7 @@ impl Run<'_> {
         })
     }
 
-    /// A code object, by clang and lld.
+    /// Decides how to make a code object, with clang and lld.
     fn by_clang_for_amd(&self, needed: &Needed<'_>, id: TargetId<'_>) -> Result<Source, NotMade> {
         let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
             None => (Sdk::default(), self.clang()?),
@@ -121,7 +122,7 @@ impl Run<'_> {
                     let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
                     (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
                 }
-                // clang may know of one that is not here.
+                // clang may know of a ROCm that was not found here.
                 Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
                     (Sdk::default(), self.clang()?)
                 }
@@ -137,7 +138,8 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// PTX by clang; machine code by clang and ptxas, or by ptxas alone of a source that is PTX.
+    /// Decides how to make PTX, with clang; or machine code, with clang and ptxas, or with ptxas
+    /// alone from a source that is PTX.
     fn by_clang_for_nvidia(
         &self,
         needed: &Needed<'_>,
@@ -171,10 +173,10 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Machine code or PTX, by nvcc.
+    /// Decides how to make machine code or PTX, with nvcc.
     fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-        // No host code comes of it, so the building machine's compiler reads the source.
+        // The output contains no host code, so the building machine's compiler reads the source.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
@@ -191,13 +193,13 @@ impl Run<'_> {
         }
     }
 
-    /// The clang that compiles everything. It is looked for only if no other compiler will do:
-    /// Cargo would watch the folders of `PATH` for a missing one.
+    /// Returns the clang that compiles everything. clang is searched for only if no other compiler
+    /// suffices: Cargo would watch the folders of `PATH` for a missing clang.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
     }
 
-    /// Whether clang compiles these sources: its driver is asked before it runs.
+    /// Checks whether clang compiles these sources; its driver is asked before it runs.
     fn check_with_clang(
         &self,
         needed: &Needed<'_>,
@@ -206,8 +208,7 @@ impl Run<'_> {
     ) -> Result<(), MissingTool> {
         let Source::Compile(compilation) = source else { return Ok(()) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // The question has the command of one module; modules with the same command share the
-        // answer.
+        // The probe uses the command of one module; modules with the same command share the result.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
@@ -236,7 +237,7 @@ impl Run<'_> {
             .map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
     }
 
-    /// The image that a source has, if it need not be compiled.
+    /// Returns the image that a source contains, if it need not be compiled.
     fn supplied(
         &self,
         module: &PlannedModule,

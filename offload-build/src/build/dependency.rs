@@ -1,6 +1,6 @@
-//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a
-//! package with a `links` key prints `key=value`, and the build scripts of its dependents find it
-//! as `DEP_<LINKS>_<KEY>`.
+//! Packs that one package makes and another embeds. The mechanism is Cargo's. The build script of a
+//! package with a `links` key prints `key=value`. The build scripts of its dependents find the
+//! value as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// The start of the metadata keys of packs. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here.
-/// `links` is the dependency's value for that key in its `Cargo.toml`, `pack` its argument of
-/// [`Build::compile`](crate::Build::compile).
+/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it here.
+/// `links` is the dependency's value for that key in its `Cargo.toml`. `pack` is the dependency's
+/// argument of [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -39,13 +39,13 @@ pub fn embed_from(links: &str, pack: &str) {
 
 /// As [`embed_from`].
 ///
-/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name;
-/// and if this build script has another pack of the name.
+/// Returns an error if no dependency has this `links` key, or if the dependency offers no pack of
+/// this name. Another pack of this name in this build script is also an error.
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     Cargo::attempt(|cargo| take(links, pack, cargo))
 }
 
-/// Tells dependents of a pack, if this package can.
+/// Offers a pack to dependents, if this package can.
 pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
     if cargo.has_links {
         cargo.metadata(&format!("{KEY}{pack}"), &output.index().display().to_string());
@@ -84,9 +84,9 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the error for a name under which nothing is offered.
+/// Returns the error for a pack that the dependency does not offer.
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
-    // Cargo has made capitals of them; the index knows the name.
+    // Cargo has converted the keys to capitals; the index contains the original name.
     let stem = |path: &String| {
         Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
     };

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 /// The kernels of a pack's modules, as far as they are known before steps run.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
-    /// For each module: one for each kind of targets that clang compiles for.
+    /// The descriptions of each module: one for each kind of target that clang compiles for.
     modules: Vec<Vec<Description>>,
     output: &'a OutDir,
     cargo: &'a Cargo,
@@ -33,12 +33,12 @@ struct Description {
 }
 
 impl<'a> Descriptions<'a> {
-    /// For a pack without modules yet.
+    /// Makes the descriptions of a pack that has no modules yet.
     pub(super) fn new(output: &'a OutDir, cargo: &'a Cargo) -> Self {
         Self { modules: Vec::new(), output, cargo }
     }
 
-    /// Adds a module, whose images for targets of these families are compiled so.
+    /// Adds a module, and the compilations of its images for targets of these families.
     pub(super) fn add_module<'c>(
         &mut self,
         images: impl Iterator<Item = (Family, &'c Compilation)>,
@@ -63,13 +63,13 @@ impl<'a> Descriptions<'a> {
         fs::read_to_string(&compilation.image).ok()?.parse().ok()
     }
 
-    /// The compilations whose steps have to run.
+    /// Returns the compilations whose steps must run.
     pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
         let stale = self.modules.iter().flatten().filter(|description| description.known.is_none());
         stale.map(|description| &description.compilation)
     }
 
-    /// The signatures of each module, once the steps have run, which began then.
+    /// Returns the signatures of each module, after the steps have run that began at `start`.
     pub(super) fn finish(
         self,
         seen: &Seen,
@@ -104,10 +104,10 @@ impl<'a> Descriptions<'a> {
         let source = |path: &str| fs::read_to_string(self.cargo.manifest_dir.join(path)).ok();
         let mut all = Vec::new();
         for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
-            // Names of sources are bytes.
+            // The names of sources may be any bytes.
             let ir = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             all.push(signatures::read(&String::from_utf8_lossy(&ir), source));
-            // The file is large, and everything that counts in it was read.
+            // The file is large, and everything necessary was read from it.
             let _ = fs::remove_file(path);
         }
         let found = signatures::merge(all);
@@ -127,9 +127,10 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(module, "signatures"))
 }
 
-/// The modules of a pack that is not built, with the parameters that are known of their kernels:
-/// from an earlier build, else from the prebuilt set. Programs that are checked without compilers
-/// then have the same functions. `modules` are names, each with the start of its files' names.
+/// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
+/// parameters come from an earlier build, otherwise from the prebuilt set. Programs that are
+/// checked without compilers then have the same functions. `modules` contains names, each with the
+/// start of its files' names.
 pub(super) fn of_absent(
     pack: &str,
     modules: impl Iterator<Item = (String, String)>,

@@ -13,7 +13,7 @@ use std::path::Path;
 /// The reason for one target.
 #[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
-    /// In half a line.
+    /// The reason in half a line.
     pub(crate) short: String,
     /// In full.
     long: String,
@@ -27,7 +27,7 @@ impl MissingTool {
         Self::tool("clang", trail, Wanted::Clang)
     }
 
-    /// For this architecture, or for current ones.
+    /// Returns the reason for a missing ptxas, for this architecture or for current ones.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
         Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(is_old) })
     }
@@ -40,7 +40,7 @@ impl MissingTool {
         Self::tool("ROCm", trail, Wanted::Rocm)
     }
 
-    /// nvcc is there, and nothing that it has the host's part of sources done by.
+    /// Returns the reason if nvcc was found, but no host compiler for it.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
         Self::lacks(
@@ -50,12 +50,12 @@ impl MissingTool {
         )
     }
 
-    /// Whether both are one thing to a reader.
+    /// Whether both reasons are the same for a reader.
     fn is_same(&self, other: &Self) -> bool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
 
-    /// The host's C++ compiler, which compiles for the CPU.
+    /// Returns the reason for a missing C++ compiler of the host, which compiles for the CPU.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
@@ -117,7 +117,7 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// ptxas does not know an architecture.
+    /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
         let help = is_old(arch).then(|| Wanted::Ptxas { old: true }.help());
         Self { help, ..Self::refusal(tool, text) }
@@ -133,7 +133,7 @@ impl MissingTool {
         self.help.clone()
     }
 
-    /// The reason, if another text has the places and the help.
+    /// Returns the reason, for messages that contain the places and the help elsewhere.
     pub(crate) fn reason(&self) -> String {
         match self.kind {
             ErrorKind::ToolNotFound => self.short.clone(),
@@ -152,7 +152,7 @@ impl MissingTool {
     }
 }
 
-/// Why an image is not made.
+/// The reason why an image is not made.
 #[derive(Debug)]
 pub(crate) enum NotMade {
     /// The compilers of this machine do not make the image; a prebuilt one may replace it.
@@ -173,7 +173,7 @@ impl From<Error> for NotMade {
     }
 }
 
-/// The reason in full, and the help.
+/// Prints the full reason and the help.
 impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.long)?;
@@ -204,7 +204,7 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_stand_in) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // To a misspelt name a prebuilt set would be no help.
+        // A prebuilt set does not help with a misspelt name.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt one: {no_stand_in}\n");
         }
@@ -225,8 +225,8 @@ pub(crate) fn missing(
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each
-/// with its targets.
+/// Returns the error for a package that is being made with a prebuilt set that does not fit. Each
+/// reason has its targets.
 pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));

@@ -30,7 +30,7 @@ use crate::targets::{self, Product, Resolved, Wanted};
 use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
 
-/// A builder: sources, targets and options, which [`Build::compile`] makes a pack of.
+/// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
 ///
 /// Paths are relative to the package's folder. The [crate's front page](crate) has an example.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Returns a build of nothing, for no target.
+    /// Returns a build without sources and targets.
     ///
     /// ```
     /// let build = offload_build::Build::new();
@@ -52,7 +52,7 @@ impl Build {
     /// Adds a source: a path, or a [`Source`].
     ///
     /// Several sources make one device program: they may call each other's `__device__` functions.
-    /// That module has no name of its own; beside other modules it has the name of the pack.
+    /// This module has no name; if there are other modules, it has the name of the pack.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -78,7 +78,7 @@ impl Build {
         self
     }
 
-    /// Adds sources, each of which makes a module of its own.
+    /// Adds sources, each of which makes a separate module.
     ///
     /// The module has the name of the file, without folder and extension.
     ///
@@ -111,7 +111,7 @@ impl Build {
         self
     }
 
-    /// Removes the sources of this path again; `*` stands for any characters but `/`.
+    /// Removes the sources of this path again; `*` matches any characters except `/`.
     ///
     /// A module without any source left is not made. A path that matches no source is an error.
     ///
@@ -127,7 +127,8 @@ impl Build {
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or a word for several.
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or a word for several
+    /// targets.
     ///
     /// The words are `native`, `all-major` and `all`: see the [front page](crate#targets). If
     /// build.rs adds no target, the build uses the variables of other programs, such as
@@ -161,11 +162,11 @@ impl Build {
         self
     }
 
-    /// Adds those of these NVIDIA targets that the nvcc of this build knows.
+    /// Adds the NVIDIA targets of this list that the nvcc of this build knows.
     ///
     /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
-    /// would find. Without an nvcc, none of them is built. `cargo build -vv` prints the targets
-    /// that are left out.
+    /// would find. Without an nvcc, none of these targets is built. `cargo build -vv` prints the
+    /// targets that are left out.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -185,7 +186,7 @@ impl Build {
         self
     }
 
-    /// Adds targets that are built if nothing else lists any.
+    /// Adds targets that are built if no other list has targets.
     ///
     /// Other lists come first: [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which users of
     /// other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
@@ -198,8 +199,8 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// On a machine without a GPU, a warning reports that `native` is left out of this list. If the
-    /// list is `native` alone, that is an error.
+    /// On a machine without a GPU, a warning reports that `native` is left out of this list. If
+    /// `native` is the only target in the list, that is an error.
     pub fn default_archs<S: Into<String>>(
         &mut self,
         archs: impl IntoIterator<Item = S>,
@@ -225,8 +226,8 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// If `OFFLOAD_ARCH` is the list, a warning names the targets that are left. If none is left,
-    /// that is an error, unless [`Build::allow_empty`] was called.
+    /// If `OFFLOAD_ARCH` is the list, a warning names the targets that are left. If no target is
+    /// left, that is an error, unless [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -235,11 +236,11 @@ impl Build {
         self
     }
 
-    /// Lets the pack and its modules be without images where nothing can be built.
+    /// Allows the pack and its modules to have no images if nothing can be built.
     ///
-    /// There is nothing to build if the pack supports none of the targets, or if packs cannot be
-    /// embedded in programs for this host: one with 32 bits, WebAssembly, iOS. Programs that embed
-    /// an empty pack compile, and its `select` reports why there are no images.
+    /// There is nothing to build if the pack supports none of the targets, or if programs for this
+    /// host cannot embed packs. Such hosts are systems with 32 bits, WebAssembly and iOS. Programs
+    /// that embed an empty pack compile, and its `select` reports why there are no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -251,8 +252,8 @@ impl Build {
     /// ```
     ///
     /// A [static library](Build::compile_static) is then made without the sources that support none
-    /// of the targets, and nothing defines their functions. [`Build::resolve`] returns the targets
-    /// to build.rs, for a `cfg` flag.
+    /// of the targets. Nothing defines the functions of these sources. [`Build::resolve`] returns
+    /// the targets to build.rs, for a `cfg` flag.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -260,11 +261,12 @@ impl Build {
 
     /// Compresses each module of the pack with zstd. This needs the feature `compression`.
     ///
-    /// The program needs the feature `zstd` of the crate `offload`. Its pack has another type,
-    /// `KernelPack<Compressed>`: `decompress()` of a selected image returns the bytes.
+    /// The program needs the feature `zstd` of the crate `offload`. The pack in the program has
+    /// another type, `KernelPack<Compressed>`: `decompress()` of a selected image returns the
+    /// bytes.
     ///
-    /// If all targets are AMD's, each module is a bundle that HIP's runtime reads from 6.2 on.
-    /// Otherwise each module is an offload binary of version 3.
+    /// If all targets are AMD's, each module is a bundle that HIP's runtime can read since version
+    /// 6.2. Otherwise each module is an offload binary of version 3.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -316,8 +318,8 @@ impl Build {
 
     /// Compiles sources with host and device code to a static library, and tells Cargo to link it.
     ///
-    /// Rust calls the host's functions as it calls any C function (`extern "C"`); they launch the
-    /// kernels (`<<<...>>>`). Ends the build script with the reason if that fails.
+    /// Rust calls the host's functions like any C function (`extern "C"`); they launch the kernels
+    /// (`<<<...>>>`). Ends the build script with the reason if that fails.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -341,9 +343,9 @@ impl Build {
     ///
     /// Each source is compiled for the targets that it [supports](Source::supports). A source that
     /// supports none of them is an error, or is left out if [`Build::allow_empty`] was called. Each
-    /// source is a device program of its own, unless [`Build::device_link`] was called. Prebuilt
-    /// sets contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is
-    /// an error.
+    /// source is a separate device program, unless [`Build::device_link`] was called. Prebuilt sets
+    /// contain no static libraries: `OFFLOAD_PREBUILT=update` prints a warning, and `only` is an
+    /// error.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| {
             self.compile_static_for(name, cargo)
@@ -353,8 +355,8 @@ impl Build {
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
     /// Returns an error for the reasons of [`Build::try_compile`], and if the targets are not of
-    /// one vendor, if flags ask for relocatable device code, or if [`Build::device_link`] was
-    /// called and the compiler cannot link.
+    /// one vendor. Flags that request relocatable device code are an error; so is
+    /// [`Build::device_link`] if the compiler cannot link.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -405,7 +407,7 @@ impl Build {
         )
     }
 
-    /// The targets of the build.
+    /// Returns the targets of the build.
     fn targets(
         &self,
         cargo: &Cargo,
@@ -416,7 +418,7 @@ impl Build {
         targets::resolve(cargo, tools, &self.archs, self.request.code_object_version, &scope)
     }
 
-    /// Why nothing is to be compiled.
+    /// Returns the reason why nothing is compiled, if there is one.
     fn skips(&self, cargo: &Cargo) -> Result<Option<&'static str>, Error> {
         if cargo.user_var("DOCS_RS").is_some() {
             return Ok(Some("docs.rs has no GPU compilers"));
@@ -430,7 +432,7 @@ impl Build {
         }
     }
 
-    /// The tools that build.rs names.
+    /// Returns the tools that build.rs names.
     fn named(&self) -> Named<'_> {
         let path = Option::as_deref;
         Named {
@@ -447,8 +449,8 @@ impl Build {
         Ok(pack)
     }
 
-    /// Makes a pack without images, for this reason. `modules` are names, each with the start of
-    /// its files' names.
+    /// Makes a pack without images, for this reason. `modules` contains names, each with the start
+    /// of its files' names.
     fn make_absent(
         &self,
         name: &str,
@@ -468,7 +470,7 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
-            // Sources that are missing here are no error where nothing is made of them.
+            // Missing sources are no error here if nothing is made of them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             self.make_absent(
                 name,

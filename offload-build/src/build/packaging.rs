@@ -12,7 +12,7 @@ use std::path::Path;
 impl Run<'_> {
     /// Checks that a prebuilt set fits its package while Cargo packages it.
     ///
-    /// Returns an error that names each misfit, and how to mend it.
+    /// Returns an error that names each misfit and its remedy.
     pub(crate) fn check_packaged_set(
         &self,
         modules: &[PlannedModule],
@@ -53,7 +53,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set has an image for this target: one for a GPU that is not supplied.
+/// Whether the prebuilt set has an image for this target: an image for a GPU that is not supplied.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

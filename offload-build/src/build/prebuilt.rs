@@ -1,7 +1,8 @@
-//! The prebuilt set: images that travel with a package for builds where a compiler is missing.
+//! The prebuilt set: images in a package, for builds where a compiler is missing.
 //!
-//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for the
-//! module of the build's own files, `<pack>.<module>.manifest` for a named one:
+//! The set is a folder with one file for each image and a manifest for each module.
+//! `<pack>.manifest` is for the module of the build's own files, `<pack>.<module>.manifest` for a
+//! named module:
 //!
 //! ```text
 //! offload-prebuilt 1
@@ -15,17 +16,18 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! Our own headers have the names by which sources include them: they are in `OUT_DIR`, whose path
-//! differs on each machine. A folder outside of the package that build.rs names goes by its
-//! position, `<folder 1>`; headers of the system are no inputs of a set. A `.gitattributes` beside
-//! the manifests makes git leave the files unchanged.
+//! A manifest lists this crate's own headers by the names with which sources include them: they are
+//! in `OUT_DIR`, whose path differs on each machine. A folder outside of the package that build.rs
+//! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
+//! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
 //! The build uses an image if build.rs's options are the same, and every input has the same bytes.
-//! Compiler and optimization are there to be read. The compiler does not count, since it is
-//! missing. The level is that of the compilers' options: Cargo's `opt-level` for clang with our
-//! header, 3 for vendors' compilers, or the one of build.rs, which is an option. So a dev build
-//! uses the set of a release build. Our headers count in the package's own builds; a published
-//! package may be built with another version of this crate.
+//! The compiler and the optimization are recorded for readers only. The compiler does not count,
+//! since it is missing. The level is that of the compilers' options: Cargo's `opt-level` for clang
+//! with this crate's header, 3 for vendors' compilers. A level from build.rs is an option. A dev
+//! build can therefore use the set of a release build. This crate's headers are compared in the
+//! package's own builds only, since a published package may be built with another version of this
+//! crate.
 
 use crate::cargo::Cargo;
 use crate::compile::inputs::Input;
@@ -57,12 +59,12 @@ pub(crate) struct Prebuilt {
     images: Vec<(String, ContentHash, String)>,
     /// The file with the parameters of the kernels.
     signatures: Option<(ContentHash, String)>,
-    /// Why the set does not fit this build, once it is known.
+    /// The reason why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
 }
 
-/// The values that a set has to match: the options of a module, and where its inputs lie on this
-/// machine.
+/// The values that a set must match: the options of a module, and the locations of its inputs on
+/// this machine.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
@@ -73,7 +75,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Text with paths as they are on every machine.
+    /// Returns the text with paths that are the same on every machine.
     fn portable(&self, text: &str) -> String {
         let mut folders: Vec<(usize, String)> =
             self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
@@ -85,7 +87,7 @@ impl Setting<'_> {
         self.cargo.portable(&text)
     }
 
-    /// The path that [`Setting::portable`] made this of.
+    /// Returns the path on this machine for a name from [`Setting::portable`].
     fn here(&self, name: &str) -> PathBuf {
         let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
         let folder = numbered.and_then(|(number, _)| {
@@ -97,7 +99,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Our own header that goes by this name.
+    /// Returns this crate's header that has this name, if there is one.
     fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
         let header = name.strip_prefix('<')?.strip_suffix('>')?;
         self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)
@@ -123,7 +125,7 @@ pub(crate) enum StandIn {
     Misfit(String),
 }
 
-/// Returns the start of the names of a module's files in the set; `prefix` is the module's own.
+/// Returns the start of the names of a module's files in the set; `prefix` is the module's prefix.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
@@ -194,12 +196,13 @@ impl Prebuilt {
         Some(())
     }
 
-    /// The compilers that the images were made with.
+    /// Returns the compilers that made the images.
     pub(crate) fn compilers(&self) -> &[String] {
         &self.compilers
     }
 
-    /// The reason why no image of the set can be used: it was made from other options or inputs.
+    /// Returns the reason why no image of the set can be used, if there is one: the set was made
+    /// from other options or inputs.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -238,8 +241,8 @@ impl Prebuilt {
         None
     }
 
-    /// The parameters of the kernels, if the set has them. Whether the set fits the build shows in
-    /// its images.
+    /// Returns the parameters of the kernels, if the set has them. The check of the set's images
+    /// shows whether the set fits the build.
     pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
         let (recorded, file) = self.signatures.as_ref()?;
         let path = self.folder.join(file);
@@ -248,7 +251,7 @@ impl Prebuilt {
         (ContentHash::of_bytes(text.as_bytes()).ok()? == *recorded).then(|| text.parse().ok())?
     }
 
-    /// The image for a target.
+    /// Returns the image for a target.
     pub(crate) fn image(&self, target: &Target, setting: &Setting<'_>) -> Result<StandIn, Error> {
         if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(setting)) {
             return Ok(StandIn::Misfit(misfit.clone()));
@@ -278,21 +281,21 @@ impl Prebuilt {
     }
 }
 
-/// A name from inside a file never leaves the folder.
+/// Returns a file name from a manifest, which never leads out of the folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether a file is the one with this hash, but for line ends.
+/// Whether a file differs from the one with this hash only in line ends.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: every image but the CPU's, and the manifest. `made_with` is there to be
-/// read: tools and levels of optimization.
+/// Writes the prebuilt set: every image except those for the CPU, and the manifest. `made_with` is
+/// for readers: tools and levels of optimization.
 ///
-/// Returns an error if it would have a path of this machine alone.
+/// Returns an error if the set would contain a path of this machine alone.
 pub(crate) fn update(
     folder: &Path,
     stem: &str,
@@ -364,8 +367,8 @@ pub(crate) fn update(
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
-    // Images of targets that are no longer listed. Files that the earlier manifest does not name
-    // are not ours.
+    // Remove images of targets that are no longer listed. Files that the earlier manifest does not
+    // name do not belong to the set.
     if let Some(earlier) = earlier {
         let files = earlier
             .images

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// The reserved names, each with its product in words.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// The name of a pack or a static library, which is one of a file: others are refused it, until
-/// making this one has failed.
+/// The reserved name of a pack or a static library, which is also the name of a file. No other
+/// product can have the name, unless making this one fails.
 #[derive(Debug)]
 pub(crate) struct ReservedName {
     is_kept: bool,
@@ -71,8 +71,8 @@ impl Drop for ReservedName {
     }
 }
 
-/// Whether two names are one for Cargo, which passes them on in capitals and without dashes, or for
-/// a file system.
+/// Whether two names are the same for Cargo, which passes them on in capitals and without dashes,
+/// or for a file system.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
 }
@@ -90,7 +90,7 @@ mod tests {
             "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', one name to Cargo or to file systems: the second \
              would replace the first"
         );
-        // A refusal takes nothing from the first.
+        // After a refusal, the first name is still reserved.
         assert!(
             refusal(Product::Pack("Scale-fast"))
                 .starts_with("build.rs makes the pack 'Scale-fast' twice: ")

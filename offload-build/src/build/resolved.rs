@@ -27,7 +27,7 @@ impl Build {
     /// Returns the version of the CUDA toolkit whose nvcc this build would use: `(13, 0)`, say.
     ///
     /// That nvcc is [`Build::nvcc`], or the one that [`Compiler::Nvcc`](crate::Compiler::Nvcc)
-    /// would find. Returns `None` if there is none, or if `OFFLOAD_SKIP` or `DOCS_RS` skips the
+    /// would find. Returns `None` if there is no nvcc, or if `OFFLOAD_SKIP` or `DOCS_RS` skips the
     /// build. Ends the build script if the nvcc that build.rs or a variable names cannot be used.
     ///
     /// ```no_run
@@ -42,8 +42,7 @@ impl Build {
 
     /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if the nvcc that is named cannot be used, or if variables name different
-    /// toolkits.
+    /// Returns an error if the named nvcc cannot be used, or if variables name different toolkits.
     pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
@@ -92,7 +91,7 @@ impl Build {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
         let skipped = self.skips(cargo)?;
         let found = if skipped.is_some() {
-            // A list that a build would refuse is no error where nothing is built.
+            // A list that a build would refuse is not an error if nothing is built.
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(&cargo.out_dir, "")?;
@@ -116,7 +115,7 @@ impl ResolvedTargets {
     /// Returns the targets in the order of the list, each once.
     ///
     /// If the build is skipped, these are the targets that are known without running a tool:
-    /// `native`, `all-major` and `all` stand for none.
+    /// `native`, `all-major` and `all` add none.
     pub fn targets(&self) -> &[ResolvedTarget] {
         &self.targets
     }
@@ -125,7 +124,7 @@ impl ResolvedTargets {
     ///
     /// # Panics
     ///
-    /// If the selector is malformed.
+    /// Panics if the selector is malformed.
     pub fn any(&self, selector: &str) -> bool {
         let selector = Selector::new(selector);
         if let Err(error) = selector.check() {

@@ -1,5 +1,5 @@
-//! The order of a build: decide for each target where its image comes from, compile the missing
-//! ones, pack.
+//! The order of a build: decide where the image of each target comes from, compile the missing
+//! images, make the pack.
 
 use super::kernel_parameters::{self, Descriptions};
 use super::missing_tool::{self, NotMade};
@@ -41,7 +41,7 @@ type ImageWithInputs = (Image, Vec<Input>);
 impl PrebuiltUse {
     /// Returns the value of the variable.
     ///
-    /// Returns an error for a word that is none of the three.
+    /// Returns an error for a word that is not one of the three values.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
         match value {
             "update" => Ok(PrebuiltUse::Update),
@@ -66,7 +66,7 @@ pub(crate) struct Run<'a> {
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
     pub(crate) tools: &'a Tools<'a>,
-    /// Files as they were before anything was compiled.
+    /// The state of files before anything was compiled.
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
@@ -79,14 +79,14 @@ pub(super) enum Source {
     Fresh(Compilation, Made),
     /// Steps that compile the image.
     Compile(Compilation),
-    /// The prebuilt set has it, which is used for this reason.
+    /// The prebuilt set contains the image, which is used for this reason.
     Prebuilt(Image, String),
-    /// A source has it.
+    /// A source contains the image.
     Supplied(Image),
 }
 
 impl Source {
-    /// Returns its compilation on this machine.
+    /// Returns the compilation of the image on this machine, if there is one.
     fn compilation(&self) -> Option<&Compilation> {
         match self {
             Source::Fresh(compilation, _) | Source::Compile(compilation) => Some(compilation),
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
-    /// Makes the images of a module, and nothing of them. No prebuilt image replaces it.
+    /// Makes the images of a module, but no pack. No prebuilt image replaces a compiled one.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let mut sources = Vec::new();
         for target in &module.targets {
@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
         };
         let refuse = |why: &str| Err(refused(&variable, &value, why));
         match PrebuiltUse::parse(&variable, &value)? {
-            // The set is for everybody, so it is made for build.rs's targets, and optimized.
+            // The set is for all users, so it is optimized and made for build.rs's targets.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
         for source in sources {
             if let Source::Prebuilt(image, why) = source {
                 match reasons.iter_mut().find(|(reason, _)| reason == why) {
-                    // The image of another module.
+                    // The image is of another module.
                     Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
                     Some((_, targets)) => targets.push(image.target.as_str()),
                     None => reasons.push((why, vec![image.target.as_str()])),
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the steps; returns every image with its inputs, in the order of the sources, and the
+    /// Runs the steps. Returns every image with its inputs, in the order of the sources, and the
     /// signatures of each module's kernels.
     fn make_images(
         &self,
@@ -337,7 +337,8 @@ impl<'a> Run<'a> {
         Ok((images, signatures))
     }
 
-    /// Runs the steps of all these compilations; returns when that began, if there are any.
+    /// Runs the steps of all these compilations; returns the time at which that began, if there are
+    /// any.
     pub(crate) fn run_steps(
         &self,
         compilations: &[&Compilation],
@@ -387,8 +388,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows the compilers' warnings, each once: most come from every target alike. `cargo build
-    /// -vv` shows the rest of their output.
+    /// Shows each warning of the compilers once: most warnings are the same for every target.
+    /// `cargo build -vv` shows the rest of their output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
         for Printed { output, text } in printed {
@@ -403,7 +404,7 @@ impl<'a> Run<'a> {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
-                // Cargo would read a line of its own form as an instruction.
+                // Cargo would read a line that has the form of an instruction as one.
                 chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
@@ -457,7 +458,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether a module's images have the kernels that build.rs requires.
+/// Checks that a module's images have the kernels that build.rs requires.
 ///
 /// Returns an error that names every image without a required kernel, and the kernels that it has.
 fn check_kernels(module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {

@@ -21,7 +21,7 @@ impl Build {
         self
     }
 
-    /// Adds a file on which the images depend, and which no compiler reports.
+    /// Adds a file on which the images depend, but which no compiler reports.
     ///
     /// When the file changes, the images are compiled again. A missing file is an error. Sources,
     /// headers and files that flags name need no such call.
@@ -39,7 +39,7 @@ impl Build {
         self
     }
 
-    /// Defines a macro. Without a value it is 1.
+    /// Defines a macro. Without a value, the macro is 1.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -148,8 +148,8 @@ impl Build {
 
     /// Sets the code object version of AMD images. The default is the compiler's (6 in clang 22).
     ///
-    /// ROCm's runtime reads version 5 from 5.5 on, and version 6 from 6.3 on. Generic targets need
-    /// 6.
+    /// ROCm's runtime reads version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic targets
+    /// need version 6.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -211,7 +211,7 @@ impl Build {
 
     /// Sets the nvcc to use, in place of `NVCC` and the other variables and places.
     ///
-    /// It has an effect only where [`Compiler::Nvcc`] or [`Compiler::ClangCuda`] is asked for.
+    /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -269,8 +269,8 @@ impl Build {
 
     /// Sets the folder of the prebuilt set. The default is `prebuilt`.
     ///
-    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. From then on an image whose
-    /// compiler is missing comes from there, as long as sources and options are the same. In a
+    /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. Later, an image whose
+    /// compiler is missing comes from this set, as long as sources and options are the same. In a
     /// workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
     ///
     /// ```no_run
@@ -326,7 +326,7 @@ impl Build {
     ///
     /// Its sources may then call each other's `__device__` functions and use each other's
     /// `__device__` variables: nvcc's `-rdc=true` with `-dlink`, clang's `-fgpu-rdc`. Without this
-    /// call each source is a device program of its own.
+    /// call, each source is a separate device program.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -362,7 +362,8 @@ impl Build {
     /// | `"shared"` | the program needs `libcudart.so` to start |
     /// | `"none"` | the program links the runtime itself |
     ///
-    /// Another word is an error, and so is this call for a pack. For AMD's GPUs it has no effect.
+    /// Any other word is an error, and this call is an error for a pack. For AMD's GPUs this call
+    /// has no effect.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -379,12 +380,13 @@ impl Build {
         self
     }
 
-    /// Sets whether Cargo is told what to link with a [static library](Build::compile_static).
+    /// Sets whether the build prints the lines that make Cargo link a [static
+    /// library](Build::compile_static).
     ///
-    /// The default is true. Build scripts that print these lines themselves have
+    /// The default is true. Build scripts that print these lines themselves can use
     /// [`link_folders`](crate::StaticLibrary::link_folders) and
-    /// [`link_libraries`](crate::StaticLibrary::link_libraries). The lines that make Cargo
-    /// run the build script again are printed in any case.
+    /// [`link_libraries`](crate::StaticLibrary::link_libraries). The lines that make Cargo run the
+    /// build script again are printed in any case.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};

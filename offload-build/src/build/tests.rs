@@ -1,4 +1,4 @@
-//! A whole build without a compiler: its sources are PTX, which is the image.
+//! Tests a whole build without a compiler: its sources are PTX, which already is the image.
 
 use crate::Build;
 use crate::Module;
@@ -7,7 +7,7 @@ use crate::targets::PARSED;
 use std::fs;
 use std::path::PathBuf;
 
-/// A build script's surroundings, with `OUT_DIR` and the package in this folder.
+/// Returns the environment of a build script, with `OUT_DIR` and the package in this folder.
 fn cargo_in(folder: PathBuf) -> Cargo {
     let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu", true);
     cargo.out_dir = folder.join("out");

@@ -1,5 +1,5 @@
-//! Whether targets can be built on this machine: a small kernel is built for each, by the code that
-//! builds packs. A list of the compiler's targets does not promise as much: its driver accepts
+//! Tests whether targets can be built on this machine: the code that builds packs builds a small
+//! kernel for each target. A compiler's list of targets does not prove this: its driver accepts
 //! targets that its backend refuses, or crashes for.
 
 use super::missing_tool::NotMade;
@@ -16,8 +16,8 @@ const NAME: &str = "trial";
 
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
-/// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, which is
-/// removed with it.
+/// A build of small kernels with one of Cargo's profiles. The files of the build are in `OUT_DIR`,
+/// which is removed with it.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -39,8 +39,8 @@ impl<'a> Trial<'a> {
 
     /// Builds the kernel for a target.
     ///
-    /// Returns an error with the reason if a build would end there; of a missing tool, only that it
-    /// is missing.
+    /// Returns an error with the reason if a build would fail. For a missing tool, the error says
+    /// only that it is missing.
     pub(crate) fn run(&self, target: &Target) -> Result<(), String> {
         let request = &self.build.request;
         let modules = plan::modules(request, NAME)
@@ -58,7 +58,7 @@ impl<'a> Trial<'a> {
         let made = modules.iter().try_for_each(|module| run.make_only_images(module));
         made.map_err(|why| match why {
             NotMade::MissingTool(missing) => missing.reason(),
-            // The files of a trial are gone when this is read.
+            // The files of a trial no longer exist when this text is read.
             NotMade::Fatal(error) => self.without_paths(&error.to_string()),
         })
     }
@@ -71,7 +71,7 @@ impl<'a> Trial<'a> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // Files that remain are small, and in the folder for such files.
+        // Remaining files are harmless: they are small, and in the folder for such files.
         let _ = fs::remove_dir_all(&self.cargo.out_dir);
     }
 }

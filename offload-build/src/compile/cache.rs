@@ -1,7 +1,7 @@
 //! Records of the inputs of each image, so that a build script that runs again compiles only images
 //! whose inputs changed.
 //!
-//! Beside an image is a [record](crate::output::record):
+//! Each image has a [record](crate::output::record) beside it:
 //!
 //! | line | has |
 //! |---|---|
@@ -28,20 +28,20 @@ const IMAGE: &str = "image";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
-/// Ends a list of folders and names.
+/// The end of a list of folders and names.
 const FOUND: &str = "found";
-/// Before the hash of a file of the system.
+/// The prefix of the hash of a file of the system.
 const SYSTEM: &str = "system:";
 
 /// The record of an existing image.
 #[derive(Debug)]
 pub(crate) struct Made {
-    /// The hash of its bytes.
+    /// The hash of the image's bytes.
     pub(crate) image: ContentHash,
     pub(crate) inputs: Vec<Input>,
 }
 
-/// Returns the existing image, if the compilation would make the same one.
+/// Returns the existing image, if the compilation would make the same image.
 pub(crate) fn fresh(
     compilation: &Compilation,
     seen: &Seen,
@@ -73,18 +73,18 @@ pub(crate) fn fresh(
             }
         }
     }
-    // A link of objects reads nothing that is not in its key.
+    // A link of objects reads only objects, and their hashes are in its key.
     let is_known = !inputs.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
 }
 
-/// Before the steps run: the image counts as not there until they have ended.
+/// Marks the image as missing before the steps run, until they have ended.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
     remove(&record_path(compilation, output))?;
     remove(&compilation.image)
 }
 
-/// The time now, by the clock that stamps files.
+/// Returns the current time, by the clock that sets the time stamps of files.
 pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
     let path = output.work.join("started");
     fs::write(&path, [])
@@ -147,8 +147,8 @@ pub(crate) fn record(
         lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Only this build writes our own headers, before the steps, maybe in the same tick of the
-    // clock.
+    // Only this build writes this crate's headers. It writes them before the steps, maybe in the
+    // same tick of the clock.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
     if !inputs
         .iter()
@@ -160,9 +160,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file has changed since before the steps ran, as far as can be seen. Its bytes count if
-/// they were read then; otherwise the time stamps of the file and of its folders, since a file that
-/// replaces it may be older.
+/// Whether a file has changed since before the steps ran, as far as this can be detected. The
+/// file's bytes are compared if they were read then. Otherwise the time stamps of the file and of
+/// its folders are compared, since a file that replaces it may be older.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -173,8 +173,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Builds write into OUT_DIR and the folders around it, and any program writes above the folders
-    // that build.rs names.
+    // Builds write into OUT_DIR and the folders around it. Any program may write into folders above
+    // those that build.rs names.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -190,7 +190,7 @@ fn has_changed(
     is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
 }
 
-/// When a file, its name or its attributes last changed.
+/// Returns the time when a file, its name or its attributes last changed.
 #[cfg(unix)]
 fn changed(path: &Path) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
@@ -210,7 +210,7 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Returns the hash of all inputs but the files.
+/// Returns the hash of all inputs except the files.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.
@@ -223,7 +223,7 @@ fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
         for arg in &step.all_args() {
             key.add(&cargo.portable(&arg.to_string_lossy()));
         }
-        // Where the step ends.
+        // Mark the end of the step.
         key.add("");
     }
     key.finish()

@@ -5,8 +5,8 @@ use crate::exec::{DepfileBy, Kind, Step};
 use crate::toolchain::{Check, Cxx, Sanitizer};
 use std::ffi::OsString;
 
-/// The functions by which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
-/// thread.
+/// The functions with which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
+/// thread to the reports.
 const REPORTS: [&str; 13] = [
     "add_overflow",
     "sub_overflow",
@@ -35,7 +35,7 @@ impl Compilations<'_> {
                 (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-            // Behind Cargo's profile, which the crate `cc` puts first.
+            // These options come after those of Cargo's profile, which the crate `cc` puts first.
             let asked = [&source.options, &self.module.options];
             let level = asked.iter().find_map(|options| options.opt_level);
             compile.extend(level.map(|level| format!("-O{level}").into()));
@@ -65,14 +65,15 @@ impl Compilations<'_> {
         let mut link = common;
         link.push("-shared".into());
         if self.cargo.target.contains("-linux-") {
-            // g++ names its C++ library whether it is used or not; a kernel seldom does.
+            // g++ links its C++ library even if it is not used, and a kernel seldom uses it.
             link.push("-Wl,--as-needed".into());
             // A function that no source defines is an error now, not when the program loads the
             // image.
             link.push("-Wl,-z,defs".into());
         }
         if self.cargo.target.contains("-windows-gnu") {
-            // Otherwise the image needs libgcc_s_seh-1.dll and its like, which few machines have.
+            // Otherwise the image needs libgcc_s_seh-1.dll and similar files, which few machines
+            // have.
             link.push("-static".into());
         }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
@@ -88,15 +89,17 @@ impl Sanitizer {
         for part in self.check.parts() {
             list.push(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()).into());
         }
-        // The size of the image's own storage for __shared__; g++ has a macro for it.
+        // With this option, the image itself provides the storage for __shared__; for g++, a macro
+        // does this.
         list.extend(self.is_clang.then(|| "-femulated-tls".into()));
         list
     }
 
-    /// Behind all that build.rs asks for: without lines nothing is reported where it is.
+    /// These options come after all those of build.rs: without line information, findings are
+    /// reported without their places.
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
-        // More optimization leaves out accesses, and less makes stacks and tests large.
+        // More optimization omits accesses, and less optimization makes stacks and tests large.
         list.extend(args(&[
             "-O1",
             "-g",
@@ -104,10 +107,10 @@ impl Sanitizer {
             self.option(),
             "-fno-sanitize=vptr",
         ]));
-        // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the
-        // program.
+        // With ASAN_OPTIONS=halt_on_error=0 the program continues after a finding; otherwise the
+        // first finding ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
-        // The data that locates a thread that is missing at a barrier.
+        // This data locates a thread that is missing at a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         list
     }

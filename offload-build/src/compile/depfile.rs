@@ -1,10 +1,10 @@
 //! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for
 //! a dollar sign. A TAB belongs to a file's name: clang writes it as it is, gcc with a backslash
-//! before it, and neither puts one between files.
+//! before it. Neither puts a TAB between files.
 
 use std::path::PathBuf;
 
-/// The files that the first rule depends on.
+/// Returns the files that the first rule depends on.
 pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
     // The target is the fixed word that `exec::step` gives with -MT.
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };

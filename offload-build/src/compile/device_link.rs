@@ -6,8 +6,8 @@
 //! | nvcc, `-dlink` | an object with the linked device code | beside the sources' objects |
 //! | clang, `--offload-link -r` | one object of all, host code and linked device code | alone |
 //!
-//! nvcc links machine code alone. PTX stays in the sources' objects, and the driver links it when
-//! it loads the program.
+//! nvcc links only machine code. PTX stays in the sources' objects, and the driver links it when it
+//! loads the program.
 
 use super::nvcc_variables::nvcc_env;
 use super::{Compilation, Described, args, tool_identities};
@@ -22,16 +22,16 @@ use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Makes the device link of one library.
+/// The device link of one library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLink<'a> {
     /// The targets of all sources together.
     pub(crate) targets: &'a [Target],
-    /// Whether some sources support fewer.
+    /// Whether some sources support fewer targets than others.
     pub(crate) lists_differ: bool,
     /// The sources' objects, with their hashes.
     pub(crate) objects: &'a [(PathBuf, ContentHash)],
-    /// For the names of files: the targets.
+    /// The targets, for the names of files.
     pub(crate) file_name: &'a str,
     /// The options of the build.
     pub(crate) options: &'a Options,
@@ -64,7 +64,7 @@ impl DeviceLink<'_> {
         // nvlink drops debug information without these options.
         link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
         if self.lists_differ {
-            // Otherwise it would warn of each source without code for a target, which build.rs
+            // Otherwise nvlink would warn of each source without code for a target, which build.rs
             // intends.
             link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
         }
@@ -74,7 +74,7 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// `toolkit` is a CUDA toolkit, if the targets are NVIDIA's.
+    /// Returns the link by clang; `toolkit` is a CUDA toolkit, if the targets are NVIDIA's.
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
@@ -82,7 +82,7 @@ impl DeviceLink<'_> {
         if self.cargo.target != self.cargo.host {
             link.push(format!("--target={}", self.cargo.target).into());
         }
-        // AMD's code is generated now.
+        // AMD's code is generated during this link.
         let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
         link.push(format!("-O{level}").into());
         if let Some(toolkit) = toolkit {
@@ -101,8 +101,8 @@ impl DeviceLink<'_> {
         self.objects.iter().map(|(path, _)| path.into())
     }
 
-    /// Returns the compilation of the link. It reads the objects and nothing else, so that their
-    /// hashes are in its key.
+    /// Returns the compilation of the link. The link reads only the objects, so its key contains
+    /// their hashes.
     fn compilation(&self) -> Compilation {
         let stem = format!("device_link.{}", self.file_name);
         Compilation {
@@ -120,7 +120,7 @@ impl DeviceLink<'_> {
     }
 }
 
-/// `-gencode arch=compute_80,code=sm_80`, for nvcc.
+/// Returns nvcc's options for a target: `-gencode arch=compute_80,code=sm_80`.
 pub(super) fn gencode(target: &Target) -> Vec<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {

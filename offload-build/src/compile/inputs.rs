@@ -1,4 +1,4 @@
-//! The inputs of an image, as they come to light when it has been compiled.
+//! The inputs of an image, which are known after it was compiled.
 
 use super::Compilation;
 use super::lookup::{Lookup, name_in};
@@ -24,7 +24,7 @@ pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
     inputs: Vec<Input>,
-    /// Names that the texts of users' files ask for, and of others.
+    /// The names to which the texts of users' files refer, and those to which other texts refer.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
     assembled: Vec<String>,
@@ -74,7 +74,7 @@ impl<'a> Collected<'a> {
         [PathBuf::new()].into_iter().chain(self.compilation.include_folders.clone())
     }
 
-    /// Whether it is in a folder that build.rs or a variable names, or in the package.
+    /// Whether a file is in a folder that build.rs or a variable names, or in the package.
     fn is_of_user(&self, path: &Path) -> bool {
         let folders = [&self.cargo.manifest_dir, &self.cargo.out_dir]
             .into_iter()
@@ -84,11 +84,11 @@ impl<'a> Collected<'a> {
             || folders.into_iter().any(|folder| path.starts_with(folder))
     }
 
-    /// The inputs, and where names were looked for.
+    /// Returns the inputs, and the places where names were searched for.
     pub(super) fn finish(self) -> (Vec<Input>, Vec<Lookup>) {
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
         self.compilation.include_folders.iter().for_each(|folder| user.add_folder(folder));
-        // `#include "x"` looks beside the file that has it.
+        // `#include "x"` searches the folder of the file that contains it.
         for input in self.inputs.iter().filter(|input| !input.is_of_system) {
             input.path.parent().iter().for_each(|folder| user.add_folder(folder));
         }
@@ -97,7 +97,7 @@ impl<'a> Collected<'a> {
             input.path.parent().iter().for_each(|folder| system.add_folder(folder));
         }
         for input in &self.inputs {
-            // A file of the system may give way to a user's, and no other.
+            // Only a user's file can be read in place of a file of the system.
             let folders = [&user.folders, &system.folders];
             let folders = folders[usize::from(input.is_of_system)].clone();
             for name in folders.iter().filter_map(|folder| name_in(&input.path, folder)) {

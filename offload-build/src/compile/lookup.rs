@@ -1,11 +1,11 @@
-//! The places where names were looked for: a file that appears in one of them may be read in place
-//! of another, or for the first time.
+//! The places where names were searched for. A file that appears in one of them may be read in
+//! place of another, or for the first time.
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
-/// So many names are looked for one by one.
+/// The number of names up to which each name is searched for separately.
 const FEW: usize = 8;
 
 /// Names, and the folders in which each of them may be. Only the set of existing files counts, not
@@ -14,7 +14,7 @@ const FEW: usize = 8;
 pub(super) struct Lookup {
     pub(super) folders: Vec<PathBuf>,
     pub(super) names: Vec<PathBuf>,
-    /// Whether any file of these folders may be asked for.
+    /// Whether the sources may refer to any file of these folders.
     pub(super) any: bool,
 }
 
@@ -35,7 +35,7 @@ impl Lookup {
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
-            // A look at the folder shows that it lacks most of the names.
+            // The list of the folder's files shows that it lacks most of the names.
             let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
             let may_be_there = |name: &Path| match (&entries, name.components().next()) {
                 (Some(entries), Some(Component::Normal(first))) => entries.contains(first),

@@ -8,11 +8,11 @@
 /// The references in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
-    /// Names that are asked for.
+    /// The names to which the file refers.
     pub(super) asked: Vec<String>,
-    /// Whether it tests for a header whose name is a macro.
+    /// Whether the file tests for a header whose name is a macro.
     pub(super) asks_for_any: bool,
-    /// Names that the assembler reads.
+    /// The names of files that the assembler reads.
     pub(super) assembled: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
     places.filter_map(move |(at, _)| text[at..].strip_prefix(word))
 }
 
-/// The string in quotes after white space; in C, the quotes of assembly have a backslash before
-/// them.
+/// Returns the string in quotes after white space; in C, the quotes of assembly have a backslash
+/// before them.
 fn quoted(rest: &[u8]) -> Option<String> {
     let argument = rest.trim_ascii_start();
     (argument.len() < rest.len()).then_some(())?;

@@ -46,34 +46,34 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps for one image. The `after` of each counts from the first of them.
+/// The steps for one image. The numbers in the `after` of each step count from the first step.
 #[derive(Debug)]
 pub(crate) struct Compilation {
-    /// The common start of the names of its files.
+    /// The common start of the names of the compilation's files.
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
-    /// The bytes of all its sources: how much work it is, as far as that is known before.
+    /// The bytes of all sources, as an estimate of the work.
     pub(crate) source_bytes: u64,
-    /// Sources that no dependency file speaks of.
+    /// Sources that no dependency file lists.
     pub(crate) sources: Vec<PathBuf>,
-    /// Inputs that build.rs names beside the sources: as such, and in flags.
+    /// Inputs that build.rs names in addition to the sources: directly, and in flags.
     pub(crate) named_files: Vec<PathBuf>,
     /// The folders for headers, without the compiler's own: those of build.rs and of the
     /// environment.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// Folders of tools. Files in them that dependency files list are not watched: identities
-    /// represent them.
+    /// Folders of tools. Files in these folders that dependency files list are not watched:
+    /// identities represent them.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     described: Described,
 }
 
-/// How the parameters of a compilation's kernels are found.
+/// The way to find the parameters of a compilation's kernels.
 #[derive(Debug)]
 enum Described {
-    /// Steps; each writes LLVM IR of a source.
+    /// Steps, each of which writes LLVM IR of a source.
     BySteps(Vec<Step>),
     /// The parameters are those of another compilation of the same sources.
     By(Box<Compilation>),
@@ -116,7 +116,7 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
-        // Older compilers make an earlier version without this option, and then refuse generic
+        // Without this option, older compilers make an earlier version, and then refuse generic
         // targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
@@ -126,7 +126,7 @@ impl<'a> Compilations<'a> {
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
         link.push(self.link_optimization());
         if parts.iter().any(|part| is_bitcode(part)) {
-            // Device functions that no kernel calls do not stay.
+            // Device functions that no kernel calls are removed.
             link.extend(args(&["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
         }
         link.extend(link_inputs(parts));
@@ -149,7 +149,7 @@ impl<'a> Compilations<'a> {
         compilation
     }
 
-    /// A cubin of a source that is PTX.
+    /// Returns the compilation of a source that is PTX to a cubin.
     pub(crate) fn cubin_of_ptx(
         &self,
         arch: NvidiaArch,
@@ -175,8 +175,8 @@ impl<'a> Compilations<'a> {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
-        // ptxas warns about missing debug information: only images that are compiled here are sure
-        // to have it.
+        // ptxas warns about missing debug information, and only images that are compiled here are
+        // sure to have it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
@@ -193,7 +193,7 @@ impl<'a> Compilations<'a> {
         match debug {
             _ if !is_ours(says_debug) => {}
             DebugInfo::Full if is_debugged => assemble.push("-g".into()),
-            // ptxas has no debug information of optimized code but lines.
+            // For optimized code, ptxas supports no debug information except lines.
             DebugInfo::Full | DebugInfo::Lines => assemble.push("-lineinfo".into()),
             DebugInfo::None => {}
         }
@@ -277,8 +277,8 @@ impl<'a> Compilations<'a> {
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
 
-    /// Adds a step for each source; returns their outputs. `offload` and `direct` say the target in
-    /// either way.
+    /// Adds a step for each source; returns their outputs. `offload` and `direct` are the two forms
+    /// of the options for the target.
     fn compile_device(
         &self,
         compilation: &mut Compilation,
@@ -305,7 +305,7 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source has its own, which does not depend on the package's folder:
+                    // Each source has its own ID, which does not depend on the package's folder:
                     // clang's default is a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
@@ -341,7 +341,7 @@ impl<'a> Compilations<'a> {
                 _ if !is_preprocessed => {}
                 DebugInfo::None => {}
                 DebugInfo::Full if !is_nvidia || profile.level == "0" => compile.push("-g".into()),
-                // More than these makes PTX that ptxas does not optimize.
+                // More debug information than this makes PTX that ptxas does not optimize.
                 DebugInfo::Full | DebugInfo::Lines if is_nvidia => {
                     compile.push("-gline-directives-only".into())
                 }
@@ -353,11 +353,11 @@ impl<'a> Compilations<'a> {
             let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
-                // The command of the image, but without optimization, and with names for
+                // Use the command of the image, but without optimization, and with names for
                 // everything.
                 let mut describe = compile.clone();
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
-                // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
+                // Without this option, the driver omits types for NVIDIA's GPUs if it optimizes.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
                 let step = Step::new(Kind::Describe, &clang.path, describe)
                     .output(&self.work(&format!("{index}.ll")));
@@ -376,7 +376,7 @@ impl<'a> Compilations<'a> {
         parts
     }
 
-    /// Our own header, before the first line of a source.
+    /// Returns the options that include this crate's header before the first line of a source.
     fn kernel_header(&self) -> [OsString; 4] {
         ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
     }
@@ -408,7 +408,7 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// For the object of all sources: as for the first of them.
+    /// Returns the optimization for the object of all sources: that of the first source.
     fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
@@ -426,7 +426,7 @@ impl Compilation {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
             steps,
-            // It comes after all images, since their time counts.
+            // This compilation comes after all images, since the images' time counts.
             source_bytes: 0,
             sources: Vec::new(),
             named_files: self.named_files.clone(),
@@ -443,12 +443,12 @@ impl Compilation {
         self.described = Described::By(Box::new(other));
     }
 
-    /// Whether it reads no source, and no file that is an input of its own.
+    /// Whether the compilation reads no source, and no file that is a separate input.
     fn reads_only_objects(&self) -> bool {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }
 
-    /// Adds a step that comes after all there are.
+    /// Adds a step that runs after all earlier steps.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();
         self.steps.push(Step { after, ..step });
@@ -481,7 +481,7 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
 
 /// Returns clang's inputs for one object of all parts. Bitcode is linked before code is generated,
 /// so that calls are inlined, and AMD's code objects have one note with all kernels. (Runtimes read
-/// only the first.)
+/// only the first note.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

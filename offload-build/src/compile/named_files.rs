@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The files that flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFiles {
-    /// Files that are there: they count as inputs, whatever the flag means.
+    /// Existing files, which count as inputs whatever the flag means.
     pub(super) files: Vec<PathBuf>,
     /// Folders that are searched for headers, including missing ones.
     pub(super) include_folders: Vec<PathBuf>,
@@ -25,7 +25,7 @@ const INCLUDE_OPTIONS: [&str; 9] = [
     "-F",
 ];
 
-/// Words that pass the next one on to a part of the compiler.
+/// Words that pass the next word on to a part of the compiler.
 const PASS_ON: [&str; 7] = [
     "-Xclang",
     "-Xcompiler",
@@ -36,7 +36,8 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// Response files that name response files; deeper than this they name each other.
+/// The depth to which response files may name response files; deeper ones name each other in a
+/// circle.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn files_in_every_form_of_a_flag() {
         let scratch = tempfile::tempdir().unwrap();
-        // In such files a backslash is not what separates folders.
+        // In response files, a backslash does not separate folders.
         let path = |name: &str| scratch.path().join(name).display().to_string().replace('\\', "/");
         for name in ["lib.bc", "map", "o.txt", "inner.txt"] {
             fs::write(path(name), "").unwrap();

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 impl Compilations<'_> {
-    /// Machine code or PTX, as the target has it.
+    /// Returns the compilation of machine code or PTX, as the target requires.
     pub(crate) fn nvcc(&self, arch: NvidiaArch, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let (extension, kind) = match arch.code {
             NvidiaCode::Cubin => ("cubin", "-cubin"),
@@ -51,14 +51,14 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// An object with host code and the device code for all these, by nvcc; relocatable if it is to
-    /// be linked on the device.
+    /// Returns the compilation by nvcc of an object with host code and the device code for all
+    /// targets. The object is relocatable if it is to be linked on the device.
     ///
     /// One call of nvcc compiles for all targets. The table compares the alternatives for
-    /// `reduce.cu` of candle-kernels 0.11.1 (its host code made to compile) with `-c -std=c++17 -O3
-    /// -lineinfo`, `-gencode` for sm_80, 86, 89, 90, 100, 120 and PTX of the last; nvcc 13.5.37,
-    /// gcc 12.2. Numbers are seconds of processor time, user and system (elapsed times mean nothing
-    /// on two busy cores):
+    /// `reduce.cu` of candle-kernels 0.11.1 (its host code made to compile). The options are `-c
+    /// -std=c++17 -O3 -lineinfo`, and `-gencode` for sm_80, 86, 89, 90, 100, 120 and PTX of the
+    /// last; the tools are nvcc 13.5.37 and gcc 12.2. Numbers are seconds of processor time, user
+    /// and system (elapsed times mean nothing on two busy cores):
     ///
     /// | | processor time |
     /// |---|---|
@@ -70,8 +70,8 @@ impl Compilations<'_> {
     ///
     /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
     /// jobserver nor `max_parallel` knows of its compilers. A split by target costs a fifth more in
-    /// a first build, and another target in the list would take 6 seconds instead of 23. But nvcc
-    /// has no option to compile the host's part around an existing fat binary: that would need
+    /// a first build. Another target in the list would then take 6 seconds instead of 23. But nvcc
+    /// has no option to compile the host's part around an existing fat binary. That would need
     /// nvcc's internal commands, as `--dryrun` lists them for one version.
     pub(crate) fn object_by_nvcc(
         &self,
@@ -103,7 +103,7 @@ impl Compilations<'_> {
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
-        // nvcc warns of an option that is there twice, and of `-lineinfo` beside `-G`.
+        // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`.
         let profile = self.profile(source);
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
@@ -151,8 +151,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns those of build.rs's options for nvcc that clang has, too: definitions, folders, headers,
-/// the language's version.
+/// Returns build.rs's options for nvcc that clang also has: definitions, folders, headers, the
+/// language's version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];
     const APART: [&str; 5] = ["-D", "-U", "-I", "-isystem", "-include"];

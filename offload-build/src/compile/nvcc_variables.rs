@@ -1,12 +1,12 @@
-//! The environment of every step that is nvcc's.
+//! The environment of every step that runs nvcc.
 
 use crate::cargo::Cargo;
 use crate::exec::NvccFlags;
 use crate::toolchain::Cxx;
 use std::ffi::OsString;
 
-/// The environment of nvcc: variables for the host's compiler, and the variables with flags,
-/// without the GPUs that they name. A warning names the GPUs.
+/// Returns the environment of nvcc: variables for the host's compiler, and the variables with
+/// flags. GPUs that the flags name are removed. A warning names these GPUs.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {

@@ -1,4 +1,5 @@
-//! Objects with host code and device code, by clang; and code that nvcc's objects share.
+//! Objects with host code and device code, by clang; also code that is used for nvcc's objects,
+//! too.
 //!
 //! | | compilations | of which a change of the targets repeats |
 //! |---|---|---|
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
-    /// A relocatable object with host code and the device code for all targets, by clang in this
-    /// mode.
+    /// Returns the compilation by clang, in this mode, of a relocatable object with host code and
+    /// the device code for all targets.
     pub(crate) fn relocatable_object(
         &self,
         mode: &str,
@@ -32,7 +33,7 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
         let mut common = self.offload_args(mode, source);
-        // Older clangs have another driver, whose objects no linker takes apart again.
+        // Older clangs have another driver, and no linker can take its objects apart again.
         common.extend(args(&["--offload-new-driver", "-fgpu-rdc"]));
         let mut compile = common.clone();
         compile.extend(self.host_args());
@@ -42,8 +43,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The file lists the includes of the host's part; clang writes no such file for the
-        // devices' parts.
+        // The dependency file lists the includes of the host's part; clang writes no such file for
+        // the devices' parts.
         for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
@@ -62,7 +63,8 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// The device code of a source for one target: a code object, a cubin or PTX.
+    /// Returns the compilation of a source's device code for one target: a code object, a cubin or
+    /// PTX.
     pub(crate) fn device_code(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
         let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
         let (extension, kind) = match self.target().arch() {
@@ -73,7 +75,7 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation(extension, &tools);
         let source = self.source_for_all()?;
         let mut compile = self.offload_args(mode, source);
-        // Options for the host alone, such as -mavx2, are not used.
+        // Options only for the host, such as -mavx2, are not used here.
         compile.extend(args(&["-Qunused-arguments", "--cuda-device-only", kind]));
         compile.extend(args(if mode == "hip" { &["--no-gpu-bundle-output"] } else { &[] }));
         compile.extend(offload_arch(self.target()));
@@ -84,9 +86,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// An object of the host's part of a source, with the device code that was compiled for the
-    /// targets, in their order. For CUDA the toolkit makes a fat binary of it; for HIP `bundle` is
-    /// there already.
+    /// Returns the compilation of the host's part of a source to an object. The object contains the
+    /// device code that was compiled for the targets, in their order. For CUDA, the toolkit makes a
+    /// fat binary of the device code; for HIP, `bundle` already exists.
     pub(crate) fn host_object(
         &self,
         mode: &str,
@@ -127,7 +129,7 @@ impl<'a> Compilations<'a> {
         compile.extend(args(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
         compile.push(path.into());
         compile.push(self.cuid(source));
-        // The options for devices alone are used there.
+        // Options only for devices are not used here.
         compile.push("-Qunused-arguments".into());
         compile.push(source.path.clone().into());
         let step = Step::new(Kind::Generate, &clang.path, compile);
@@ -148,10 +150,10 @@ impl<'a> Compilations<'a> {
                 .filter(|_| mode == "hip")
                 .map(|it| format!("-mcode-object-version={it}").into()),
         );
-        // The macros depend on it.
+        // The macros depend on the profile.
         let profile = self.profile(source);
         list.push(format!("-O{}", profile.level).into());
-        // With optimization clang has ptxas make lines of it.
+        // With optimization, clang makes ptxas write only lines for this option.
         list.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
         list.extend(self.source_args(source));
         list
@@ -165,18 +167,18 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// The name that host code and device code share. It differs between the sources of all
-    /// packages, and does not depend on their folders.
+    /// Returns the name that host code and device code share. The name differs between the sources
+    /// of all packages, and does not depend on their folders.
     fn cuid(&self, source: &PlannedSource) -> OsString {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         format!("-cuid={id}").into()
     }
 
-    /// Returns the source of an object, which has exactly one.
+    /// Returns the only source of an object.
     ///
-    /// Returns an error if build.rs has an option for some of the targets only: one call compiles
-    /// for all.
+    /// Returns an error if build.rs has an option for only some of the targets: one call compiles
+    /// for all targets.
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
         let flags = |target| {
@@ -197,12 +199,12 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// Who puts the device code of several targets into one file.
+/// The way to put the device code of several targets into one file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FatBinary<'a> {
-    /// HIP's, which is written.
+    /// HIP's bundle, which is already written.
     Bundle(&'a Path),
-    /// CUDA's, by the program of a toolkit.
+    /// CUDA's fat binary, which a program of a toolkit makes.
     By(&'a Nvcc),
 }
 
@@ -210,7 +212,7 @@ fn by_compiler_proper(mode: &str) -> DepfileBy {
     DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
 }
 
-/// PTX has the name of the machine code of its architecture.
+/// Returns the option for a target; PTX has the name of the machine code of its architecture.
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {

@@ -5,9 +5,9 @@
 //! | clang with our header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
 //!
-//! Full debug information costs these compilers five times the code and gigabytes of memory, so it
-//! is made on request only. `opt_level` and `debug` of build.rs replace the defaults, and a flag of
-//! build.rs replaces both.
+//! With full debug information, these compilers write five times the code and need gigabytes of
+//! memory, so it is made on request only. `opt_level` and `debug` of build.rs replace the defaults,
+//! and a flag of build.rs replaces both.
 
 use super::Compilations;
 use crate::cargo::Cargo;
@@ -37,7 +37,7 @@ pub(super) struct Profile {
 pub(super) struct OwnFlags {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
-    /// `-g` and its kin: all code for clang and ptxas, host code for nvcc.
+    /// `-g` and similar options: for all code with clang and ptxas, for host code with nvcc.
     pub(super) debug: Option<DebugInfo>,
     /// `-G` and `-lineinfo`, which are for device code.
     pub(super) device_debug: Option<DebugInfo>,
@@ -48,7 +48,7 @@ impl OwnFlags {
         let mut own = Self::default();
         let mut before = "";
         for flag in flags {
-            // `-Xptxas -O1` is for a part of the compiler.
+            // In `-Xptxas -O1`, the level is for a part of the compiler.
             let is_passed_on = before.starts_with("-X") && !before.contains(['=', ',']);
             before = flag;
             if is_passed_on {

@@ -1,4 +1,4 @@
-//! Flags that ask for relocatable device code, which is of use only if it is linked.
+//! Flags that request relocatable device code, which is useful only if it is linked.
 
 /// The flags of nvcc and clang without a value, or with a value after `=`.
 const FLAGS: [&str; 11] = [
@@ -18,7 +18,7 @@ const FLAGS: [&str; 11] = [
 /// The flags of nvcc whose value is the next word.
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
-/// Returns the first of these flags that asks for relocatable device code, as it is written.
+/// Returns the first of these flags that requests relocatable device code, as it is written.
 pub(crate) fn relocatable_flag<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut before = "";
     for flag in flags.into_iter().map(str::trim) {

@@ -21,8 +21,8 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any section was marked; `None` if the bytes are no whole ELF file of 64 bits,
-/// little-endian.
+/// Returns whether any section was marked; `None` if the bytes are not a whole little-endian ELF
+/// file of 64 bits.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;
@@ -61,7 +61,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A header, three names, and the headers of three sections.
+    /// Returns an object: a header, three names, and the headers of three sections.
     fn object() -> Vec<u8> {
         let names = b"\0llvm_offload_entries_1\0.text\0";
         let mut bytes = vec![0; 0x40];

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
-    /// The newest that there are libraries for.
+    /// The newest code object version for which there are libraries.
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version; dependency files omit its headers.
     pub(crate) stands_for: Vec<PathBuf>,
-    /// The SDK's folder, if it has one of its own.
+    /// The SDK's folder, if the SDK has a separate folder.
     pub(crate) root: Option<PathBuf>,
 }
 
@@ -89,24 +89,26 @@ impl Sdk {
     }
 }
 
-/// clang's own CUDA header includes this one, which is in cuRAND and not in the toolkit's core.
+/// clang's own CUDA header includes this header, which is in cuRAND and not in the toolkit's core.
 /// Nothing else needs it.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// ROCm's headers up to version 6 take it from clang, which stopped defining it with version 22.
+/// Returns the definition of the wavefront size. ROCm's headers up to version 6 expect it from
+/// clang, which no longer has it since version 22.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
 }
 
-/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, which are clang's defaults.
+/// Returns clang's default wavefront size: 64 for `gfx90a` and `gfx9-4-generic`, 32 for `gfx1030`
+/// and `gfx11-generic`.
 fn wavefront_size(processor: &str) -> u32 {
     if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
 }
 
-/// The major version of a processor: 11 of `gfx1100`, 9 of `gfx90a`.
+/// Returns the major version of a processor: 11 for `gfx1100`, 9 for `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
     // Generic names have only the major version, or more numbers after dashes; others end in two

@@ -1,4 +1,4 @@
-//! Files as they are at one moment: each is looked at once, however many images are made of it.
+//! Files as they are at one moment: each file is examined once, even if many images are made of it.
 
 use super::mentions::Mentions;
 use crate::hash::ContentHash;
@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// No source is larger; larger files are data.
+/// The largest size of a source; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// Paths that have been looked at, by their spelling: comparing paths part by part would take
-/// longer than a look.
+/// Paths that were examined, by their spelling: comparing paths part by part would take longer than
+/// examining a file.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
@@ -23,7 +23,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The hash of a file's bytes; `None` if it cannot be read.
+    /// Returns the hash of a file's bytes; `None` if the file cannot be read.
     pub(super) fn hash(&self, path: &Path) -> Option<ContentHash> {
         let known = self.hashes.borrow().get(path.as_os_str()).copied();
         known.unwrap_or_else(|| {
@@ -61,7 +61,7 @@ impl Seen {
         })
     }
 
-    /// The names in a folder; none, if it cannot be read.
+    /// Returns the names in a folder; none if the folder cannot be read.
     pub(super) fn entries(&self, folder: &Path) -> Rc<BTreeSet<OsString>> {
         let known = self.entries.borrow().get(folder.as_os_str()).cloned();
         known.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
 //! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
-//! and its kin.
+//! and similar options.
 
 /// The two kinds of lines, each in the order of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum Line {
     Chatter,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
-    /// A part of the message before it: quoted source, a note.
+    /// A part of the preceding message: quoted source, a note.
     More,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
         // A line before a message belongs to that message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
-        // clang counts warnings for each target in a line of its own.
+        // clang prints the number of warnings for each target on a separate line.
         if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
             continue;
         }
@@ -74,7 +74,7 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;
     }
-    // Compilers that speak another language than English still say where.
+    // Compilers that print in another language than English still print the position.
     if has_position(&plain) {
         return Line::Warning;
     }
@@ -115,7 +115,7 @@ fn is_underline(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
 }
 
-/// The text without escape sequences such as `ESC [ 0 m`.
+/// Returns the text without escape sequences such as `ESC [ 0 m`.
 fn without_colours(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -133,7 +133,7 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Sorts lines that start with `!` where they are of a warning.
+    /// Sorts lines and checks the result; lines that start with `!` belong to a warning.
     #[track_caller]
     fn check(marked: &str) {
         let text: Vec<&str> =

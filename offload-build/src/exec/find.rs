@@ -1,4 +1,4 @@
-//! Programs by their names, and numbered folders.
+//! Searches for programs by their names, and for numbered folders.
 
 use crate::cargo::Cargo;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 /// An empty file.
 pub(crate) const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// The path of a program, if it is a file: `name`, or on Windows `name.exe`.
+/// Returns the path of a program, if it is a file: `name`, or on Windows `name.exe`.
 pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
 }
 
-/// Whether a file may be started, by anyone: files that unpackers wrote without their mode may not.
-/// Windows goes by names.
+/// Whether any user may start a file; files that unpackers wrote without their mode cannot be
+/// started. On Windows, the file's name decides.
 pub(crate) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -23,8 +23,8 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// A tool as users name it: a bare name is one of `PATH`; other paths are relative to the package's
-/// folder. On Windows `.exe` may be left out.
+/// Returns the path of a tool that a user names. A bare name is a program in `PATH`; other paths
+/// are relative to the package's folder. On Windows `.exe` may be left out.
 pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let folders = if is_bare { cargo.search_path() } else { vec![cargo.manifest_dir.clone()] };

@@ -1,5 +1,5 @@
-//! The compiler launcher: a program that compilers are started through, which answers from a cache
-//! (`sccache`, `ccache`) or from other machines (`icecc`, `distcc`).
+//! The compiler launcher: a program that starts compilers, or replaces them by a cache (`sccache`,
+//! `ccache`) or by other machines (`icecc`, `distcc`).
 //!
 //! The launcher has no effect on the output, so no rebuild key has it. The launcher gets steps that
 //! read one source and write one object: no launcher splits larger ones. Links, and steps that
@@ -32,7 +32,7 @@ const BROKEN: [(&str, Kind, &str, &str); 1] = [(
 )];
 
 impl Launcher {
-    /// The variable that names it, in words.
+    /// The variable that names the launcher, in words.
     pub(crate) const PLACES: &'static str = VARIABLE;
 
     pub(crate) fn program(&self) -> &Path {
@@ -59,16 +59,16 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether it goes by this name. The first word may be `env`.
+    /// Whether the launcher has this name. The first word may be `env`.
     fn is(&self, name: &str) -> bool {
         let words =
             [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
         words.into_iter().any(|word| Path::new(word).file_stem().is_some_and(|stem| stem == name))
     }
 
-    /// Looks for a step that it would break.
+    /// Looks for a step that the launcher would break.
     ///
-    /// Returns an error with the reason for the first one.
+    /// Returns an error with the reason for the first such step.
     pub(crate) fn check<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Result<(), Error> {
         let broken = |step: &Step| {
             let known =
@@ -84,7 +84,7 @@ impl Launcher {
         steps.find_map(broken).map_or(Ok(()), Err)
     }
 
-    /// The step, started through the launcher if that can help with it.
+    /// Returns the step, started through the launcher if the launcher can help.
     pub(crate) fn launch(&self, step: &Step) -> Step {
         match step.kind {
             Kind::Compile => {}
@@ -105,8 +105,8 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver => {}
-                // The launcher has to know of the file that it is to bring back; and on another
-                // machine the compiler proper has no such folder.
+                // The launcher must know the file that it is to bring back. Also, the compiler
+                // proper does not have this folder on another machine.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
@@ -115,7 +115,7 @@ impl Launcher {
                     // nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
-                    // The driver says that it ignores them.
+                    // Otherwise the driver would warn that it ignores these options.
                     args.push("-Wno-unused-command-line-argument".into());
                 }
             }
@@ -189,7 +189,7 @@ mod tests {
                 "ccache clang -x hip -c a.cu -o a.bc -MD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
             )
         );
-        // The compiler proper is asked only where the driver will not do.
+        // The compiler proper is used only if the driver does not suffice.
         let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
         for by in
             [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The output of a tool that was probed, and how it ended.
+/// The output of a probed tool, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: ExitStatus,
@@ -17,7 +17,7 @@ pub(crate) struct Answer {
 /// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no
 /// flags of the environment, which could make it refuse a target that it knows.
 ///
-/// Returns an error if it does not start.
+/// Returns an error if the tool does not start.
 pub(crate) fn probe<S: AsRef<OsStr>>(
     program: impl AsRef<Path>,
     args: impl IntoIterator<Item = S>,

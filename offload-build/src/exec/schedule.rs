@@ -19,7 +19,8 @@ use std::time::Duration;
 pub(crate) struct How {
     /// The most steps at a time, if the jobserver allows more.
     pub(crate) most: usize,
-    /// The jobserver, as the environment describes it. Without one, processors count.
+    /// The jobserver, as the environment describes it. Without a jobserver, the number of
+    /// processors counts.
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
@@ -30,7 +31,7 @@ pub(crate) struct How {
 /// The output of a step that succeeded.
 #[derive(Debug)]
 pub(crate) struct Printed {
-    /// The file that it wrote.
+    /// The file that the step wrote.
     pub(crate) output: Option<PathBuf>,
     pub(crate) text: String,
 }
@@ -38,7 +39,8 @@ pub(crate) struct Printed {
 /// The number of a step that has ended, and its output.
 type Ended = (usize, io::Result<Output>);
 
-/// The steps that have ended, in order. A channel would do, but takes much longer to compile.
+/// The steps that have ended, in order. A channel would also work, but takes much longer to
+/// compile.
 #[derive(Default)]
 struct Events {
     waiting: Mutex<Vec<Ended>>,
@@ -51,7 +53,7 @@ impl Events {
         self.came.notify_one();
     }
 
-    /// Waits for the next, or no longer than this.
+    /// Waits for the next step that ends, at most for this time.
     fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while waiting.is_empty() {
@@ -73,15 +75,16 @@ impl Events {
     }
 }
 
-/// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
+/// The time between two checks for a token of the jobserver. This time is negligible compared to
+/// the run of a compiler.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps that it names. Steps come first if most work waits for
-/// them; `work` is the amount of each, in any unit. After a failure no further step starts. Returns
-/// the output of the tools that succeeded.
+/// Runs all steps, each after the steps that it names. A step starts earlier if more work waits for
+/// it; `work` is the amount of work of each step, in any unit. After a failure no further step
+/// starts. Returns the output of the tools that succeeded.
 ///
-/// Returns an error with the command line and the tool's own text, whole, for the first step that
-/// fails.
+/// Returns an error for the first step that fails, with the command line and the tool's complete
+/// text.
 pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
@@ -144,7 +147,7 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// A step as it is run.
+    /// Returns a step in the form in which it is run.
     fn step(&self, index: usize) -> Step {
         let step = &self.steps[index];
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
@@ -157,11 +160,12 @@ impl State<'_> {
             .filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
-    /// Starts the steps that may start now. Returns whether more could, had the jobserver a token.
+    /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
+    /// had a token.
     fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
         let mut needs_token = false;
         while self.running < self.most {
-            // Of several with as much work, take the first.
+            // If several steps have as much work, take the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
                 break;
             };
@@ -186,7 +190,7 @@ impl State<'_> {
             let events = Arc::clone(events);
             let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
             thread::spawn(move || {
-                // A file of an earlier run would look like this step's output.
+                // Otherwise a file of an earlier run would look like this step's output.
                 let _ = step.output.as_ref().map(fs::remove_file);
                 let _ = step
                     .output
@@ -197,7 +201,7 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // The folder for clang's files about a crash; by default that is the folder for all
+                // Set the folder for clang's files about a crash; the default is the folder for all
                 // programs' files.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
@@ -223,8 +227,8 @@ impl State<'_> {
     }
 }
 
-/// Returns the work of each step and of the longest chain of steps that wait for it. Steps come
-/// after those that they wait for.
+/// Returns the work of each step and of the longest chain of steps that wait for it. Each step
+/// comes after the steps that it waits for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();
     for (index, step) in steps.iter().enumerate().rev() {

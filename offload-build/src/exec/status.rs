@@ -9,8 +9,8 @@ use std::process::{ExitStatus, Output};
 
 /// Returns the output of a tool that succeeded, or the error.
 ///
-/// Returns an error with the tool's own text, whole, and the command line, if it did not start,
-/// failed, was killed, or did not write its output.
+/// Returns an error if the tool did not start, failed, was killed, or did not write its output. The
+/// error has the tool's complete text and the command line.
 pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
@@ -37,15 +37,15 @@ pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Resu
     Err(Error::new(ErrorKind::ToolFailed, message))
 }
 
-/// Lines that LLVM's programs print with the report of a crash: the first for an assertion or a
+/// Lines that LLVM's programs print with the report of a crash. The first is for an assertion or a
 /// signal, the second for an error inside of clang's compiler. clang also asks for a bug report
 /// when ptxas has refused a source, which is no crash.
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// A crash of clang gives two lines. The report goes into a file beside the expected output: it is
-/// long, and helps clang's developers, not users. `None` if it did not crash, or if there is no
-/// such file.
+/// Returns two lines about a crash of clang. The report goes into a file beside the expected
+/// output: it is long, and helps clang's developers, not users. Returns `None` if clang did not
+/// crash, or if there is no such file.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -53,7 +53,8 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     let log = crash_report(step.output.as_deref()?);
     let program = step.program.display();
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
-    // "fatal error: error in backend: Cannot select: 0x5581…": addresses differ each time.
+    // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
+    // 0x5581…".
     let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
     let said = said
         .map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
@@ -74,8 +75,8 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
 /// The start of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
-/// The flags that nvcc takes from the environment, in words: its message is about a command line
-/// that has them.
+/// Returns the flags that nvcc gets from the environment, in words: nvcc's message is about a
+/// command line with these flags.
 fn flags_of_variables(step: &Step) -> String {
     let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
     variables
@@ -88,7 +89,7 @@ fn flags_of_variables(step: &Step) -> String {
         .collect()
 }
 
-/// Returns the fault of the file that the step should have written.
+/// Returns the error in the file that the step should have written, if there is one.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {

@@ -13,7 +13,7 @@ pub(crate) struct Step {
     /// The arguments, without those of [`Step::depfile`].
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// The file that it writes beside a dependency file.
+    /// The file that the step writes, in addition to a dependency file.
     pub(crate) output: Option<PathBuf>,
     pub(crate) depfile: Option<Depfile>,
     /// Positions of the steps that must have ended before.
@@ -25,14 +25,14 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
-    /// clang generates code for all sources of an image; or compiles the host's part of a source
-    /// around images, which no compiler launcher knows to be an input.
+    /// clang generates code for all sources of an image. Or it compiles the host's part of a source
+    /// around images, which no compiler launcher knows to be inputs.
     Generate,
     /// Objects become an image.
     Link,
     /// ptxas makes machine code of PTX.
     Assemble,
-    /// nvcc, whatever it makes.
+    /// nvcc makes any output.
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
     Scan,
@@ -51,14 +51,14 @@ pub(crate) struct Depfile {
 /// The part of a compiler that writes a dependency file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DepfileBy {
-    /// The driver, asked by `-MD`.
+    /// The driver, with `-MD`.
     Driver,
-    /// clang's compiler proper, past its driver. In HIP language mode clang 22's driver ignores
-    /// `-MF` for device code.
+    /// clang's compiler proper, with options that bypass its driver. In HIP language mode clang
+    /// 22's driver ignores `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
-        /// Whether it lists headers of system folders, too: `-isystem` and `C_INCLUDE_PATH` may
-        /// name users' folders.
+        /// Whether the file also lists headers of system folders: `-isystem` and `C_INCLUDE_PATH`
+        /// may name users' folders.
         system: bool,
     },
 }
@@ -136,7 +136,7 @@ impl Step {
     }
 }
 
-/// The command line, to be copied into a shell.
+/// Prints the command line in a form that can be copied into a shell.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.nvcc_flags() {

@@ -11,8 +11,8 @@
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
 //! When a variable that counts changes, Cargo runs the build script again, and images that were
-//! made with the earlier value are made again. No probe gets nvcc's. (GCC 12 manual, "Environment
-//! Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! made with the earlier value are made again. No probe gets nvcc's variables. (GCC 12 manual,
+//! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 /// The meaning of a variable that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +56,9 @@ const GPU_OPTIONS: [&str; 6] =
 
 /// A variable of [`NVCC_FLAGS`] that is set.
 ///
-/// nvcc adds its flags to every command. A GPU among them adds a second image to a cubin's command,
-/// which nvcc refuses, or makes the image for another GPU than the build lists. So nvcc gets the
-/// variable without the options that name GPUs.
+/// nvcc adds its flags to every command. A GPU among these flags adds a second image to a cubin's
+/// command, which nvcc refuses. Or the image is made for another GPU than the build lists. So nvcc
+/// gets the variable without the options that name GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NvccFlags {
     pub(crate) name: &'static str,
@@ -76,7 +76,7 @@ impl NvccFlags {
         NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
     }
 
-    /// Splits a value as nvcc does: at spaces, whatever quotes there are.
+    /// Splits a value as nvcc does: at spaces, without regard to quotes.
     fn of(name: &'static str, value: String) -> Self {
         let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
         let mut words = value.split(' ').filter(|word| !word.is_empty());
@@ -96,7 +96,8 @@ impl NvccFlags {
 
     /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them.
     pub(crate) fn targets(&self) -> Vec<&str> {
-        // With a list of code, the virtual architecture before it is no image.
+        // If an option has a list of code, the virtual architecture before the list is not an
+        // image.
         let options = self.gpu_options.split(" -").filter_map(|option| {
             let (_, code) = option.rsplit_once("code=").or_else(|| option.split_once("code "))?;
             Some(code)

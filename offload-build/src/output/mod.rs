@@ -1,5 +1,6 @@
-//! Files in `OUT_DIR`: whole or not at all, whatever error or signal ends the build (a power cut
-//! may leave an empty one), and left alone when nothing changes.
+//! Files in `OUT_DIR`. Each file is written completely or not at all, whatever error or signal ends
+//! the build; a power cut may leave an empty file. Files whose contents do not change are left
+//! alone.
 
 pub(crate) mod record;
 
@@ -13,8 +14,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// The folders and file names of one pack in `OUT_DIR`, which
-/// `docs/guide/src/reference/out-dir.md` draws.
+/// The folders and file names of one pack in `OUT_DIR`; `docs/guide/src/reference/out-dir.md` shows
+/// them.
 #[derive(Debug)]
 pub(crate) struct OutDir {
     pub(crate) root: PathBuf,
@@ -64,7 +65,7 @@ const HEADERS: [(&str, &str); 28] = headers![
 ];
 
 impl OutDir {
-    /// Makes the folder for packs, and nothing that a compiler needs.
+    /// Makes the folder for packs, but nothing that a compiler needs.
     pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
         fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
@@ -99,7 +100,7 @@ impl OutDir {
         self.root.join(INCLUDE)
     }
 
-    /// A folder with an empty header of this name.
+    /// Returns a folder with an empty header of this name.
     pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = self.include().join("empty");
         fs::create_dir_all(&folder)
@@ -108,7 +109,7 @@ impl OutDir {
         Ok(folder)
     }
 
-    /// The name under which one of our headers is included, by its path.
+    /// Returns the name with which sources include this crate's header at this path.
     pub(crate) fn header_name(&self, path: &Path) -> Option<&'static str> {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
@@ -126,13 +127,13 @@ impl OutDir {
         self.root.join(format!("{}.pack", self.pack))
     }
 
-    /// The static library of this name, as linkers look for it.
+    /// Returns the path of the static library of this name, as linkers search for it.
     pub(crate) fn library(&self, name: &str) -> PathBuf {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// The first pack of a run of the build script removes the indexes of earlier runs: a pack that
-    /// is no longer made is no longer found.
+    /// Removes the indexes of earlier runs when a run of the build script makes its first pack. A
+    /// pack that is no longer made is then no longer found.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -140,7 +141,7 @@ impl OutDir {
                 fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path())
             {
                 if path.extension().is_some_and(|extension| extension == "index") {
-                    // The folder was made or written to just now.
+                    // Errors are ignored, since the folder was just made or written to.
                     let _ = fs::remove_file(&path);
                 }
             }
@@ -155,15 +156,15 @@ impl OutDir {
             let hash =
                 name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
-                // A file that stays costs disk space, nothing else.
+                // A file that remains only costs disk space.
                 let _ = fs::remove_file(&path);
             }
         }
     }
 }
 
-/// Waits until no other process works in the folder, and locks it until this one ends: if only
-/// Cargo was ended, its build script runs on beside that of the next build.
+/// Waits until no other process works in the folder, and locks it until this process ends. If only
+/// Cargo was ended, its build script continues beside the script of the next build.
 fn lock(root: &Path) {
     static LOCK: OnceLock<Option<File>> = OnceLock::new();
     LOCK.get_or_init(|| {
@@ -173,13 +174,14 @@ fn lock(root: &Path) {
             .write(true)
             .open(root.join("lock"))
             .ok()?;
-        // A file system that has no locks is no reason not to build.
+        // A file system without locks is no reason to refuse a build.
         let _ = file.lock();
         Some(file)
     });
 }
 
-/// `gfx90a_xnack-.hsaco`: file names cannot have colons everywhere.
+/// Returns a file name such as `gfx90a_xnack-.hsaco`: file names cannot have colons on every
+/// system.
 pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }
@@ -192,8 +194,8 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, |file| file.write_all(bytes))
 }
 
-/// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the
-/// kernel, where it can.
+/// Writes a layout; payload numbers are positions in `payloads`. The system's kernel copies bytes
+/// from file to file, if it can.
 pub(crate) fn write_layout(
     path: &Path,
     layout: &Layout,
@@ -261,7 +263,7 @@ fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool
     }
 }
 
-/// Gives a file a second name in another folder; where that cannot be, copies it.
+/// Gives a file a second name in another folder, or copies the file if links are impossible.
 pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     remove(to)?;
     let made = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
@@ -274,8 +276,8 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
 }
 
 /// Gives the file its name only when all of it is written. Several threads of one build script, and
-/// the script of a build that was ended, may write the same file. Each therefore has a temporary
-/// name of its own.
+/// the script of a build that was ended, may write the same file. Each therefore uses a separate
+/// temporary name.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

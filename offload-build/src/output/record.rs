@@ -1,6 +1,6 @@
 //! Records: text files in `OUT_DIR` that a build script writes for its later runs.
 //!
-//! The first line has the version of this crate, since another may do things differently. Every
+//! The first line has the version of this crate, since another version may work differently. Every
 //! other line is a word, a space and a text whose line ends are escaped.
 
 use super::write_if_changed;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const FIRST_LINE: &str = concat!("offload-record ", env!("CARGO_PKG_VERSION"));
 
-/// The lines of a record, in order; `None` if there is none that this version has written.
+/// Returns the lines of a record, in order; `None` if this version has written no such record.
 pub(crate) fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();

@@ -1,11 +1,11 @@
-//! Whether images have the parameters that a source says.
+//! Whether images have the parameters that a source declares.
 
 use crate::cargo::Cargo;
 use offload_format::pack_index::{IndexArgument, IndexImage};
 use offload_format::signature::{Record, Signature, Signatures};
 
-/// Leaves the signatures of kernels that some image has. If an image has other arguments than the
-/// source, a warning reports it, and programs that call the kernel do not compile.
+/// Returns only the signatures of kernels that some image has. If an image has other arguments than
+/// the source, a warning reports it, and programs that call the kernel do not compile.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -23,8 +23,8 @@ pub(super) fn agreed(
         }
         let mut kernel = kernel.clone();
         let says = of_source(&kernel, &signatures.records);
-        // Images align some types differently; arguments that are passed by their address arrive
-        // all the same.
+        // Images align some types differently, but arguments that are passed by their address still
+        // arrive.
         let differs = |arguments: &[IndexArgument]| {
             let sizes = arguments.iter().map(|argument| argument.size);
             says.as_ref().is_none_or(|says| !says.iter().map(|(_, size)| *size).eq(sizes))
@@ -56,7 +56,7 @@ fn of_image(arguments: &[IndexArgument]) -> Vec<(u64, u64)> {
     arguments.iter().map(|argument| (argument.offset, argument.size)).collect()
 }
 
-/// Offset and size of each parameter.
+/// Returns the offset and size of each parameter.
 fn of_source(kernel: &Signature, records: &[Record]) -> Option<Vec<(u64, u64)>> {
     let layout = kernel.layout(records)?;
     Some(layout.into_iter().map(|(offset, size)| (offset, size.bytes)).collect())

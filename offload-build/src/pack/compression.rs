@@ -1,7 +1,8 @@
-//! Compressed packs: each module is a stream of its own, so that one is had without the others.
+//! Compressed packs: each module is a separate stream, so that one can be decompressed without the
+//! others.
 //!
-//! A pack for AMD alone has a compressed bundle for each module (`CCOB`, version 3), which HIP's
-//! runtime accepts. Any other mix has an offload binary of version 3 for each module.
+//! A pack only for AMD has a compressed bundle for each module (`CCOB`, version 3), which HIP's
+//! runtime accepts. Any other pack has an offload binary of version 3 for each module.
 
 use crate::error::Error;
 use crate::hash::Parts;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 
 /// Compresses the modules.
 ///
-/// Returns an error if a file cannot be read or written.
+/// Compresses the modules of a pack. Returns an error if a file cannot be read or written.
 pub(crate) fn compress(
     modules: &[ModuleImages],
     section: DeviceSection,
@@ -90,8 +91,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns the compressed container of a module, and the place of its stream: those of an earlier
-/// run, if it had the same images.
+/// Returns the compressed container of a module, and the place of its stream. Uses those of an
+/// earlier run, if it had the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,
@@ -116,7 +117,7 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // If the build is interrupted below, other bytes must not stay under the old key.
+    // Otherwise a build that is interrupted below would leave other bytes under the old key.
     remove(&key_path)?;
     let read = |image: &Image| {
         fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))
@@ -148,7 +149,7 @@ mod tests {
     use crate::targets::Target;
     use offload_format::pack_index::{Origin, PackImageKind};
 
-    /// A module whose image has these bytes.
+    /// Returns a module whose image has these bytes.
     fn module(output: &OutDir, bytes: &[u8]) -> ModuleImages {
         let path = output.images.join("gfx90a.hsaco");
         fs::write(&path, bytes).unwrap();
@@ -163,7 +164,7 @@ mod tests {
         }
     }
 
-    /// The bytes that come out of a pack of this module.
+    /// Returns the bytes that a pack of this module decompresses to.
     fn packed(
         module: &ModuleImages,
         section: DeviceSection,
@@ -204,8 +205,8 @@ mod tests {
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While another is written, there is no key. A folder in the file's place makes that
-            // fail.
+            // While another container is written, there is no key. A folder in the file's place
+            // makes that write fail.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);

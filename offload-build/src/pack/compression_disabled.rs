@@ -1,4 +1,4 @@
-//! Compressed packs, in a build of this crate without the feature.
+//! Compressed packs, in a build of this crate without the feature `compression`.
 
 use crate::error::Error;
 use crate::output::OutDir;

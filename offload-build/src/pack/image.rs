@@ -18,18 +18,18 @@ pub(crate) struct Image {
     pub(crate) target: Target,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
-    /// The hash of its bytes.
+    /// The hash of the image's bytes.
     pub(crate) hash: ContentHash,
     pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
 }
 
-/// The names of the kernels in an image for a GPU, in the order of the image.
+/// Returns the names of the kernels in an image for a GPU, in the order of the image.
 pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
     with_kernels(path, |kernels| kernels.map(|kernel| kernel.name.to_owned()).collect())
 }
 
-/// The kernels in an image for a GPU, in alphabetical order.
+/// Returns the kernels in an image for a GPU, in alphabetical order.
 pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
     with_kernels(path, |kernels| IndexKernel::in_order(kernels))
 }
@@ -45,13 +45,13 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
-/// More than the headers and PTX's first directives need.
+/// The number of bytes to read: more than the headers and PTX's first directives need.
 const HEADER_SIZE: u64 = 4096;
 
 impl Image {
     /// Reads the header of the image at `path`, whose bytes have this hash.
     ///
-    /// Returns an error if it is for another target than `target`.
+    /// Returns an error if the image is for another target than `target`.
     pub(crate) fn open(
         target: &Target,
         path: &Path,
@@ -108,7 +108,7 @@ impl Image {
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// Seals a new image, so that it can be in a pack.
+    /// Adds a line feed to a new image if the image needs one in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {
@@ -120,7 +120,8 @@ impl Image {
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
-    /// Seals the bytes of an image that will be written to `path`.
+    /// Adds a line feed to the bytes of an image that will be written to `path`, if they need one
+    /// in a pack.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');
@@ -129,21 +130,21 @@ impl Image {
 }
 
 /// PTX is text that drivers read up to a NUL. In an offload binary, zeros fill the space after an
-/// image up to the next multiple of 8 bytes. A text that would end there gets one more line feed,
-/// so that every text has a NUL after it.
+/// image up to the next multiple of 8 bytes. A text that would end at such a multiple gets one more
+/// line feed, so that every text has a NUL after it.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
-/// The functions that a PTX text declares and leaves to a linker; PTX has none. Functions of CUDA's
-/// device runtime exist.
+/// Returns the functions that a PTX text declares and leaves to a linker; PTX has no linker.
+/// Functions of CUDA's device runtime are not among them, since they exist.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     let names = ptx.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
         let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
-        // Its parameters may be in the same line.
+        // The function's parameters may be in the same line.
         rest.trim_start().split(|c: char| c.is_whitespace() || c == '(' || c == ';').next()
     });
     names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()

@@ -8,8 +8,8 @@ use offload_format::pack_index::{IndexKernel, PackImageKind};
 
 const IMAGE: &str = "image";
 
-/// The kernels in alphabetical order; `None` if they are not known, which is no error: programs
-/// then take any name.
+/// Returns the kernels in alphabetical order; `None` if they are unknown. That is no error:
+/// programs can then use any name.
 pub(crate) fn of(
     module: &str,
     image: &Image,
@@ -19,7 +19,7 @@ pub(crate) fn of(
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
-    // Supplied images of two modules may be files of one name.
+    // Supplied images of two modules may be files with the same name.
     let path =
         output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());

@@ -32,7 +32,7 @@ pub(crate) struct PackLayout {
     pub(crate) offsets: Vec<u64>,
 }
 
-/// The images of all modules, in file order.
+/// Returns the images of all modules, in file order.
 pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
     let mut images = Vec::new();
     for module in modules {
@@ -41,7 +41,7 @@ pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
     images
 }
 
-/// The images as they are.
+/// Returns the layout of the images without compression.
 pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
     let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
     let (layout, starts) = match section {
@@ -53,8 +53,8 @@ pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<
     Ok(PackLayout { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
-/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start.
-/// Payload numbers are positions among the images of all modules.
+/// Returns a bundle for each module that has an image, in the form that HIP's runtime reads, and
+/// the starts of the bundles. Payload numbers are positions among the images of all modules.
 fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
     let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
     for module in modules {
@@ -85,22 +85,22 @@ pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
             images.len()
         )));
     }
-    // Entry 0 is the host's, without bytes.
+    // Entry 0 is for the host, without bytes.
     Ok(layout.nest(|entry| match entry.checked_sub(1) {
         Some(image) => Layout::payload(first + image, images[image].size),
         None => Layout::new(),
     }))
 }
 
-/// Returns one offload binary after another; if there are several modules, each has its module's
-/// name.
+/// Returns one offload binary after another. If there are several modules, each binary has its
+/// module's name.
 fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     let mut builder = OffloadBinaryBuilder::new();
     modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));
     builder.layout(Version::V1)
 }
 
-/// Adds the images of one module, which they name if it is one of several.
+/// Adds the images of one module, with the module's name if the pack has several modules.
 pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
         let (image_kind, offload_kind, triple) = match &image.kind {

@@ -20,10 +20,10 @@ use std::path::Path;
 
 const GIB: u64 = 1 << 30;
 
-/// The largest pack that nothing is said of.
+/// The largest pack without a warning.
 const PLENTY: u64 = GIB;
 
-/// The largest that any linker can link into a program of usual size.
+/// The largest pack that any linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
 /// The properties of a linker.
@@ -35,10 +35,10 @@ enum Linker {
     Other,
 }
 
-/// Warns of a large pack.
+/// Prints a warning for a large pack.
 ///
-/// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script`
-/// GNU ld can link it.
+/// Returns an error if the linker cannot link the pack, or would break the program. With
+/// `large_pack_script`, GNU ld can link the pack.
 pub(crate) fn check_size(
     name: &str,
     size: u64,
@@ -49,7 +49,7 @@ pub(crate) fn check_size(
     if size <= PLENTY {
         return Ok(());
     }
-    // The advice leaves out a setting that is already there.
+    // The advice omits a setting that build.rs already has.
     let (or_compress, compress) = if request.compressed {
         ("", "fewer targets make")
     } else {
@@ -102,7 +102,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let (mut fuse, mut lld_is_off) = (None, None);
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
-        // -C <option>, -C<option>, --codegen=<option>
+        // The forms are -C <option>, -C<option> and --codegen=<option>.
         let option = match flag.as_str() {
             "-C" | "-Z" | "--codegen" => flags.next().map(String::as_str),
             flag => ["-C", "-Z", "--codegen="].iter().find_map(|prefix| flag.strip_prefix(prefix)),
@@ -132,7 +132,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // An option of the compiler counts more than its name.
+    // An option of the compiler takes precedence over the compiler's name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }
@@ -141,11 +141,11 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     {
         return Some((linker, from));
     }
-    // The system's own, then.
+    // Without lld, rustc uses the system's linker.
     lld_is_off.map(|flag| (Linker::Gnu, flag))
 }
 
-/// The linker of this name; `None` of a compiler's, or one that is not known.
+/// Returns the linker of this name; `None` for a compiler, or for an unknown linker.
 fn known(path: &str) -> Option<Linker> {
     let name = Path::new(path).file_name()?.to_str()?;
     match name.rsplit('-').next().unwrap_or(name) {

@@ -65,31 +65,31 @@ pub struct PackedImage {
 }
 
 impl Pack {
-    /// The name it was given.
+    /// Returns the name that build.rs gave.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets
-    /// are AMD's, or offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left, or a host without
-    /// packs.
+    /// Returns the file with the embedded bytes: an offload bundle for each module if all targets
+    /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled:
+    /// `OFFLOAD_SKIP`, docs.rs, a host without packs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) with no target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     /// Returns the modules: first the one of the build's own files. A pack that was not built has
-    /// them without images.
+    /// modules without images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
 
-    /// The images of all modules; of each in the order of the targets.
+    /// Returns the images of all modules; each module's images are in the order of the targets.
     pub fn images(&self) -> impl Iterator<Item = &PackedImage> {
         self.modules.iter().flat_map(|module| &module.images)
     }
 
-    /// The targets that there are images for, each once, as canonical names.
+    /// Returns the canonical names of the targets that have images, each once.
     pub fn targets(&self) -> Vec<&str> {
         let mut targets = Vec::new();
         for image in self.images() {
@@ -102,25 +102,25 @@ impl Pack {
 }
 
 impl PackedModule {
-    /// Returns its name: the one of build.rs, or that of the pack.
+    /// Returns the name from build.rs, or the pack's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its images, in the order of the targets.
+    /// Returns the images, in the order of the targets.
     pub fn images(&self) -> &[PackedImage] {
         &self.images
     }
 }
 
 impl PackedImage {
-    /// Canonical name of the target.
+    /// Returns the canonical name of the target.
     pub fn target(&self) -> &str {
         self.target.as_str()
     }
 
-    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or
-    /// cubin as it is.
+    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`, or is
+    /// the source, if the source already is a code object or cubin.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -135,8 +135,8 @@ impl PackedImage {
         self.origin
     }
 
-    /// Returns the names of its kernels, read from the image; C++ kernels have mangled names. There
-    /// are none to be read in the image for the CPU.
+    /// Returns the names of its kernels, read from the image; C++ kernels have mangled names. The
+    /// image for the CPU contains no names to read.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
@@ -148,7 +148,7 @@ impl PackedImage {
     }
 }
 
-/// Writes the index of a pack that is not built, which would have these modules.
+/// Writes the index of a pack that is not built, with the modules that it would have.
 pub(crate) fn write_absent(
     name: &str,
     why: &str,
@@ -168,7 +168,7 @@ pub(crate) fn write_absent(
 
 /// Returns the machine for which host objects are made.
 ///
-/// Returns an error for a host into whose programs packs cannot be linked.
+/// Returns an error if packs cannot be linked into programs for this host.
 pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     let machine = Machine::of(&CargoTarget {
         arch: &cargo.target_arch,
@@ -188,8 +188,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes pack, library and index.
 ///
-/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a
-/// file cannot be written.
+/// Returns an error if the pack is too large for the linker, or if a file cannot be written. For a
+/// compressed pack, the compressed size counts.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
@@ -225,7 +225,7 @@ pub(crate) fn write(
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
-    // Beside each other: a large pack is mostly waiting for memory.
+    // Write in parallel: for a large pack, most of the time is spent waiting for memory.
     std::thread::scope(|scope| {
         let pack = scope.spawn(|| write_layout(&output.pack(), &layout, &files));
         write_layout(&library_path, &library_layout, &files)?;
@@ -281,7 +281,7 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
-/// Returns the hash of section, structure and images: two packs with one hash are one.
+/// Returns the hash of section, structure and images: two packs with the same hash are equal.
 fn content_hash(
     section: DeviceSection,
     compressed: bool,

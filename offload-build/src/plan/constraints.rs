@@ -27,7 +27,7 @@ pub(crate) enum Constraints {
 }
 
 impl Constraints {
-    /// Looks into a source, as far as its language has such words.
+    /// Reads the constraints of a source, as far as its language can express them.
     ///
     /// Returns an error if the file cannot be read, if its contents are not of its language, or if
     /// it is for no GPU.
@@ -66,8 +66,8 @@ impl Constraints {
         }
     }
 
-    /// Whether nothing can be linked with it, whatever its language is. Assembly with kernels has
-    /// its own note about them, and runtimes read only the first note of a code object.
+    /// Whether nothing can be linked with the source, whatever its language is. Assembly with
+    /// kernels has its own note about them, and runtimes read only the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
@@ -110,7 +110,7 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
-        // `a`; a letter that is not known here narrows no less.
+        // The letter is `a`; an unknown letter limits the targets at least as much.
         (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }
@@ -124,7 +124,7 @@ fn includes_rocm(text: &[u8]) -> bool {
     })
 }
 
-/// By the target triple; a file without one is for any target.
+/// Reads the constraint from the target triple; a file without one is for any target.
 fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let triple = if Bitcode::is_bitcode(bytes) {
         let wrong = |error| {

@@ -32,7 +32,7 @@ pub(crate) struct PlannedModule {
     pub(crate) required: Vec<RequiredKernel>,
 }
 
-/// A source that was looked into.
+/// A source that was examined.
 #[derive(Debug)]
 pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
@@ -47,7 +47,8 @@ pub(crate) struct PlannedSource {
 }
 
 impl PlannedSource {
-    /// Whether it goes into an image for this target, as far as build.rs and its bytes have it.
+    /// Whether the source goes into an image for this target, according to build.rs and the
+    /// source's bytes.
     fn is_for(&self, target: &Target) -> bool {
         let declared = self.declared.is_empty()
             || self.declared.iter().any(|selector| selector.selects(target));
@@ -77,7 +78,7 @@ impl PlannedSource {
 }
 
 impl PlannedModule {
-    /// The sources of the image for this target.
+    /// Returns the sources of the image for this target.
     pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
@@ -88,7 +89,7 @@ impl PlannedModule {
     }
 }
 
-/// The line about a module's options in the manifest of a prebuilt set.
+/// Prints the line about a module's options in the manifest of a prebuilt set.
 impl fmt::Display for PlannedModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
@@ -112,14 +113,14 @@ impl fmt::Display for PlannedModule {
 /// Returns the modules of a request, named ones and the one of the build's own files, without the
 /// excluded sources.
 ///
-/// Returns an error if there is none, if one has no source, if two have one name, or if a name
-/// cannot be one.
+/// Returns an error if there is no module, if one has no source, if two have one name, or if a name
+/// is invalid.
 pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Module)>, Error> {
     let mut excluded = vec![false; request.exclude.len()];
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Every pattern is tried: one that another has a part of is of use, too.
+        // Try every pattern, even after a match: a pattern that overlaps with another is also used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -140,7 +141,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // File systems may take upper and lower case for one, and images have the names of their
+        // File systems may treat upper and lower case as equal, and images have the names of their
         // modules.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
@@ -167,11 +168,12 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// Returns the modules with their targets, which are among the listed ones. Says which are built
-/// for fewer.
+/// Returns the modules with their targets, which are among the listed ones. Prints which modules
+/// are built for fewer targets.
 ///
-/// Returns an error if a source is missing, of no known language, or for other targets than
-/// build.rs lists; if sources cannot be linked; or if no target is left for a module.
+/// Returns an error if a source is missing, has an unknown language, or is for other targets than
+/// build.rs lists. Sources that cannot be linked are an error, and so is a module for which no
+/// target is left.
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
@@ -244,7 +246,7 @@ fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     }
 }
 
-/// The error for a module without targets, for these reasons.
+/// Returns the error for a module without targets, for these reasons.
 fn no_target_is_left(
     product: Product<'_>,
     module: &PlannedModule,
@@ -270,8 +272,8 @@ fn no_target_is_left(
     ))
 }
 
-/// Says which modules are built for fewer targets than are listed: where the user listed them for
-/// this build, so that he sees it.
+/// Prints which modules are built for fewer targets than are listed. This is a warning if the user
+/// listed the targets for this build.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,
@@ -309,7 +311,7 @@ fn say_what_is_left(
     }
 }
 
-/// Whether a module has sources for a target, and they can be linked.
+/// Whether a module has sources for a target, and they can be linked together.
 fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
@@ -342,8 +344,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other
-/// compiler's output takes part.
+/// Checks sources for nvcc, which compiles each source separately and links their machine code. The
+/// output of other compilers cannot be linked with it.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,
@@ -436,7 +438,7 @@ fn list(selectors: &[Selector]) -> String {
     selectors.iter().map(Selector::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a path matches a pattern; `*` stands for any characters but `/`.
+/// Whether a path matches a pattern; `*` matches any characters except `/`.
 fn is_match(pattern: &str, path: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
     let Some(rest) = path.strip_prefix(head) else { return false };
@@ -444,7 +446,7 @@ fn is_match(pattern: &str, path: &str) -> bool {
     (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| is_match(tail, &rest[at..]))
 }
 
-/// The name that a source gives to a module of its own.
+/// Returns the name of a source's separate module: the file name without its extension.
 pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

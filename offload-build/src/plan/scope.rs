@@ -1,12 +1,12 @@
-//! The vendor of a build, as far as build.rs limits it: before a source is read, and before there
-//! are targets.
+//! The only vendor of a build, as far as build.rs limits it: before a source is read, and before
+//! the targets are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
 
 const ALL: [Family; 3] = [Family::Amd, Family::Nvidia, Family::Cpu];
 
-/// Returns the product, and the only vendor that it is for, if there is one.
+/// Returns the product, and its only vendor, if there is one.
 pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
     let modules: Vec<&Module> = [&request.own].into_iter().chain(&request.modules).collect();
     let compilers = || {
@@ -25,7 +25,7 @@ pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>
     Scope { product, only, by_nvcc: compilers().any(|compiler| *compiler == Compiler::Nvcc) }
 }
 
-/// By the call of `supports` for the build.
+/// Returns the vendor by the call of `supports` for the build.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let list = request
         .supports
@@ -60,8 +60,9 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: true })
 }
 
-/// By the compilers that build.rs asks for. A pack's sources may be compiled by clang for another
-/// vendor, so this is no limit there, but a hint at whose variables count.
+/// Returns the vendor by the compilers that build.rs requests. clang may compile a pack's sources
+/// for another vendor. For a pack, the result is therefore no limit, but a hint at the vendor whose
+/// variables count.
 fn of_compilers(
     modules: &[&Module],
     compilers: Vec<Compiler>,
@@ -93,7 +94,7 @@ fn of_compilers(
     })
 }
 
-/// The kinds that any of these selectors may select; all without selectors.
+/// Returns the families that any of these selectors may select; without selectors, all families.
 fn families(selectors: &[Selector]) -> Vec<Family> {
     let selects = |family: &Family| {
         selectors.is_empty()
@@ -102,7 +103,7 @@ fn families(selectors: &[Selector]) -> Vec<Family> {
     ALL.into_iter().filter(selects).collect()
 }
 
-/// The vendor of all of these, if it is one.
+/// Returns the vendor of these families, if they have only one.
 fn sole(families: &[Family]) -> Option<Family> {
     let first = *families.first()?;
     (first != Family::Cpu && families.iter().all(|family| *family == first)).then_some(first)

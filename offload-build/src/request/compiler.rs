@@ -1,4 +1,4 @@
-//! Who compiles the CUDA dialect and HIP for GPUs.
+//! Compilers of the CUDA dialect and of HIP for GPUs.
 
 use crate::targets::Family;
 use std::fmt;
@@ -17,16 +17,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compiler {
-    /// clang with this crate's header, for all GPUs; no SDK is needed. Unless another is asked for.
+    /// clang with this crate's header, for all GPUs; no SDK is needed. This compiler is the
+    /// default.
     Clang,
     /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not
     /// included.
     Nvcc,
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
-    /// The clang of a ROCm installation (`hipcc`, `amdclang++`), or else the one that is found,
-    /// with ROCm's headers and device libraries, for AMD's GPUs. A `.hip` source that includes
-    /// `<hip/…>` is compiled so without being asked for.
+    /// clang with ROCm's headers and device libraries, for AMD's GPUs. It is the clang of a ROCm
+    /// installation (`hipcc`, `amdclang++`), or else the clang that is found. A `.hip` source that
+    /// includes `<hip/…>` uses this compiler even if build.rs does not request it.
     ClangRocm,
 }
 
@@ -39,7 +40,7 @@ impl Compiler {
         }
     }
 
-    /// The last of a list that compiles for such targets.
+    /// Returns the last compiler in a list that compiles for targets of this family.
     pub(crate) fn of(list: &[Compiler], family: Family) -> Compiler {
         list.iter()
             .rev()
@@ -49,7 +50,7 @@ impl Compiler {
     }
 }
 
-/// In manifests of prebuilt sets, and in messages.
+/// Writes the name for manifests of prebuilt sets and for messages.
 impl fmt::Display for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,10 +1,11 @@
-//! The languages of sources: one table has their compilers for each kind of target.
+//! The languages of sources, and one table with the compilers of each language for each kind of
+//! target.
 
 use crate::request::Compiler;
 use crate::targets::Family;
 use std::path::Path;
 
-/// The language of a source. The extension gives it, unless
+/// The language of a source. The file extension determines the language, unless
 /// [`Source::language`](crate::Source::language) sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,7 +13,7 @@ pub enum Language {
     /// `.cu`: the CUDA dialect, with this crate's header in front.
     Cuda,
     /// `.hip`: the CUDA dialect, too. A source that includes ROCm's own headers (`<hip/…>`) is
-    /// compiled with these, for AMD GPUs.
+    /// compiled with those headers, for AMD GPUs.
     Hip,
     /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library:
     /// `get_global_id` and the math functions are declared but not defined, unless another source
@@ -25,13 +26,14 @@ pub enum Language {
     LlvmIr,
     /// `.s`: assembly for AMD GPUs; for the target that its `.amdgcn_target` names.
     Assembly,
-    /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of
-    /// that and later GPUs.
+    /// `.ptx`: PTX for the target that the text names. ptxas also compiles it to machine code for
+    /// that GPU and for later ones.
     Ptx,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), offload bundles
-    /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). With the feature `containers` also
-    /// NVIDIA's fatbins (`.fatbin`), bundles in a row, archives of any of these (`.a`); compressed
-    /// ones with the feature `compression`. The bytes of a file give its format and its targets.
+    /// (`.hipfb`, `.bundle`), offload binaries (`.offload`). The feature `containers` adds NVIDIA's
+    /// fatbins (`.fatbin`), bundles in a row, and archives of any of these (`.a`). The feature
+    /// `compression` adds compressed containers. The bytes of a file give its format and its
+    /// targets.
     Image,
 }
 
@@ -47,16 +49,17 @@ pub(crate) enum Recipe {
     Direct(&'static str, &'static [&'static str]),
     /// clang's assembler for this one target, to an object.
     Assemble,
-    /// The host's C++ compiler, to an object; the kernel header in front.
+    /// The host's C++ compiler, to an object; the kernel header comes before the source.
     Host,
-    /// The source is PTX: ptxas makes an image from it, or it is the image. PTX cannot be linked
-    /// with other sources.
+    /// The source is PTX: ptxas makes an image from it, or the PTX is the image. PTX cannot be
+    /// linked with other sources.
     Ptx,
-    /// The file has the image. Nothing can be linked with it.
+    /// The file is or contains a supplied image. A supplied image cannot be linked with other
+    /// sources.
     Supplied,
 }
 
-/// Whose headers a source of an offloading language is compiled with.
+/// The headers for compiling a source of an offloading language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headers {
     /// This crate's header, in front of the source.
@@ -81,16 +84,17 @@ struct Row {
     /// In messages.
     name: &'static str,
     extensions: &'static [&'static str],
-    /// Whether it has `#include` and macros.
+    /// Whether the language has `#include` and macros.
     is_preprocessed: bool,
     amd: Option<Recipe>,
     nvidia: Option<Recipe>,
     cpu: Option<Recipe>,
 }
 
-// The host's C library is no device's.
+// The headers of the host's C library are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// The triple was compared before; a file without a triple gets the target's.
+// An earlier step compared the triple with the target; a file without a triple gets the target's
+// triple.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -202,8 +206,8 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// The recipe for this kind of target, if there is one, by the compilers that build.rs
-    /// requests.
+    /// Returns the recipe for this kind of target with the compilers that build.rs requests; `None`
+    /// if there is none.
     pub(crate) fn recipe(self, family: Family, compilers: &[Compiler]) -> Option<Recipe> {
         let row = self.row();
         let recipe = match family {
@@ -223,7 +227,7 @@ impl Language {
         }
     }
 
-    /// The words that select the kinds of targets it goes to.
+    /// Returns the selectors of the kinds of targets that this language can be compiled for.
     pub(crate) fn families(self) -> Vec<String> {
         let all = [Family::Amd, Family::Nvidia, Family::Cpu];
         all.into_iter()

@@ -3,8 +3,8 @@
 use crate::request::{Compiler, Options, Selector, Source};
 use std::path::Path;
 
-/// A module of a pack: one device program. Programs take it by its name, `PACK.module("fp8")`, and
-/// load it by itself.
+/// A module of a pack: one device program. Programs select a module by its name,
+/// `PACK.module("fp8")`, and load each module separately.
 ///
 /// ```no_run
 /// use offload_build::{Build, Module};
@@ -22,7 +22,7 @@ use std::path::Path;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// `None` for the one that a build's own files make: it is called as the pack is.
+    /// `None` for the module of the build's own files, which has the name of the pack.
     pub(crate) name: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) options: Options,
@@ -35,12 +35,13 @@ pub struct Module {
 #[derive(Debug, Clone)]
 pub(crate) struct RequiredKernel {
     pub(crate) name: String,
-    /// In the images for these targets; without it in all.
+    /// The targets whose images need the kernel; `None` for all targets.
     pub(crate) only: Option<Selector>,
 }
 
 impl Module {
-    /// Returns the start of the names of its files. The module of a build's own files has none.
+    /// Returns the prefix of the names of the module's files. The module of a build's own files has
+    /// no prefix.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
@@ -108,7 +109,7 @@ impl Module {
         self
     }
 
-    /// Adds a file on which the images depend, and which no compiler reports.
+    /// Adds a file that the images depend on and that no compiler reports.
     ///
     /// See [`Build::input`](crate::Build::input).
     ///
@@ -122,7 +123,7 @@ impl Module {
         self
     }
 
-    /// Defines a macro. Without a value it is 1.
+    /// Defines a macro. Without a value, the macro is 1.
     ///
     /// ```
     /// use offload_build::Module;
@@ -190,7 +191,7 @@ impl Module {
 
     /// Sets the compiler of this module's CUDA and HIP sources, in place of the build's.
     ///
-    /// It counts for the GPUs that this compiler serves.
+    /// The setting applies to the GPUs that this compiler supports.
     ///
     /// ```no_run
     /// use offload_build::{Compiler, Module};
@@ -219,7 +220,7 @@ impl Module {
     /// Sets which of the pack's targets this module can be built for, as
     /// [selectors](crate::Build::supports).
     ///
-    /// If none is left, that is an error, unless [`Module::allow_empty`] was called.
+    /// If no target is left, the build fails, unless [`Module::allow_empty`] was called.
     ///
     /// ```
     /// use offload_build::Module;
@@ -234,9 +235,9 @@ impl Module {
         self
     }
 
-    /// Lets the module be without images where it supports none of the pack's targets.
+    /// Allows the module to have no images if it supports none of the pack's targets.
     ///
-    /// Programs that name it compile, and its `select` reports that there are no images.
+    /// Programs that name such a module compile; its `select` reports that there are no images.
     ///
     /// ```
     /// use offload_build::Module;
@@ -250,8 +251,8 @@ impl Module {
 
     /// Demands that every GPU image of this module has this kernel.
     ///
-    /// The name is as the image has it: C++ kernels that are not `extern "C"` have mangled names.
-    /// The image for the CPU is not checked.
+    /// The name must be the one in the image: C++ kernels that are not `extern "C"` have mangled
+    /// names. The image for the CPU is not checked.
     ///
     /// ```
     /// use offload_build::Module;

@@ -5,20 +5,21 @@ use crate::targets::Target;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Options for compilers beside source and target.
+/// Compiler options other than the source and the target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) includes: Vec<PathBuf>,
-    /// Files that count as inputs, and that no compiler says it has read.
+    /// Input files that no compiler reports.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Flags, for all targets or for those of a selector.
     flags: Vec<(Option<Selector>, String)>,
-    /// The requested compilers. The last one that compiles for a target counts.
+    /// The requested compilers. The requested compilers; the last one that compiles for a target is
+    /// used.
     pub(crate) compilers: Vec<Compiler>,
-    /// Whether there is all that debuggers use; without it, the compiler's default.
+    /// Whether images have full debug information; `None` for the compiler's default.
     pub(crate) debug: Option<bool>,
-    /// From 0 to 3; without it, the compiler's default.
+    /// The optimization level, from 0 to 3; `None` for the compiler's default.
     pub(crate) opt_level: Option<u32>,
     /// Whether clang reads the parameters of kernels that nvcc compiles.
     pub(crate) clang_signatures: Option<bool>,
@@ -50,19 +51,19 @@ impl Options {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
 
-    /// The options of build.rs for this target.
+    /// Returns the options of build.rs for this target.
     pub(crate) fn flags_for(&self, target: &Target) -> impl Iterator<Item = &String> {
         let applies =
             |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(target));
         self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
     }
 
-    /// The options of build.rs that are for all targets.
+    /// Returns the options of build.rs that are for all targets.
     pub(crate) fn flags_for_all(&self) -> impl Iterator<Item = &String> {
         self.flags.iter().filter(|(only, _)| only.is_none()).map(|(_, flag)| flag)
     }
 
-    /// Definitions, as the compilers take them.
+    /// Returns the macro definitions as compiler arguments.
     pub(crate) fn define_args(&self) -> impl Iterator<Item = String> {
         self.defines.iter().map(|(name, value)| match value {
             Some(value) => format!("-D{name}={value}"),
@@ -71,7 +72,7 @@ impl Options {
     }
 }
 
-/// Words for the manifest of a prebuilt set.
+/// Writes the options for the manifest of a prebuilt set.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> =
@@ -91,33 +92,33 @@ impl fmt::Display for Options {
 /// All settings of [`Build`](crate::Build) except the targets.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// The files that were given to the build itself.
+    /// The module of the files that build.rs adds to the build itself.
     pub(crate) own: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
     /// For all modules.
     pub(crate) options: Options,
-    /// The targets that the pack supports; none for all.
+    /// The targets that the pack supports; an empty list for all targets.
     pub(crate) supports: Vec<Selector>,
     /// Whether the pack is compressed.
     pub(crate) compressed: bool,
-    /// Whether it may have no images.
+    /// Whether the pack may have no images.
     pub(crate) may_be_empty: bool,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
     pub(crate) nvcc: Option<PathBuf>,
-    /// The most compilers at a time.
+    /// The maximum number of compilers that run at a time.
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether GNU ld has the script that a large pack takes.
+    /// Whether GNU ld has the linker script that a large pack needs.
     pub(crate) large_pack_script: bool,
     /// Whether the sources of a static library are linked on the device.
     pub(crate) device_link: bool,
-    /// The way in which a static library is linked with CUDA's runtime: the word in build.rs.
+    /// The word in build.rs for how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,
-    /// Whether Cargo is told what to link with a static library.
+    /// Whether the build prints what Cargo has to link with a static library.
     pub(crate) cargo_metadata: Option<bool>,
 }
 

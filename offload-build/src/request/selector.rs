@@ -22,8 +22,8 @@ enum Meaning {
 }
 
 impl Selector {
-    /// Never fails: a malformed selector selects nothing, and [`Selector::check`] returns its
-    /// error.
+    /// Returns the selector of this text. The function never fails: a malformed selector selects
+    /// nothing, and [`Selector::check`] returns its error.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { meaning: meaning(&text), text }

@@ -3,7 +3,8 @@
 use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};
 
-/// A source file. A path is one by itself; this says more of it:
+/// A source file. A source file with its own settings. A plain path is a source by itself; this
+/// type adds options:
 ///
 /// ```
 /// use offload_build::{Language, Source};
@@ -54,7 +55,7 @@ impl Source {
         self
     }
 
-    /// Adds a file on which the images depend, and which no compiler reports.
+    /// Adds a file that the images depend on and that no compiler reports.
     ///
     /// See [`Build::input`](crate::Build::input).
     ///
@@ -68,7 +69,7 @@ impl Source {
         self
     }
 
-    /// Defines a macro in this source. Without a value it is 1.
+    /// Defines a macro in this source. Without a value, the macro is 1.
     ///
     /// ```
     /// use offload_build::Source;
@@ -80,7 +81,8 @@ impl Source {
         self
     }
 
-    /// Adds an option for the compiler of this source, after all others. For PTX that is ptxas.
+    /// Adds an option for the compiler of this source, after all others. For PTX, this compiler is
+    /// ptxas.
     ///
     /// ```
     /// use offload_build::Source;
@@ -134,7 +136,7 @@ impl Source {
 
     /// Sets which targets this source can be built for, as [selectors](crate::Build::supports).
     ///
-    /// Images for other targets are made without it.
+    /// Images for other targets are made without this source.
     ///
     /// ```
     /// use offload_build::Source;

@@ -1,5 +1,5 @@
-//! The variables in which users of other programs name their GPUs, each with the words of its
-//! program.
+//! Environment variables in which users of other programs name their GPUs, each in the syntax of
+//! its program.
 //!
 //! | variable | of | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -13,8 +13,8 @@
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
 //! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. For each vendor, the first
-//! variable that is set counts, in this order. Constraints: CMake's CUDA_ARCHITECTURES and
-//! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
+//! variable that is set is used, in this order. The syntax is from CMake's CUDA_ARCHITECTURES and
+//! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use super::scope::Scope;
@@ -23,7 +23,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
-/// Whose words a variable has.
+/// The program whose syntax a variable uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Words {
     ComputeCap,
@@ -34,7 +34,7 @@ enum Words {
     CMakeHip,
 }
 
-/// The variables, in the order in which they count.
+/// The variables for NVIDIA's GPUs; the first that is set is used.
 const NVIDIA: &[(&str, Words)] = &[
     ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
     ("CUDA_COMPUTE_CAP", Words::ComputeCap),
@@ -44,7 +44,7 @@ const NVIDIA: &[(&str, Words)] = &[
     ("CUDARC_NVCC_ARCH", Words::Nvcc),
 ];
 
-/// The variables, in the order in which they count.
+/// The variables for AMD's GPUs; the first that is set is used.
 const AMD: &[(&str, Words)] = &[
     ("AMDGPU_TARGETS", Words::TargetIds),
     ("GPU_TARGETS", Words::TargetIds),
@@ -62,7 +62,7 @@ const AMD: &[(&str, Words)] = &[
 /// Prints which variables are used, and whether that replaces a default. Variables of a vendor that
 /// the build is not for are ignored without a message.
 ///
-/// Returns an error if one that counts is not understood.
+/// Returns an error if the text of a used variable is not understood.
 pub(super) fn items(
     cargo: &Cargo,
     has_default: bool,
@@ -74,7 +74,7 @@ pub(super) fn items(
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
-        // All are read, so that Cargo runs the script again when one of them is set.
+        // All variables are read, so that Cargo runs the script again when one of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };
@@ -189,17 +189,17 @@ impl Words {
     }
 }
 
-/// CMake's words for no.
+/// Whether a piece is one of CMake's words for false.
 fn is_false(piece: &str) -> bool {
     ["OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND"]
         .iter()
         .any(|word| piece.eq_ignore_ascii_case(word))
 }
 
-/// `80`, `90a`, `8.0`, `12.1a`.
+/// Parses a compute capability: `80`, `90a`, `8.0`, `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // One digit and its suffix: 9.10 would be another number.
+        // The minor version has one digit and perhaps a suffix: 9.10 would be another number.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Whose GPUs are meant.
+/// The vendor of the GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vendor {
     Any,
@@ -10,10 +10,10 @@ pub(super) enum Vendor {
     Amd,
 }
 
-/// One item of the list.
+/// One item of a list of targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A target's name, which nothing was checked of.
+    /// A target's name that is not checked yet.
     Arch(String),
     /// A target that counts only if nvcc knows it.
     IfKnown(String),
@@ -22,11 +22,11 @@ pub(super) enum Item {
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of
     /// the last.
     AllMajor,
-    /// All of them, and PTX of the last.
+    /// All of NVIDIA's architectures that the compilers know, and PTX of the last.
     All,
 }
 
-/// Who lists a target.
+/// The place that lists a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetOrigin {
@@ -35,7 +35,7 @@ pub enum TargetOrigin {
     BuildScript,
     /// [`Build::default_archs`](crate::Build::default_archs).
     Default,
-    /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the one of this name.
+    /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the variable of this name.
     OffloadArch(String),
     /// The variable of this name, in which users of other programs name their GPUs.
     ForeignVariable(String),
@@ -58,7 +58,7 @@ pub(super) struct Listed {
     pub(super) by: TargetOrigin,
 }
 
-/// The pieces of a list in a variable.
+/// Returns the pieces of a list in a variable.
 pub(super) fn split(value: &str) -> impl Iterator<Item = &str> {
     value.split([',', ';', ' ', '\t', '\n']).filter(|piece| !piece.is_empty())
 }

@@ -12,9 +12,9 @@ use crate::toolchain::Tools;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     pub(crate) archs: Vec<String>,
-    /// Targets of this list that nvcc knows, which come after `archs`.
+    /// Targets that are listed after `archs` if nvcc knows them.
     pub(crate) if_known: Vec<String>,
-    /// Targets that count if neither `archs` nor a variable lists any.
+    /// Targets that are used if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list, with this reason: it says where targets are named, and
-/// which there are.
+/// Returns the error for an empty list, with this reason. The message says where to list targets,
+/// and which targets there are.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let (archs, variable) = match scope.family() {
         Some(Family::Nvidia) => (
@@ -87,7 +87,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
     ))
 }
 
-/// An item of our own lists.
+/// Returns the item for a name in `OFFLOAD_ARCH` or build.rs.
 pub(super) fn ours(name: &str) -> Item {
     match name {
         "native" => Item::Native(Vendor::Any),

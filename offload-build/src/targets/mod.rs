@@ -1,11 +1,11 @@
-//! The targets of a pack: those of `OFFLOAD_ARCH`, otherwise of build.rs, otherwise of foreign
-//! variables, otherwise the default of build.rs.
+//! The targets of a pack, from the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign
+//! variables, the default of build.rs.
 //!
-//! Variables of a vendor that the build is not for do not count ([`scope`]).
+//! Variables of a vendor that the build is not for are ignored ([`scope`]).
 //!
 //! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, and [`native`]
-//! and [`supported`] resolve `native` and `all-major`. The result are [`Target`]s, each once, in
-//! the order given.
+//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s, each
+//! once, in the order given.
 
 mod foreign_variables;
 mod item;
@@ -34,18 +34,19 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 pub(crate) struct Resolved {
     /// The targets, each once, in the order given.
     pub(crate) targets: Vec<Target>,
-    /// Who lists each of them first.
+    /// The place that lists each target first.
     pub(crate) origins: Vec<TargetOrigin>,
-    /// Whether the list differs between machines: their GPUs are in it, or a foreign variable lists
-    /// it.
+    /// Whether the list differs between machines: it contains their GPUs, or a foreign variable
+    /// lists it.
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words for several targets stand for
-/// none.
+/// Parses each target once, in the order given. Without tools, words for several targets add no
+/// targets.
 ///
-/// Returns an error if there is no target, if one is malformed or impossible in this code object
-/// version, if two exclude each other, or if a word cannot be resolved.
+/// Returns an error if there is no target, or if a word cannot be resolved. A target that is
+/// malformed, impossible in this code object version, or in conflict with another one is also an
+/// error.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -117,7 +118,7 @@ fn check_vendor(
     )))
 }
 
-/// The first PTX target, if each of them is bound to few GPUs.
+/// Returns the first PTX target, if every PTX target is limited to few GPUs.
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
     for target in targets {
@@ -137,7 +138,7 @@ pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Erro
 }
 
 /// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`,
-/// `native`. Errors call the list `by`.
+/// `native`. Error messages name `by` as the place of the list.
 pub(crate) fn of_item(
     name: &str,
     by: &str,
@@ -175,7 +176,7 @@ fn names(
 /// Returns whether the nvcc of this build compiles for the target of this name. A note says why a
 /// target is left out.
 ///
-/// Returns an error if the target is not NVIDIA's, or if nvcc cannot be asked.
+/// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
 fn known_to_nvcc(
     name: &str,
     by: &TargetOrigin,
@@ -218,7 +219,7 @@ fn known_to_nvcc(
     Ok(refusal.is_none())
 }
 
-/// Parses a target that may be had.
+/// Parses a target, and checks that it is possible in this code object version.
 fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
     let target = Target::parse(name).map_err(|error| {
         let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));

@@ -5,7 +5,7 @@
 //! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` of `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
 //! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` of `PATH` or ROCm; Linux' list of devices in `/sys` |
 //!
-//! The programs list names without features: code for `gfx90a` runs in every mode of a GPU.
+//! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
 
 use super::item::{TargetOrigin, Vendor};
 use super::target;
@@ -16,12 +16,12 @@ use crate::toolchain::{Found, Tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder in which Linux lists devices that compute, with a folder for each.
+/// The folder in which Linux lists compute devices, with one folder for each device.
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 
-/// The targets of the machine's GPUs.
+/// Returns the targets of the machine's GPUs.
 ///
-/// Returns an error if there is no GPU: nothing else is taken in its place.
+/// Returns an error if there is no GPU: no other target replaces `native`.
 pub(super) fn targets(
     cargo: &Cargo,
     tools: &Tools<'_>,
@@ -65,13 +65,13 @@ pub(super) fn targets_beside_others(
 /// The GPUs of a machine.
 #[derive(Debug)]
 pub(crate) enum Gpus {
-    /// Their targets, each once.
+    /// The targets of the GPUs, each once.
     Found(Vec<String>),
-    /// No program knows of a GPU: the trail has each program and its answer.
+    /// No program reports a GPU: the trail has each program and its answer.
     None(Vec<String>),
 }
 
-/// Asks for the GPUs of this vendor.
+/// Detects the GPUs of this vendor.
 pub(super) fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<Gpus, Error> {
     let beside_clang = match tools.clang()? {
         Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
@@ -86,7 +86,7 @@ pub(super) fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<G
         targets.extend(search.amd(Path::new(TOPOLOGY)));
     }
     if targets.is_empty() {
-        // A driver may be installed until the next build.
+        // A driver may be installed before the next build.
         cargo.watch_search_path();
         return Ok(Gpus::None(search.trail));
     }
@@ -103,7 +103,7 @@ impl Search<'_> {
     fn nvidia(&mut self) -> Vec<String> {
         let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
-        // A line for each GPU: 9.0.
+        // The program prints a line for each GPU: 9.0.
         let nvidia = |name: &str| target::nvidia(name).map(|arch| arch.to_string());
         let found =
             self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
@@ -111,7 +111,7 @@ impl Search<'_> {
             return found;
         }
         let arch = self.program("nvptx-arch", &[]);
-        // sm_90; a letter after it would limit where the code runs.
+        // The program prints sm_90; a letter after it would limit where the code runs.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -143,8 +143,8 @@ impl Search<'_> {
         found
     }
 
-    /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of
-    /// the trail.
+    /// Returns the program of this name beside clang, in `PATH`, or in one of these folders;
+    /// otherwise returns a line for the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());
@@ -197,7 +197,7 @@ impl Search<'_> {
     }
 }
 
-/// The processors in Linux' list, each once.
+/// Returns the processors in Linux's list, each once.
 fn devices(topology: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in numbered(topology, "") {

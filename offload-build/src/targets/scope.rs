@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) enum Product<'a> {
     Pack(&'a str),
     StaticLibrary(&'a str),
-    /// Targets are asked for, and nothing is made.
+    /// No product: the caller needs only the targets.
     Unnamed,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Product<'_> {
     }
 }
 
-/// The product, and the only vendor that it is for, if there is one.
+/// The product, and its only vendor if there is one.
 #[derive(Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,
@@ -32,20 +32,20 @@ pub(crate) struct Scope<'a> {
     pub(crate) by_nvcc: bool,
 }
 
-/// The vendor that everything is for.
+/// The only vendor that the product can be built for.
 #[derive(Debug)]
 pub(crate) struct OnlyVendor {
     pub(crate) family: Family,
-    /// Why, in words that follow "is for nvidia alone: ".
+    /// The reason, in words that follow "is for nvidia alone: ".
     pub(crate) reason: String,
-    /// A target that it can be built for.
+    /// A target that the product can be built for.
     pub(crate) example: String,
-    /// Whether a target of another vendor in `OFFLOAD_ARCH` is of no use.
+    /// Whether it is an error if `OFFLOAD_ARCH` lists only targets of other vendors.
     pub(crate) refuses_others: bool,
 }
 
 impl Scope<'_> {
-    /// Returns the vendor, if it is for one alone.
+    /// Returns the vendor, if the product is for one vendor only.
     pub(super) fn family(&self) -> Option<Family> {
         self.only.as_ref().map(|only| only.family)
     }

@@ -1,9 +1,9 @@
 //! `all-major` and `all`: NVIDIA's architectures that the compilers of this machine know.
 //!
-//! As for nvcc: machine code for each architecture, or for the first of each major number, and PTX
-//! of the last, which drivers compile for newer GPUs. ptxas and clang list the architectures, so no
-//! table here has to be extended. AMD has no such word: each of its GPUs needs code of its own, and
-//! generic targets cover several.
+//! As in nvcc, `all` is machine code for each architecture, and `all-major` is machine code for the
+//! first of each major number. Both add PTX of the last architecture, which drivers compile for
+//! newer GPUs. ptxas and clang list the architectures, so no table here has to be extended. AMD has
+//! no such word: each of its GPUs needs code of its own, and generic targets cover several.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -11,18 +11,18 @@ use crate::error::{Error, ErrorKind};
 use crate::toolchain::Tools;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
-/// The first architecture of each major number, and PTX of the last.
+/// Returns the first architecture of each major number, and PTX of the last.
 pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
 
-/// Every architecture, and PTX of the last.
+/// Returns every architecture, and PTX of the last.
 pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// Returns the architectures that both compilers build, in the order of the numbers; without `a`
-/// and `f`, which run on few GPUs.
+/// Returns the architectures that both compilers build, in numerical order. Architectures with `a`
+/// and `f` are omitted because their code runs on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(

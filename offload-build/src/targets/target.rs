@@ -1,4 +1,4 @@
-//! One target of a build. The only file of this crate that reads targets from text.
+//! One target of a build. Only this file of the crate parses targets from text.
 
 use offload_format::target::{
     CanonicalTargetId, NvidiaArch, NvidiaCode, OffloadArch, ParseError, TargetId,
@@ -17,7 +17,7 @@ enum Machine {
     Cpu,
 }
 
-/// Whose images these are.
+/// The family of a target: AMD, NVIDIA or the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     Amd,
@@ -70,8 +70,8 @@ impl Target {
         }
     }
 
-    /// Whether some device fits both targets, which differ: it would be undefined which image it
-    /// gets.
+    /// Whether some device fits both of these different targets: the choice of its image would be
+    /// undefined.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
         match (&self.0, &other.0) {
             (Machine::Amdgpu(id), Machine::Amdgpu(other)) => {
@@ -109,18 +109,19 @@ impl fmt::Display for Family {
     }
 }
 
-/// The names, with commas between them.
+/// Returns the names, with commas between them.
 pub(crate) fn join(targets: &[Target]) -> String {
     targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// An NVIDIA architecture that a tool or another program's variable names; `None` if it is none.
+/// Parses the name of an NVIDIA architecture from a tool or another program's variable; returns
+/// `None` for other names.
 pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
     NvidiaArch::parse(name).ok()
 }
 
-/// The processor of a target ID that a tool names, without its features; `None` if it is no AMD
-/// GPU's.
+/// Returns the processor of a target ID that a tool reports, without its features; `None` if it is
+/// not an AMD GPU's.
 pub(super) fn processor(id: &str) -> Option<String> {
     let processor = TargetId::parse(id).ok()?.processor();
     matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_)))

@@ -16,7 +16,7 @@ pub(crate) struct Clang {
     pub(crate) path: PathBuf,
     /// The first line of `--version`.
     pub(crate) version: String,
-    /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
+    /// The `ld.lld` that clang's driver finds; AMD code objects are linked with it.
     pub(crate) lld: Option<PathBuf>,
     pub(crate) identity: Identity,
     lld_identity: Option<Identity>,
@@ -31,9 +31,10 @@ impl Clang {
     pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
-    /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`;
-    /// `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first
-    /// without. A named one that does not start is an error.
+    /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld.
+    /// The search order is: `clang` in `PATH`; `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`,
+    /// newest first; ROCm's. If none has lld, returns the first clang without lld. A clang that is
+    /// named and does not start is an error.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -80,7 +81,7 @@ impl Clang {
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // Something is missing, and may be installed until the next build.
+        // Something is missing, and may be installed before the next build.
         cargo.watch_search_path();
         if let Some(clang) = without_lld {
             if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
@@ -134,12 +135,12 @@ impl Clang {
         })
     }
 
-    /// The tools that a code object takes.
+    /// Returns the tools that make a code object: clang and lld.
     pub(crate) fn with_lld(&self) -> Vec<&Identity> {
         [&self.identity].into_iter().chain(&self.lld_identity).collect()
     }
 
-    /// The major version, where the first line of `--version` has one.
+    /// Returns the major version, if the first line of `--version` has one.
     pub(crate) fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
@@ -152,9 +153,9 @@ impl Clang {
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
     }
 
-    /// Returns the processors that clang lists for a triple, if their names start so.
+    /// Returns the processors that clang lists for a triple and whose names begin with `start`.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        // Older ones look for ROCm's libraries before they answer.
+        // Older versions of clang look for ROCm's libraries before they answer.
         let answer = probe(
             &self.path,
             [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
@@ -165,7 +166,7 @@ impl Clang {
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
     }
 
-    /// Looks for one of the headers that clang brings; the error says where it is not.
+    /// Looks for one of clang's own headers; the error says where it is missing.
     pub(crate) fn find_header(&self, name: &str) -> Result<(), String> {
         let answer =
             probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
@@ -184,7 +185,7 @@ impl Clang {
             Ok(answer) if answer.status.success() => None,
             Ok(answer) => {
                 let text = answer.stderr;
-                // Beside its errors -### prints the version and the commands, which start with a
+                // Besides errors, -### prints the version and the commands, which start with a
                 // space.
                 let errors: Vec<&str> =
                     text.lines().filter(|line| line.contains("error:")).collect();

@@ -31,18 +31,19 @@ impl Cxx {
     pub(crate) const PLACES: &'static str =
         "CXX_<target>, TARGET_CXX, CXX; c++, clang++ and others in PATH, as the cc crate does";
 
-    /// The one for the image `cpu`.
+    /// Returns the C++ compiler for the image `cpu`.
     ///
-    /// Returns an error that says why there is none: `cc` finds none, or one that does not take
+    /// Returns an error with the reason if `cc` finds no compiler, or one that does not accept
     /// GNU's options.
     pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         Self::find(cargo, probes, &cargo.target, Kind::Gnu)
     }
 
     /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,
-    /// otherwise the one that `cc` finds; on Windows Visual Studio's `cl.exe`, with its variables.
+    /// otherwise the one that `cc` finds. On Windows, this is Visual Studio's `cl.exe`, with its
+    /// variables.
     ///
-    /// Returns an error that says why there is none.
+    /// Returns an error with the reason if there is no such compiler.
     pub(crate) fn for_nvcc(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -51,7 +52,7 @@ impl Cxx {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
             return Self::find(cargo, probes, triple, Kind::Any);
         };
-        // Also a folder, as nvcc takes it.
+        // The name may also be a folder, as for nvcc.
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path =
@@ -94,7 +95,7 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` accepts a name for a compiler.
+        // `cc` accepts the name of a compiler that does not exist.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
@@ -105,19 +106,20 @@ impl Cxx {
             tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let identity = Identity::of_compiler(&path, probes);
         let found = Self { path, args: tool.args().to_vec(), env, identity };
-        // For Apple's systems `cc` runs a program for the SDK's folder, which no file here has.
+        // For Apple's systems, `cc` runs a program to find the SDK's folder. No file here
+        // identifies that folder, so the result is not cached.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             probes.put(question, &text);
         }
         Ok(found)
     }
 
-    /// Its variables, for the rebuild key.
+    /// Returns the compiler's variables, for the rebuild key.
     pub(crate) fn env_identities(&self) -> impl Iterator<Item = String> {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
-    /// As far as its name shows.
+    /// Whether the compiler accepts GNU's options, judged by its name.
     pub(crate) fn takes_gnu_options(&self) -> bool {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
@@ -137,7 +139,7 @@ impl Cxx {
         Some([start, args.join(WORD_END), env.join(WORD_END)].join(LIST_END))
     }
 
-    /// `None` if it is another compiler now that goes by the name.
+    /// Returns `None` if the name now belongs to another compiler.
     fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let words = |list: &str| -> Vec<OsString> {
             if list.is_empty() {

@@ -1,20 +1,21 @@
-//! Tools as rebuild keys know them.
+//! The identities of tools in rebuild keys.
 
 use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
-/// The identity of a tool: its file, its version, and the program that it starts, if it reports
-/// where that is.
+/// The identity of a tool: its file, its version, and the program that it starts, if the tool
+/// reports where that program is.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    /// The tool first. Another version of it changes at least one of them.
+    /// The tool first. Another version of the tool changes at least one of these files.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) said: String,
 }
 
 impl Identity {
-    /// The output of `--version`, which counts only if the tool is a [wrapper](is_wrapper).
+    /// Returns the identity of a tool; the output of `--version` counts only if the tool is a
+    /// [wrapper](is_wrapper).
     pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let said = if is_wrapper(tool) {
             probes.ask(tool, &["--version"]).unwrap_or_default()
@@ -24,14 +25,14 @@ impl Identity {
         Self { files: vec![tool.to_owned()], said }
     }
 
-    /// nvcc; the toolkit that it says it is of has the program.
+    /// Returns the identity of nvcc; the program is in the toolkit that nvcc reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, said: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], said)
     }
 
-    /// clang or a C++ compiler, which says in `--version` or `-print-prog-name=cc1plus` where it is
-    /// installed.
+    /// Returns the identity of clang or a C++ compiler, which reports its installation in
+    /// `--version` or `-print-prog-name=cc1plus`.
     pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
         let said = probes.ask(tool, &["--version"]).unwrap_or_default();
         let folder =

@@ -31,7 +31,7 @@ use offload_format::target::NvidiaArch;
 use std::cell::OnceCell;
 use std::path::Path;
 
-/// The GPU compilers, each looked for when the first target needs it.
+/// The GPU compilers; the search for each starts when the first target needs it.
 #[derive(Debug)]
 pub(crate) struct Tools<'a> {
     cargo: &'a Cargo,
@@ -59,7 +59,7 @@ impl<'a> Tools<'a> {
         Self { cargo, probes, named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
-    /// Returns the tools that the environment names, without a memory of earlier runs.
+    /// Returns the tools that the environment names, without cached answers of earlier runs.
     pub(crate) fn forgetful(cargo: &'a Cargo) -> Self {
         let named = Named { clang: None, ptxas: None, nvcc: None };
         let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
@@ -78,12 +78,13 @@ impl<'a> Tools<'a> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
-    /// HIP's headers and libraries.
+    /// Returns HIP's headers and libraries.
     pub(crate) fn rocm(&self) -> &Found<Rocm> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo))
     }
 
-    /// ROCm's own clang, unless one is named; its headers were written for it.
+    /// Returns ROCm's own clang, unless another clang is named; ROCm's headers were written for its
+    /// own clang.
     pub(crate) fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
@@ -106,28 +107,28 @@ impl<'a> Tools<'a> {
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };
-        // The program may have come since clang was asked.
+        // The program may have been installed since the last probe of clang.
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// The host's C++ compiler. The inner error says why there is none.
+    /// Returns the host's C++ compiler. The inner error is the reason why there is no compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, String> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
-    /// The sanitizer that `OFFLOAD_CPU_CHECK` asks for in images of the CPU.
+    /// Returns the sanitizer that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
     pub(crate) fn sanitizer(&self, cxx: &Cxx) -> Result<Option<Sanitizer>, Error> {
         Sanitizer::find(cxx, &self.probes, self.cargo)
     }
 
-    /// The compiler that nvcc has the host's part of sources done by, in programs for this triple.
-    /// The inner error says why there is none.
+    /// Returns the compiler that nvcc uses for the host's part of sources, in programs for this
+    /// triple. The inner error is the reason why there is no compiler.
     pub(crate) fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
 
-    /// nvcc's refusal of an architecture.
+    /// Returns nvcc's refusal of an architecture.
     pub(crate) fn nvcc_refusal(
         &self,
         nvcc: &Nvcc,
@@ -154,8 +155,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Returns those of NVIDIA's architectures (`sm_90`) that clang's driver knows. Clang's own
-    /// list has more of them.
+    /// Returns the given NVIDIA architectures (`sm_90`) that clang's driver knows. Clang's own list
+    /// has more architectures than the driver knows.
     pub(crate) fn those_that_clang_knows(
         &self,
         clang: &Clang,
@@ -168,7 +169,7 @@ impl<'a> Tools<'a> {
                 names.iter().map(|name| format!("--offload-arch={name}")).collect();
             let args =
                 QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
-            // The first that it does not know is named, by itself.
+            // The error names only the first architecture that the driver does not know.
             let text =
                 probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let refused: Vec<&str> = text
@@ -192,7 +193,7 @@ impl<'a> Tools<'a> {
         text.split('\'').filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
     }
 
-    /// The architectures that nvcc lists: machine code, and PTX.
+    /// Returns the architectures that nvcc lists: machine code, and PTX.
     pub(crate) fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
         let lists =
             ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
@@ -203,18 +204,18 @@ impl<'a> Tools<'a> {
             .collect()
     }
 
-    /// The clang that was needed, which may be ROCm's.
+    /// Returns the clang that was needed, which may be ROCm's.
     pub(crate) fn used_clang(&self) -> Option<&Clang> {
         let own = || self.hip_clang.get().and_then(Option::as_ref);
         self.clang.get().and_then(Found::tool).or_else(own)
     }
 
-    /// The nvcc that was needed.
+    /// Returns the nvcc that was needed.
     pub(crate) fn used_nvcc(&self) -> Option<&Nvcc> {
         self.nvcc.get().and_then(Found::tool)
     }
 
-    /// The ptxas that was needed.
+    /// Returns the ptxas that was needed.
     pub(crate) fn used_ptxas(&self) -> Option<&Ptxas> {
         self.ptxas.get().and_then(Found::tool)
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(crate) struct Nvcc {
     pub(crate) path: PathBuf,
-    /// The toolkit that it says it is of.
+    /// The folder of the toolkit that nvcc reports.
     pub(crate) root: PathBuf,
     /// The release in `--version`: `release 13.5, V13.5.37`.
     pub(crate) version: String,
@@ -33,10 +33,10 @@ impl Nvcc {
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the
-    /// installation that a variable names, else `PATH`, else the usual places.
+    /// Returns the first nvcc of these: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` of
+    /// the installation that a variable names; `PATH`; the usual places.
     ///
-    /// Returns an error if a named one cannot be used, or if variables name different toolkits.
+    /// Returns an error if a named nvcc cannot be used, or if variables name different toolkits.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -77,7 +77,7 @@ impl Nvcc {
             }
         }
         if let Some((first, others)) = named.split_first() {
-            // Headers and libraries of one toolkit with the compiler of another end in obscure
+            // Headers and libraries of one toolkit with the compiler of another cause obscure
             // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Found::Tool(first.1.clone())),
@@ -124,7 +124,7 @@ impl Nvcc {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Asks whether it compiles for an architecture; returns its refusal.
+    /// Checks whether nvcc compiles for an architecture; returns its refusal.
     pub(crate) fn refusal(
         &self,
         arch: NvidiaArch,
@@ -156,12 +156,12 @@ impl Nvcc {
         ))
     }
 
-    /// The linker of relocatable cubins.
+    /// Returns the linker of relocatable cubins.
     pub(crate) fn nvlink(&self) -> PathBuf {
         program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
     }
 
-    /// The program that puts images into a fat binary.
+    /// Returns the program that puts images into a fat binary.
     pub(crate) fn fatbinary(&self) -> PathBuf {
         program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
     }
@@ -172,8 +172,8 @@ impl Nvcc {
     }
 }
 
-/// Folders that may have a toolkit's static libraries: installed, of another host, of Python's
-/// packages, on Windows.
+/// Returns the folders that may have a toolkit's static libraries: installed, of another host, of
+/// Python's packages, on Windows.
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",
@@ -217,8 +217,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the folders for a toolkit's programs without a variable: those of `PATH`, then those of
-/// installers, pip and conda.
+/// Returns the folders for a toolkit's programs if no variable is set: those of `PATH`, then those
+/// of installers, pip and conda.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
@@ -242,7 +242,7 @@ pub(super) fn note_folders(trail: &mut Trail) {
 /// The usual folders of toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Toolkits where installers put them: the one that is linked as the current one first, then the
+/// Returns the toolkits of installers: first the one that is linked as the current one, then the
 /// newest.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
@@ -255,8 +255,8 @@ fn installed() -> Vec<PathBuf> {
     roots
 }
 
-/// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the
-/// environment itself.
+/// Returns the toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or
+/// the environment itself.
 fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
@@ -269,7 +269,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     for prefix in prefixes {
         let mut packages = Vec::new();
         for python in numbered(&prefix.join("lib"), "python") {
-            // The second one is for Debian's own Python.
+            // `dist-packages` is for Debian's own Python.
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }

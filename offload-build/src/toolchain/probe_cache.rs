@@ -1,8 +1,8 @@
-//! The probe cache: answers of tools, so that a build script that runs again with nothing changed
-//! starts none of them.
+//! The probe cache: it stores answers of tools. A build script that runs again without changes then
+//! starts no tools.
 //!
-//! A [record](crate::output::record) with a line for each answer: the hash of the question, with
-//! the tool's identity in it, and the answer.
+//! The cache is a [record](crate::output::record) with a line for each answer. A line has the hash
+//! of the question, which includes the tool's identity, and the answer.
 
 use super::program::{identity, is_wrapper};
 use crate::exec::probe;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) struct ProbeCache {
-    /// The file that keeps them.
+    /// The file that stores the answers.
     path: Option<PathBuf>,
-    /// By questions, in order.
+    /// The answers with the hashes of their questions, sorted by hash.
     known: RefCell<Vec<(ContentHash, String)>>,
 }
 
@@ -74,7 +74,7 @@ impl ProbeCache {
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
         self.take_down(question, answer.to_owned());
         let known = self.known.borrow();
-        // Without the file the tools are asked again.
+        // An error is ignored: without the file, the next run asks the tools again.
         let _ = self.path.as_ref().map(|path| {
             record::write(path, known.iter().map(|(question, answer)| (question, answer)))
         });

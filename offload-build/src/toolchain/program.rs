@@ -18,9 +18,9 @@ pub(crate) fn identity(tool: &Path) -> String {
 /// Parts of the names of programs that compile.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
-/// Whether a program may start another one, which can change while its own file does not. That is
-/// so for a script, and for a link to a program of another kind, as in the folders by which ccache
-/// precedes compilers in `PATH`.
+/// Whether a program may start another one, which can change while its own file does not. Examples
+/// are a script, and a link to a program of another kind: ccache has such links in folders that
+/// precede compilers in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()

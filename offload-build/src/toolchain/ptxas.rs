@@ -23,8 +23,8 @@ impl Ptxas {
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else
-    /// `PATH`, else where nvcc is looked for.
+    /// Returns the first ptxas of these: `explicit`; `OFFLOAD_PTXAS`; `bin` of the installation
+    /// that a variable names; `PATH`; the places of the search for nvcc.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -80,8 +80,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Asks whether it knows an architecture; returns its refusal. ptxas checks the name before it
-    /// reads its input.
+    /// Checks whether ptxas knows an architecture; returns its refusal. ptxas checks the name
+    /// before it reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
         match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
             Ok(answer) => answer.stderr.contains("gpu-name").then_some(answer.stderr),
@@ -89,7 +89,7 @@ impl Ptxas {
         }
     }
 
-    /// The line of `--version` that has the version.
+    /// Returns the line of `--version` that has the version.
     pub(crate) fn version(&self) -> String {
         let text =
             probe(&self.path, ["--version"], &[]).map(|answer| answer.stdout).unwrap_or_default();

@@ -13,17 +13,17 @@ pub(crate) struct Rocm {
     pub(crate) root: PathBuf,
     /// The folder of the libraries for devices, in LLVM bitcode.
     pub(crate) device_libraries: PathBuf,
-    /// Its own clang, `amdclang++`, which `hipcc` starts.
+    /// ROCm's own clang, `amdclang++`, which `hipcc` starts.
     pub(crate) clang: Option<PathBuf>,
-    /// The newest code object version that the libraries for devices are there for, where they say
-    /// so.
+    /// The newest code object version that the device libraries support, if the libraries record
+    /// it.
     pub(crate) newest_code_object: Option<u32>,
 }
 
 /// The variables in which users name their ROCm.
 const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 
-/// The file that shows that HIP is there.
+/// The file that shows that HIP is installed.
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
@@ -31,9 +31,9 @@ impl Rocm {
     pub(crate) const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
-    /// Returns the installation of `HIPCC`, otherwise the one that `ROCM_PATH`, `HIP_PATH` or
-    /// `ROCM_HOME` names, otherwise that of a `hipcc` in `PATH`, otherwise `/opt/rocm`, the newest
-    /// `/opt/rocm-*`, `/usr` (Debian's packages).
+    /// Returns the first installation of these: that of `HIPCC`; the one that `ROCM_PATH`,
+    /// `HIP_PATH` or `ROCM_HOME` names; that of a `hipcc` in `PATH`; `/opt/rocm`; the newest
+    /// `/opt/rocm-*`; `/usr` (Debian's packages).
     pub(crate) fn find(cargo: &Cargo) -> Found<Self> {
         let mut trail = Trail::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();
@@ -85,7 +85,8 @@ impl Rocm {
         Self { root, device_libraries, clang, newest_code_object }
     }
 
-    /// The processors that there are device libraries for; ROCm 7 has one for all, and so no list.
+    /// Returns the processors that have device libraries. ROCm 7 has one library for all
+    /// processors, so the list is then empty.
     pub(crate) fn processors(&self) -> Vec<String> {
         let files = fs::read_dir(&self.device_libraries)
             .into_iter()
@@ -100,7 +101,7 @@ impl Rocm {
         files.filter_map(name).collect()
     }
 
-    /// The folder of the runtime's library, to link with.
+    /// Returns the folder of the runtime's library, for linking.
     pub(crate) fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
         let folders =
             ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
@@ -119,7 +120,8 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
     let mut folders: Vec<PathBuf> =
         named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
-    // ROCm 6 and newer keep them beside clang's own files; Debian beside its other libraries.
+    // ROCm 6 and newer keep the device libraries beside clang's own files; Debian keeps them beside
+    // its other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
         for version in numbered(&root.join(clang), "").into_iter().rev() {
             folders.push(version.join("lib/amdgcn/bitcode"));

@@ -17,7 +17,7 @@ pub(crate) enum Check {
     Races,
     /// UndefinedBehaviorSanitizer.
     Undefined,
-    /// All that one image can check.
+    /// All checks that one image can do together.
     All,
 }
 
@@ -62,7 +62,7 @@ impl Check {
         }
     }
 
-    /// Returns its parts, each of which has a macro in `offload/cpu.h`.
+    /// Returns the parts of this check; each part has a macro in `offload/cpu.h`.
     pub(crate) fn parts(self) -> &'static [Self] {
         match self {
             Self::Memory => &[Self::Memory],
@@ -84,7 +84,7 @@ impl Check {
         }
     }
 
-    /// Returns the name of the library, as GCC and as LLVM have it.
+    /// Returns the name of the library in GCC and in LLVM.
     fn runtime(self) -> (&'static str, &'static str) {
         match self {
             Self::Memory | Self::All => ("asan", "asan"),
@@ -99,9 +99,10 @@ impl Check {
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,
-    /// The library that has to be in a program before all others.
+    /// The library that a program must load before all others.
     pub(crate) runtime: PathBuf,
-    /// The program with which LLVM's runtimes find source lines. GCC's do it themselves.
+    /// The program with which LLVM's runtimes find source lines. GCC's runtimes find source lines
+    /// themselves.
     pub(crate) symbolizer: Option<PathBuf>,
 }
 
@@ -111,9 +112,9 @@ impl Sanitizer {
         self.check.option(self.is_clang)
     }
 
-    /// Returns the sanitizer that the environment asks for.
+    /// Returns the sanitizer that the environment requests.
     ///
-    /// Returns an error if the compiler lacks it, or the host program's system.
+    /// Returns an error if the compiler or the host program's system lacks the sanitizer.
     pub(super) fn find(
         cxx: &Cxx,
         probes: &ProbeCache,
@@ -144,8 +145,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // The compiler prints the bare name of a missing library. The package may have come since
-        // it was asked.
+        // The compiler prints the bare name of a missing library. The package may have been
+        // installed since the last probe.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {
@@ -169,8 +170,8 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
     }
 }
 
-/// Returns the library of a file for the linker: the file, or the one that it names if it is a
-/// script of GNU ld's.
+/// Returns the library in a file for the linker: the file itself, or the library that it names if
+/// it is a script of GNU ld.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let bytes = fs::read(&path).ok()?;

@@ -4,33 +4,33 @@ use super::install;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The places where a tool was looked for, in order, for the message when it is not there.
+/// The places of the search for a tool, in order, for the message if the tool is missing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail {
     unset: Vec<&'static str>,
     places: Vec<String>,
-    /// The first program that is there and may not be started.
+    /// The first program that exists but is not executable.
     not_executable: Option<PathBuf>,
 }
 
 impl Trail {
-    /// A variable that could have named it.
+    /// Notes a variable that could have named the tool, but is not set.
     pub(crate) fn not_set(&mut self, variable: &'static str) {
         self.unset.push(variable);
     }
 
-    /// A place where it is not, in words.
+    /// Notes a place where the tool is missing, in words.
     pub(crate) fn note(&mut self, place: impl Into<String>) {
         self.places.push(place.into());
     }
 
-    /// A file of the tool's name that may not be started.
+    /// Notes a file with the tool's name that is not executable.
     pub(crate) fn note_not_executable(&mut self, program: &Path) {
         self.note(format!("{} is not executable", program.display()));
         self.not_executable.get_or_insert_with(|| program.to_owned());
     }
 
-    /// Says how to make a tool that was found executable; `None` if there is no such file.
+    /// Returns the help for making a found tool executable; `None` if there is no such file.
     pub(crate) fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
@@ -53,14 +53,14 @@ impl fmt::Display for Trail {
 #[derive(Debug, Clone)]
 pub(crate) enum Found<T> {
     Tool(T),
-    /// Not there; the trail says where it would have been.
+    /// The tool is missing; the trail has the places of the search.
     Missing(Trail),
 }
 
 impl<T> Found<T> {
     /// The tool.
     ///
-    /// Returns an error, made of the trail, if it is missing.
+    /// Returns an error, made from the trail, if the tool is missing.
     pub(crate) fn or_missing<E>(&self, missing: impl FnOnce(&Trail) -> E) -> Result<&T, E> {
         match self {
             Found::Tool(tool) => Ok(tool),

@@ -20,9 +20,9 @@ pub(super) struct Declared<'a> {
 }
 
 impl Declared<'_> {
-    /// The function of a kernel, and the checks of its parameters.
+    /// Returns the function of a kernel, and the checks of its parameters.
     ///
-    /// Returns an error if no image has the kernel, or if one has another number of arguments.
+    /// Returns an error if no image has the kernel, or if an image has another number of arguments.
     pub(super) fn function(&self, kernel: &Declaration) -> Result<TokenStream> {
         self.check_name(kernel)?;
         let symbol = kernel.symbol();
@@ -153,7 +153,7 @@ impl Declared<'_> {
         }
     }
 
-    /// To `c_void`, any pointer may be passed.
+    /// A pointer to any type may be passed for a pointer to `c_void`.
     fn argument_type(&self, ty: &TokenStream) -> TokenStream {
         let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
         let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(ident) if ident == word);
@@ -180,8 +180,8 @@ impl Declared<'_> {
     }
 }
 
-/// The name of an item that represents a name in messages: its place is nowhere in the user's
-/// source.
+/// Returns an identifier for an item that represents a name in messages. Its span is not in the
+/// user's source.
 pub(super) fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());
@@ -223,7 +223,7 @@ fn check_count(
     Ok(())
 }
 
-/// The first names of a list, and how many there are more.
+/// Returns the first names of a list, and the number of the remaining ones.
 fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();

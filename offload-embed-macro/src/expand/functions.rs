@@ -1,8 +1,8 @@
 //! Functions of kernels whose parameters the build has read from the source.
 //!
 //! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of
-//! the crate. Each function is small: traits, the returned type and the code that stores arguments
-//! are shared, and rustc parses all of them as one text. Passing tokens one by one takes several
+//! the crate. Each function is small. Traits, the returned type and the code that stores arguments
+//! are shared, and rustc parses all functions as one text. Passing tokens one by one takes several
 //! times as long in a development build, in which macros are not optimized.
 
 use crate::sorted;
@@ -13,14 +13,15 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use std::fmt::Write as _;
 
-/// With no more parameters than this, each kernel has traits of its own, whose messages name the
-/// kernel.
+/// The maximum number of parameters with which each kernel has its own traits; messages about these
+/// traits name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
-/// With more, clippy warns.
+/// The maximum number of arguments for which clippy does not warn.
 const FEW_ARGUMENTS: usize = 7;
 
-/// The functions, with their shared code. Kernels with a parameter of unknown size have none.
+/// Returns the functions, with their shared code. Kernels with a parameter of unknown size have no
+/// function.
 pub(super) fn of(
     kernels: &[&Signature],
     records: &[Record],
@@ -44,7 +45,8 @@ pub(super) fn of(
     }
 }
 
-/// rustc's own parser reads the text: that of proc-macro2 is not optimized in development builds.
+/// Parses the text with rustc's own parser: the parser of proc-macro2 is not optimized in
+/// development builds.
 pub(super) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     if proc_macro::is_available() {
@@ -59,13 +61,14 @@ pub(super) fn parsed(text: &str) -> TokenStream {
 struct Functions<'a> {
     has_own_traits: bool,
     text: String,
-    /// By the name of the module that they are in: the traits of parameters.
+    /// The traits of parameters, by the name of the module that contains them.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
-    /// The number of the code for such arguments, by these.
+    /// The layouts of arguments, each with the number of its code.
     shapes: Vec<(Shape, usize)>,
 }
 
-/// Arguments of kernels that the same code stores, and passes on to functions for the CPU.
+/// A layout of kernel arguments. One function stores all arguments of this layout, and passes them
+/// on to functions for the CPU.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// The offset of each argument, and its type.
@@ -124,7 +127,7 @@ impl<'a> Functions<'a> {
         let mut doc = documentation(comment);
         let _ = write!(doc, " `{source_name}`, {place}");
         let _ = write!(text, "#[doc = {doc:?}]");
-        // Only where they are needed: rustc takes some time for each.
+        // The attribute is added only where it is needed: rustc takes some time for each.
         if comment.iter().any(|line| line.contains(['[', '<'])) {
             text.push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
         }
@@ -140,7 +143,7 @@ impl<'a> Functions<'a> {
         );
     }
 
-    /// The number of the code for these arguments.
+    /// Returns the number of the code for these arguments.
     fn number(&mut self, shape: Shape) -> usize {
         let next = self.shapes.len();
         let at =
@@ -151,7 +154,7 @@ impl<'a> Functions<'a> {
         self.shapes[at].1
     }
 
-    /// The traits, and the types that functions return.
+    /// Returns the traits, and the types that functions return.
     fn arguments(&self) -> String {
         let mut text = String::new();
         for (module, traits) in &self.traits {
@@ -192,7 +195,7 @@ impl<'a> Functions<'a> {
         )
     }
 
-    /// Returns the code that stores the arguments of kernels with the same places for them.
+    /// Returns the code that stores the arguments of kernels with the same argument layout.
     fn shared(&self) -> String {
         let mut text = String::new();
         for (shape, number) in &self.shapes {
@@ -238,8 +241,8 @@ impl Trait<'_> {
     }
 }
 
-/// Whether an image has a kernel's arguments in these places; of PTX, whether all that drivers make
-/// of it does.
+/// Whether an image has a kernel's arguments in these places. For PTX, this must be true for all
+/// machine code that drivers make from it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
         return true;
@@ -252,8 +255,9 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
-/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust. They do not
-/// for a small float or a union: Rust has its bytes, which would be in other registers.
+/// Whether compilers for the CPU pass a value of this type in the same way as its counterpart in
+/// Rust. Small floats and unions are passed differently: Rust has only their bytes, which would be
+/// in other registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
     /// The size up to which an argument is passed in registers; larger ones are passed in memory.
     const IN_REGISTERS: u64 = 16;
@@ -277,7 +281,7 @@ fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// The type of a parameter. To `void`, any pointer may be passed.
+/// Returns the type of a parameter. A pointer to any type may be passed for a pointer to `void`.
 fn parameter_type(ty: &Type) -> String {
     match ty {
         Type::Pointer { is_mutable, to } if **to == Type::Void => {
@@ -287,8 +291,8 @@ fn parameter_type(ty: &Type) -> String {
     }
 }
 
-/// Returns a type in a record, behind a pointer or of a parameter; `__offload` is the hidden module
-/// of the crate `offload`. `f16` and `bf16` are their bits.
+/// Returns the Rust type for a record's field, the target of a pointer, or a parameter. `__offload`
+/// is the hidden module of the crate `offload`. `f16` and `bf16` become `u16`, with their bits.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),
@@ -301,7 +305,8 @@ pub(super) fn memory_type(ty: &Type) -> String {
     }
 }
 
-/// The lines of a comment as documentation, and an empty one. The text has no example in Rust.
+/// Returns the lines of a comment as documentation, followed by an empty line. Code blocks are
+/// marked as text, so that they are no Rust examples.
 fn documentation(comment: &[String]) -> String {
     let mut doc = String::new();
     let mut is_code = false;

@@ -23,9 +23,9 @@ pub(crate) struct Pack<'a> {
     pub(crate) value: TokenStream,
 }
 
-/// Items for a pack. Kernels that the program declares replace their known signatures.
+/// Returns the items for a pack. Kernels that the program declares replace their known signatures.
 ///
-/// Returns an error if one that is declared is not in the pack, or has another number of parameters
+/// Returns an error if a declared kernel is not in the pack, or has another number of parameters
 /// there.
 pub(crate) fn kernels(
     pack: &Pack<'_>,
@@ -171,7 +171,7 @@ impl Module<'_> {
             #[allow(unused_imports)]
             use #expansion as __offload;
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
-            // The checks are in a function of their own, since items in a generic function are
+            // The checks are in a separate function, since items in a generic function are
             // evaluated for each instance.
             #[allow(dead_code)]
             fn __kernel(symbol: &'static #expansion::core::primitive::str) -> #expansion::Kernel<'static, #form> {
@@ -195,8 +195,8 @@ impl Module<'_> {
         sorted::texts(all.map(|kernel| kernel.name.as_str()).filter(|symbol| !is_known(symbol)))
     }
 
-    /// A function of a kernel that differs between images: its call does not compile. `None` if it
-    /// has no parameters to say so at.
+    /// Returns a function for a kernel that differs between images: a call of the function does not
+    /// compile. Returns `None` if the kernel has no parameters, where the error could be shown.
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
         let (function, agrees) =
@@ -294,7 +294,7 @@ impl Module<'_> {
     }
 }
 
-/// Which records the kernels' types are made of.
+/// Returns, for each record, whether the kernels' types contain it.
 fn used(kernels: &[&Signature], records: &[Record]) -> Vec<bool> {
     let mut used = vec![false; records.len()];
     let mut types: Vec<&Type> =

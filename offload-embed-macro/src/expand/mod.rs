@@ -1,7 +1,7 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! None of the tokens is unsafe code: macros of the crate `offload` (`placement`) have it. They
-//! name their own types, whatever names `crate = …` and the user's crate define.
+//! The tokens contain no unsafe code; macros of the crate `offload` (`placement`) contain it. The
+//! tokens refer to the right types, whatever names `crate = …` and the user's crate define.
 
 mod declared;
 mod functions;
@@ -22,16 +22,16 @@ use std::path::Path;
 /// The variable that makes development builds read packs from disk.
 pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
-/// From this size on a pack is not copied into the crate's library: linkers take it from where the
-/// build script left it.
+/// The size from which a pack is not copied into the crate's library: linkers read it from the
+/// build script's output.
 const LARGE: u64 = 64 << 20;
 
-/// An expression of type `KernelPack`, for a pack that the build script made, or left out.
-/// `from_disk` says whether development builds are to read it from its folder.
+/// Returns an expression of type `KernelPack`, for a pack that the build script made or left out.
+/// If `from_disk` is a folder, development builds read the pack from it.
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
     let value = match (index, from_disk) {
         (Index::Built(pack), None) => built(pack, options),
-        // The runtime registers the bundles in the program.
+        // The runtime registers the bundles in the program, so the pack cannot be read from disk.
         (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
         (Index::Built(pack), Some(folder)) => {
             let (expansion, linked, on_disk) =
@@ -55,14 +55,15 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
             }}
         }
     };
-    // By this Cargo knows to build the crate again when the variable changes.
+    // This makes Cargo build the crate again when the variable changes.
     quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#FROM_DISK);
         #value
     }}
 }
 
-/// The type that says whether a pack is compressed, or is to be taken for one.
+/// Returns the type for a compressed pack, a pack that must be treated as compressed, or a plain
+/// pack.
 fn form(options: &Options, is_compressed: bool) -> TokenStream {
     let expansion = options.expansion();
     if is_compressed || options.compressed.is_some() {
@@ -72,7 +73,7 @@ fn form(options: &Options, is_compressed: bool) -> TokenStream {
     }
 }
 
-/// A pack that is read when the program first asks for it.
+/// Returns a pack that is read when the program first uses it.
 fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
     let expansion = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
@@ -95,8 +96,7 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let expansion = options.expansion();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
-    // A size that does not fit is one that cannot be linked either; the literal then fails to
-    // compile.
+    // A size that does not fit cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
     let registered =
@@ -187,8 +187,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     }}
 }
 
-/// The entry of a pack in the program's list. The entry refers to the pack, so the list has only
-/// packs that are in the program anyway.
+/// Returns the entry of a pack in the program's list. The entry refers to the pack, so the list has
+/// only packs that are in the program anyway.
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }

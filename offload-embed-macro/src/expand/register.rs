@@ -1,5 +1,5 @@
-//! `register`: the data of clang's objects by which HIP's runtime registers the bundles before
-//! `main`.
+//! `register`: the data with which HIP's runtime registers the bundles before `main`, as in clang's
+//! objects.
 
 use crate::sorted;
 use offload_format::pack_index::IndexModule;
@@ -8,8 +8,8 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::ffi::CString;
 
-/// Returns the wrappers of the bundles in `pack`, which is an expression for its bytes, and the
-/// constructor that passes them to the runtime.
+/// Returns the wrappers of the bundles, and the constructor that passes them to the runtime. `pack`
+/// is an expression for the bytes of the pack.
 pub(super) fn tokens(
     expansion: &TokenStream,
     modules: &[IndexModule],
@@ -33,7 +33,8 @@ pub(super) fn tokens(
     quote! { #expansion::register_bundles! { #segment, #pack; #(#bundles)* } }
 }
 
-/// The kernels of a module's images, each once. HIP's runtime has no kernel with a NUL in its name.
+/// Returns the kernels of a module's images, each once. A name with a NUL is left out: HIP's
+/// runtime has no such kernels.
 fn kernels(module: &IndexModule) -> Vec<CString> {
     let all = module.images.iter().flat_map(|image| image.kernels.iter().flatten());
     let names = sorted::texts(all.map(|kernel| &*kernel.name));

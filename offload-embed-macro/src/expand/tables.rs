@@ -5,7 +5,7 @@ use offload_format::pack_index::{IndexImage, IndexModule, Limits, Origin, PackIm
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a
+/// The constants. `registered` is true if there is a `REGISTERED_<n>` for each module that has a
 /// bundle.
 pub(super) fn tables(
     expansion: &TokenStream,
@@ -51,8 +51,8 @@ pub(super) fn tables(
     }
 }
 
-/// The constant of a compressed pack: where the stream of each module is; nothing if it is not
-/// compressed.
+/// Returns the constant of a compressed pack with the place of each module's stream; `None` if the
+/// pack is not compressed.
 pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Option<TokenStream> {
     modules.iter().find(|module| module.stream.is_some())?;
     let streams = modules.iter().map(|module| {
@@ -75,7 +75,7 @@ pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Optio
     Some(quote! { const STREAMS: &[#expansion::StreamRecord] = &[#(#streams),*]; })
 }
 
-/// Lists of one type, each of which becomes a constant.
+/// Lists of one type; each list becomes a constant.
 struct Lists<T> {
     prefix: &'static str,
     all: Vec<Vec<T>>,
@@ -86,7 +86,7 @@ impl<T: PartialEq> Lists<T> {
         Self { prefix, all: Vec::new() }
     }
 
-    /// The constant of this list.
+    /// Returns the constant of this list.
     fn constant(&mut self, list: Vec<T>) -> Ident {
         let at = self.all.iter().position(|other| *other == list).unwrap_or_else(|| {
             self.all.push(list);
@@ -118,7 +118,7 @@ fn limits_of(expansion: &TokenStream, limits: &Limits) -> TokenStream {
     tokens
 }
 
-/// The constant of a pack without images.
+/// Returns the constant of a pack without images.
 pub(super) fn modules_without_images(
     expansion: &TokenStream,
     modules: &[IndexModule],

@@ -1,4 +1,4 @@
-//! Tests of the code that the compiler gets.
+//! Tests of the code that the macro passes to the compiler.
 
 use super::*;
 

@@ -16,7 +16,7 @@ const COMPRESSED: &str = "the file is compressed, and nothing of it is read when
 const FATBIN: &str =
     "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
 
-/// The most that may be decompressed while a program is compiled.
+/// The maximum number of bytes that may be decompressed while a program is compiled.
 const LIMIT: u64 = 0;
 
 /// The images in a file.
@@ -26,20 +26,20 @@ pub(super) struct Images<'a> {
     pub(super) modules: Vec<IndexModule>,
     /// Images that no driver loads, in words.
     pub(super) left_out: Vec<String>,
-    /// Why images are not known.
+    /// The reason why images are not known.
     pub(super) closed: Option<&'static str>,
 }
 
 impl<'a> Images<'a> {
-    /// Reads the images of the file with this name, or returns its fault, in words that follow its
-    /// path.
+    /// Reads the images of the file with this name. An error is the file's fault, in words that
+    /// follow its path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
         let mut images = Self { name, modules: Vec::new(), left_out: Vec::new(), closed: None };
         for problem in &inventory.problems {
             match problem.error.kind() {
-                // A compressed bundle of version 1 ends where its stream does.
+                // A compressed bundle of version 1 ends at the end of its stream.
                 ErrorKind::LimitExceeded { .. }
                 | ErrorKind::NotBuiltIn { .. }
                 | ErrorKind::UnsupportedCompression { .. } => images.closed = Some(COMPRESSED),
@@ -73,7 +73,7 @@ impl<'a> Images<'a> {
         Ok((kind, images))
     }
 
-    /// The number of the module of this name.
+    /// Returns the number of the module of this name.
     fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
         let found = self.modules.iter().position(|module| module.name == name);
         found.unwrap_or_else(|| {
@@ -82,7 +82,7 @@ impl<'a> Images<'a> {
         })
     }
 
-    /// Takes up one image, where all are known, and the module that it belongs to.
+    /// Adds one image and the module that it belongs to, if all images are known.
     fn take(
         &mut self,
         container: ContainerKind,
@@ -100,7 +100,7 @@ impl<'a> Images<'a> {
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
         let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
-        // Behind a file that is PTX, a NUL is put.
+        // The expansion adds a NUL after a PTX file.
         let ends =
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
@@ -124,7 +124,8 @@ impl<'a> Images<'a> {
                 kernels(data)
             }
         };
-        // The NUL after PTX may be in it, and is no part of the image: a pack may end with it.
+        // The NUL after PTX may be in the file, but is no part of the image: a pack may end with
+        // it.
         let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
         let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
         self.modules[module].images.push(image);
@@ -139,7 +140,8 @@ impl<'a> Images<'a> {
         data: &[u8],
     ) -> Option<(String, PackImageKind<String>)> {
         let named = image.target_id.as_deref();
-        // Bundles have the host's code for compilers. In an offload binary it is a shared object.
+        // Bundles have the host's code for compilers. In an offload binary, the host's code is a
+        // shared object.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
         const ET_REL: [u8; 2] = [1, 0];
         let whom = named.unwrap_or("a target that is not named");
@@ -157,7 +159,7 @@ impl<'a> Images<'a> {
                 None => "a code object for a processor that is not known".to_owned(),
             },
             Ok(Header::Cubin(header)) => {
-                // The header does not say whether a letter follows.
+                // The header does not record whether a letter follows.
                 let plain = format!("sm_{}", header.number());
                 let named = named.filter(|name| name.starts_with(&plain)).map(str::to_owned);
                 return Some((named.unwrap_or(plain), PackImageKind::Cubin));
@@ -192,7 +194,7 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
     Some(IndexKernel::in_order(Kernels::parse(image).ok()?))
 }
 
-/// Returns the kind of the file; or the reason why it is not embedded, in words that follow its
+/// Returns the kind of the file, or the reason why it is not embedded, in words that follow its
 /// path.
 fn kind(file: &[u8]) -> Result<FileKind, String> {
     if file.is_empty() {

@@ -21,7 +21,7 @@ pub(crate) struct File {
     pub(crate) size: u64,
     pub(crate) kind: FileKind,
     pub(crate) modules: Vec<IndexModule>,
-    /// Why its images are not known.
+    /// The reason why the images are not known.
     pub(crate) closed: Option<&'static str>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum FileKind {
 }
 
 impl FileKind {
-    /// The section where tools look for it.
+    /// Returns the section where tools look for this kind of file.
     pub(crate) fn section(self) -> Option<SectionNames> {
         match self {
             FileKind::Bundles => Some(DeviceSection::HipFatbin.names()),
@@ -51,7 +51,7 @@ impl FileKind {
         }
     }
 
-    /// The alignment in bytes that it has without a word from the user.
+    /// Returns the default alignment in bytes for this kind of file.
     pub(crate) fn align(self) -> u64 {
         match self {
             FileKind::Bundles => DeviceSection::HipFatbin.align(),
@@ -76,8 +76,8 @@ impl FileKind {
 /// Extensions of sources, which are compiled and not embedded.
 pub(crate) const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
 
-/// Reads the file at `path`, as the user wrote it in this source file. `for_linkers` allows
-/// contents that only linkers can use.
+/// Reads the file at `path`; `source` is the source file in which the user wrote the path.
+/// `for_linkers` allows contents that only linkers can use.
 pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
     if path.is_empty() {
         return Err(Error::NoPath);
@@ -87,7 +87,7 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
         path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let is_source = SOURCES.contains(&extension.as_str());
     let bytes = match fs::read(&path) {
-        // PTX is called `.s` by clang.
+        // clang uses the extension `.s` for PTX.
         Ok(bytes) if is_source && !matches!(Image::parse(&bytes), Ok(Image::Ptx(_))) => {
             return Err(Error::Source(path));
         }
@@ -108,8 +108,8 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed })
 }
 
-/// Resolves a path beside the source file that calls the macro, an absolute one, or one in a folder
-/// that Cargo names; and returns the advice for such a path if the file is missing.
+/// Resolves a path, and returns the advice for such a path if the file is missing. The path is
+/// relative to the source file that calls the macro, absolute, or in a folder that Cargo names.
 fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -128,7 +128,7 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     let source =
         source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
-    // Compilers name sources from where they run.
+    // Compilers report source paths relative to their working folder.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
     Ok((path, "; paths are relative to the source file that this stands in"))
 }

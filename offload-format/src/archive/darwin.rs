@@ -20,19 +20,18 @@ use alloc::vec::Vec;
 /// The alignment of names and data: loaders map members of Mach-O in place.
 const ALIGN: usize = 8;
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: linkers
-/// for macOS read it as `lib<name>.a`. `member` is the file name that they print, `symbol` has its
-/// underscore in front.
+/// Lays out an archive with one member and one symbol; linkers for macOS read it as `lib<name>.a`.
+/// The member is payload number 0, of `size` bytes. `member` is the file name that the linkers
+/// print; `symbol` includes its leading underscore.
 ///
 /// # Panics
-/// If `symbol` has a NUL in it, or if `size` has more than the 10 digits that the format has room
-/// for.
+/// If `symbol` contains a NUL, or if `size` has more than the format's 10 digits.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(!symbol.contains('\0'), "{symbol:?} cannot be the name of a symbol");
     let mut names = symbol.as_bytes().to_vec();
     names.push(0);
     let names_size = names.len();
-    // The padding after them counts as the table's, not as theirs.
+    // The padding after the names is part of the table, not of the names.
     names.resize(names.len().next_multiple_of(ALIGN), 0);
 
     let mut out = MAGIC.to_vec();
@@ -42,8 +41,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let member_offset = out.len() + table as usize;
     let number =
         |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
-    // First the size of the pairs. A pair has the offset of the name, and that of the member's
-    // header.
+    // First the size of the pairs. A pair has the offset of the name, and the offset of the
+    // member's header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
 
@@ -56,7 +55,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     layout
 }
 
-/// A member's header and, as the first of its bytes, its name.
+/// Adds a member's header, then the name as the first of the member's bytes.
 fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let start = out.len() + HEADER_SIZE as usize + name.len();
     let name_size = name.len() + (start.next_multiple_of(ALIGN) - start);

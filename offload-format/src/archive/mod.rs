@@ -1,8 +1,8 @@
-//! Archives (`ar`): the libraries that linkers take, and that bundles come in.
+//! Archives (`ar`): the form of libraries for linkers, which may contain bundles.
 //!
-//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in files of
-//! their own. Then come the members, each at an even offset, with a header of ASCII fields padded
-//! with spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
+//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in separate
+//! files. Then come the members, each at an even offset, with a header of ASCII fields padded with
+//! spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -14,7 +14,7 @@
 //! | 48 | 10 | size of what follows, decimal |
 //! | 58 | 2 | `` `\n `` |
 //!
-//! Names that do not fit, and the symbol table, are where the kinds differ:
+//! The kinds differ in names that do not fit, and in the symbol table:
 //!
 //! | kind | names | symbol table |
 //! |---|---|---|

@@ -12,13 +12,14 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// GNU's and LLVM's on ELF systems; also every archive without a symbol table or a long name.
+    /// The variant of GNU and LLVM on ELF systems; also every archive without a symbol table or a
+    /// long name.
     Gnu,
-    /// GNU's with a symbol table of 64-bit offsets.
+    /// GNU's variant with a symbol table of 64-bit offsets.
     Gnu64,
     /// BSD's and Darwin's.
     Bsd,
-    /// Darwin's with a symbol table of 64-bit offsets.
+    /// Darwin's variant with a symbol table of 64-bit offsets.
     Darwin64,
     /// Microsoft's (`.lib`).
     Coff,
@@ -48,8 +49,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if the magic is another, if a header is malformed, if a member ends outside
-    /// `data`, or if a name cannot be found (names of more than 4096 bytes in the table of long
-    /// names are not).
+    /// `data`, or if a name cannot be found. Names of more than 4096 bytes in the table of long
+    /// names are not found.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -82,7 +83,7 @@ impl<'data> Archive<'data> {
         Ok(archive)
     }
 
-    /// Finds out the kind from the tables at the start, and goes past them.
+    /// Determines the kind from the tables at the start, and moves past them.
     fn read_tables(&mut self) -> Result<()> {
         let Some(header) = self.header_at(self.first)? else { return Ok(()) };
         if header.name.starts_with(b"__.SYMDEF") || header.name.starts_with(b"#1/") {
@@ -113,7 +114,7 @@ impl<'data> Archive<'data> {
             self.names = self.take_table(names)?;
             header = self.header_at(self.first)?;
         }
-        // Further maps, of ARM64EC code: nothing that is needed to read members.
+        // Further maps are for ARM64EC code, and are not needed to read members.
         while let Some(map) =
             header.filter(|it| self.kind == Kind::Coff && it.name.starts_with(b"/<"))
         {
@@ -169,13 +170,13 @@ impl<'data> Archive<'data> {
         matches!(self.kind, Kind::Bsd | Kind::Darwin64)
     }
 
-    /// The name that the header's first field says or refers to.
+    /// Returns the name that the header's first field contains or refers to.
     fn name(&self, header: &Header<'data>) -> Result<&'data [u8]> {
         let field = header.name;
         let Some(digits) =
             field.strip_prefix(b"/").filter(|_| !self.is_bsd()).filter(|it| !it.is_empty())
         else {
-            // Slashes end names, but for BSD's.
+            // Slashes end names, except in BSD's archives.
             return Ok(if self.is_bsd() {
                 field
             } else {
@@ -207,24 +208,24 @@ impl<'data> Archive<'data> {
         self.kind
     }
 
-    /// Whether the members are in files of their own, whose paths are the names.
+    /// Whether the members are in separate files; their paths are the names.
     pub fn is_thin(&self) -> bool {
         self.thin
     }
 
-    /// The members in file order, without the tables. More than one may have the same name.
+    /// Returns the members in file order, without the tables. More than one may have the same name.
     pub fn members(&self) -> Members<'data> {
         Members { archive: *self, at: self.first }
     }
 
-    /// The member whose header is at `offset`, as the symbol table gives it.
+    /// Returns the member whose header is at `offset`, a value from the symbol table.
     ///
-    /// Returns an error if there is none.
+    /// Returns an error if there is no such member.
     pub fn member_at(&self, offset: u64) -> Result<Member<'data>> {
         Ok(self.read_member(offset)?.0)
     }
 
-    /// The symbol table's entries in its order; none if there is no table.
+    /// Returns the symbol table's entries in its order; none if there is no table.
     ///
     /// Returns an error if the table is malformed, or if its names share more text than 64 times
     /// its size.
@@ -278,55 +279,56 @@ pub struct Member<'data> {
 }
 
 impl<'data> Member<'data> {
-    /// The name; in a thin archive the path of the member's file, relative to the archive's folder
-    /// if it is not absolute.
+    /// Returns the name. In a thin archive, this is the path of the member's file, relative to the
+    /// archive's folder if it is not absolute.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
 
-    /// The header's name field without trailing spaces: `name/`, `/123`, `#1/20`.
+    /// Returns the header's name field without trailing spaces: `name/`, `/123`, `#1/20`.
     pub fn raw_name(&self) -> &'data [u8] {
         self.header.name
     }
 
-    /// The bytes; `None` in a thin archive.
+    /// Returns the bytes; `None` in a thin archive.
     pub fn data(&self) -> Option<&'data [u8]> {
         self.data
     }
 
-    /// Size of the member in bytes.
+    /// Returns the size of the member in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Offset in bytes of the member's header from the start of the archive.
+    /// Returns the offset in bytes of the member's header from the start of the archive.
     pub fn offset(&self) -> u64 {
         self.header.at
     }
 
-    /// Offset in bytes of the member's data from the start of the archive; where the data would be,
-    /// in a thin archive.
+    /// Returns the offset in bytes of the member's data from the start of the archive. In a thin
+    /// archive, this is where the data would be.
     pub fn data_offset(&self) -> u64 {
-        // BSD's archives have the name between header and data, and count it to the size.
+        // BSD's archives have the name between header and data, and include it in the size.
         self.header.at + HEADER_SIZE + (self.header.size - self.size)
     }
 
-    /// When the member was changed, in seconds since 1970; `None` if the field has no such number.
+    /// Returns the time of the last change, in seconds since 1970; `None` if the field has no such
+    /// number.
     pub fn modified(&self) -> Option<u64> {
         number(self.header.field(16, 28), 10)
     }
 
-    /// The owner's number; `None` if the field has no number.
+    /// Returns the owner's number; `None` if the field has no number.
     pub fn owner(&self) -> Option<u64> {
         number(self.header.field(28, 34), 10)
     }
 
-    /// The group's number; `None` if the field has no number.
+    /// Returns the group's number; `None` if the field has no number.
     pub fn group(&self) -> Option<u64> {
         number(self.header.field(34, 40), 10)
     }
 
-    /// The file's mode bits; `None` if the field has no octal number.
+    /// Returns the file's mode bits; `None` if the field has no octal number.
     pub fn mode(&self) -> Option<u64> {
         number(self.header.field(40, 48), 8)
     }
@@ -383,7 +385,7 @@ fn trimmed(bytes: &[u8], pad: u8) -> &[u8] {
     &bytes[..end]
 }
 
-/// The number in a field that is padded with spaces.
+/// Returns the number in a field that is padded with spaces.
 fn number(field: &[u8], radix: u32) -> Option<u64> {
     let digits = trimmed(field, b' ');
     if digits.is_empty() {

@@ -20,8 +20,8 @@ impl<'data> Symbol<'data> {
         self.name
     }
 
-    /// Offset in bytes of the header of the member that defines it, as the table says;
-    /// [`super::Archive::member_at`] takes it.
+    /// Returns the offset in bytes of the header of the member that defines the symbol, from the
+    /// table. [`super::Archive::member_at`] accepts this offset.
     pub fn member_offset(&self) -> u64 {
         self.member_offset
     }
@@ -50,7 +50,7 @@ struct Table<'data> {
     form: Form,
     bytes: Reader<'data>,
     count: u64,
-    /// The start of the members' offsets; BSD's pairs.
+    /// The start of the members' offsets, or of BSD's pairs.
     offsets: u64,
     /// The start of the names.
     names: u64,
@@ -67,16 +67,16 @@ enum Form {
     Bsd {
         width: u64,
     },
-    /// The symbols have numbers of members, which have offsets.
+    /// The symbols have the numbers of members, and each number has an offset.
     Coff {
         members: u64,
     },
 }
 
-/// Names may share text, so that a small table could ask for much work.
+/// The limit for text that names share: otherwise a small table could cause much work.
 const MAX_SHARING: u64 = 64;
 
-/// Checks all entries of the table, whose bytes these are.
+/// Checks all entries of the table with these bytes.
 pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Symbols<'_>> {
     let table = Table::parse(kind, bytes)?;
     let mut symbols = Symbols { table, index: 0, name_at: 0 };
@@ -133,7 +133,8 @@ impl<'data> Table<'data> {
         Ok(Self { form, bytes, count, offsets, names, end: bytes.len() })
     }
 
-    /// Symbol number `index`, given where its name starts in tables that say it by the order alone.
+    /// Reads symbol number `index`. `name_at` is the start of its name, for tables in which only
+    /// the order gives that place.
     fn read(&self, index: u64, mut name_at: u64) -> Result<Symbol<'data>> {
         const OFFSET: &str = "archive symbol offset";
         let number_at = |number: u64, width: u64| self.offsets + number * width;

@@ -1,4 +1,4 @@
-//! Writing a GNU archive. The library that Apple's linkers take is in `darwin.rs`.
+//! Writing a GNU archive. The library for Apple's linkers is in `darwin.rs`.
 
 use super::{HEADER_END, HEADER_SIZE, MAGIC, MAX_SIZE};
 use crate::layout::{Layout, Piece};
@@ -7,12 +7,13 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if
-/// there are objects, a table of long names if there are any, and the members in the order of the
-/// calls. Time stamps, owners and groups are 0, so that the same members give the same bytes.
+/// Collects members and lays out the GNU archive that LLVM 22 writes for them. A symbol table is
+/// included if there are objects, and a table of long names if there are any. The members are in
+/// the order of the calls. Time stamps, owners and groups are 0, so that the same members give the
+/// same bytes.
 ///
-/// The builder needs the sizes of the members; [`Layout`] takes their bytes, from memory or from
-/// files.
+/// The builder needs only the sizes of the members; the [`Layout`] gets their bytes, from memory or
+/// from files.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveBuilder {
     /// The name field and the size of each member.
@@ -20,13 +21,13 @@ pub struct ArchiveBuilder {
     names: Vec<u8>,
     /// The place of each long name.
     name_offsets: BTreeMap<Vec<u8>, usize>,
-    /// The member that each symbol is in.
+    /// The number of the member that contains each symbol.
     symbols: Vec<usize>,
     symbol_names: Vec<u8>,
     has_object: bool,
 }
 
-/// Why a member cannot be added.
+/// The reason why a member cannot be added.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,18 +59,19 @@ impl fmt::Display for WriteError {
 
 impl core::error::Error for WriteError {}
 
-/// Longer names go to the table of long names.
+/// The longest name that is not in the table of long names.
 const MAX_SHORT_NAME: usize = 15;
-/// If a member starts here or later, symbols need offsets of 64 bits.
+/// The offset from which a member needs 64-bit offsets of its symbols.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
-    /// An archive without members.
+    /// Returns a builder of an archive without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a member of `size` bytes that is no object file. Several members may have one name.
+    /// Adds a member of `size` bytes that is no object file. Several members may have the same
+    /// name.
     ///
     /// Returns an error if the format has no room for the size or cannot hold the name.
     pub fn member(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<&mut Self, WriteError> {
@@ -80,7 +82,7 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        // As the first member's name, it would look like that of a BSD symbol table.
+        // As the first member's name, this name would look like the name of a BSD symbol table.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
@@ -101,8 +103,8 @@ impl ArchiveBuilder {
     }
 
     /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and
-    /// defines these symbols. With such a member the archive has a symbol table, even if nothing is
-    /// in it.
+    /// defines these symbols. With such a member, the archive has a symbol table, even if the table
+    /// is empty.
     ///
     /// Returns an error if the format has no room for the size or cannot hold a name.
     pub fn object<S: AsRef<[u8]>>(
@@ -129,7 +131,7 @@ impl ArchiveBuilder {
         Ok(self)
     }
 
-    /// The archive as runs of bytes. Payload numbers are member numbers, from 0.
+    /// Returns the archive as runs of bytes. Payload numbers are member numbers, from 0.
     pub fn layout(&self) -> Layout {
         let mut names = Vec::new();
         if !self.names.is_empty() {
@@ -140,8 +142,8 @@ impl ArchiveBuilder {
             names.extend_from_slice(&self.names);
             names.resize(HEADER_SIZE as usize + size, b'\n');
         }
-        // Offsets of members from the first one, and then of the first one from the start of the
-        // file.
+        // First the offsets of members from the first member, then the offset of the first member
+        // from the start of the file.
         let mut offsets = Vec::with_capacity(self.members.len());
         let mut end = 0;
         for (_, size) in &self.members {
@@ -168,19 +170,19 @@ impl ArchiveBuilder {
         layout
     }
 
-    /// Size in bytes with the header; 0 if there is none.
+    /// Returns the size of the table in bytes with its header; 0 if there is no table.
     fn symbol_table_size(&self, width: u64) -> u64 {
         if self.has_object { HEADER_SIZE + self.symbol_table_content_size(width) } else { 0 }
     }
 
     fn symbol_table_content_size(&self, width: u64) -> u64 {
-        // An empty table has three zero bytes for the names: old tools want some.
+        // An empty table has three zero bytes for the names, which old tools expect.
         let names = if self.symbols.is_empty() { 3 } else { self.symbol_names.len() as u64 };
         (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }
 
-    /// Big-endian, by the format: the number of symbols, and for each the offset of its member's
-    /// header.
+    /// Writes the symbol table, which the format requires to be big-endian. It has the number of
+    /// symbols, and for each symbol the offset of its member's header.
     fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
         if !self.has_object {
             return;
@@ -204,8 +206,9 @@ impl ArchiveBuilder {
     }
 }
 
-/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: `rustc`
-/// and linkers read it as `lib<name>.a`. `member` is the file name that linkers print.
+/// Lays out an archive with one member and one symbol; `rustc` and linkers read it as
+/// `lib<name>.a`. The member is payload number 0, of `size` bytes. `member` is the file name that
+/// linkers print.
 ///
 /// # Panics
 /// If `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size` has more

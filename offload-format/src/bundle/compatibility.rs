@@ -1,11 +1,11 @@
-//! Rules by which an entry serves a request.
+//! Rules for whether an entry serves a request.
 
 use super::EntryId;
 use crate::target::{FeatureState, TargetId};
 use core::fmt;
 
-/// Whether the code object of a bundle entry serves a request, and why: the result of
-/// [`EntryId::provides_for`]. The cases are those of `clang-offload-bundler`.
+/// The result of [`EntryId::provides_for`]: whether the code object of a bundle entry serves a
+/// request, and why. The cases are those of `clang-offload-bundler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.
@@ -19,7 +19,7 @@ pub enum Compatibility {
     Processor,
     /// No: the entry names more features.
     MoreFeatures,
-    /// No: the entry names a feature that is left open there.
+    /// No: the entry names a feature that the request leaves open.
     OpenFeature,
     /// No: the entry names a feature with the other sign.
     OtherSign,
@@ -52,8 +52,8 @@ impl fmt::Display for Compatibility {
 
 impl EntryId<'_> {
     /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it
-    /// unbundles. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, and not
-    /// the other way round. A generic target serves its own name only.
+    /// unbundles. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, but code
+    /// for `gfx90a:xnack+` does not serve `gfx90a`. A generic target serves its own name only.
     ///
     /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and
     /// the reverse.
@@ -99,7 +99,8 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
         || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
 }
 
-/// The target ID, if its processor can have the features that it names. Only AMD's GPUs have any.
+/// Returns the target ID, if its processor can have the features that it names. Only AMD's GPUs
+/// have features.
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| {
         if id.triple().is_amdgpu() {
@@ -172,7 +173,7 @@ mod tests {
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
         }
-        // LLVM's main branch: triples with numbers, beside the plain ones that HIP writes.
+        // LLVM's main branch writes triples with numbers, and HIP writes plain ones.
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),

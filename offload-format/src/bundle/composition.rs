@@ -9,25 +9,25 @@ use alloc::vec::Vec;
 
 /// The IDs of the entries of a new bundle: each is checked by itself and against the earlier ones.
 ///
-/// Entries for one processor, of the same offload kind and target triple, have to name the same
-/// features: if one names a feature and another does not, some device fits both. A bundle can have
+/// Entries for one processor, of the same offload kind and target triple, must name the same
+/// features. If one names a feature and another does not, some device fits both. A bundle can have
 /// an ID once, in any spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
-    /// All IDs, canonical to the last feature, in order.
+    /// All IDs in order, in canonical form including their features.
     ids: Vec<String>,
     processors: Processors,
 }
 
-/// Each kind, triple and processor, in order, with the features of its first entry, and that
-/// entry's ID.
+/// Each kind, triple and processor, in order, with the features and the ID of its first entry.
 type Processors = Vec<(String, String, String)>;
 
 impl Composition {
-    /// Takes an ID, and returns its canonical form.
+    /// Adds an ID, and returns its canonical form.
     ///
-    /// Returns an error if the ID is malformed, including its target ID; if today's LLVM and HIP do
-    /// not read the offload kind; or if the ID may not be in one bundle with the earlier ones.
+    /// Returns an error if the ID or its target ID is malformed, or if today's LLVM and HIP do not
+    /// read the offload kind. An ID that may not be in one bundle with the earlier ones is also an
+    /// error.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -52,9 +52,9 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns the first two bundle entry IDs, in alphabetic order, that may not be in one bundle,
-    /// in their spelling. Unknown offload kinds, IDs that are there twice and malformed ones are
-    /// passed over: this is about bundles that others have written, too.
+    /// Returns the first two bundle entry IDs, in alphabetic order and as spelled, that may not be
+    /// in one bundle. Unknown offload kinds, duplicate IDs and malformed IDs are skipped: the
+    /// function is also for bundles that other tools have written.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -63,8 +63,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have any number of them: after one sort, each comes after the first one for its
-        // processor.
+        // Files may have any number of IDs: after one sort, each ID comes after the first one for
+        // its processor.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -75,15 +75,15 @@ impl Composition {
         Some((first.to_owned(), other.to_owned()))
     }
 
-    /// Returns the first two target IDs, in alphabetic order, that may not be in one bundle because
-    /// they are for one AMD processor and name different features. Offload kinds and triples of
-    /// their entries do not matter, as in `-check-input-archive` of LLVM's main branch.
+    /// Returns the first two target IDs, in alphabetic order, that may not be in one bundle. They
+    /// are for one AMD processor and name different features. Offload kinds and triples of their
+    /// entries do not matter, as in `-check-input-archive` of LLVM's main branch.
     /// [`Composition::find_conflict`] is the rule for one kind and triple.
     pub fn find_conflict_across_kinds<'a>(
         ids: impl IntoIterator<Item = &'a str>,
     ) -> Option<(String, String)> {
         let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
-        // All count as one kind and triple, so only the target ID of an ID is left.
+        // All IDs count as one kind and triple, so only the target ID of each is left.
         let targets: Vec<String> = ids
             .into_iter()
             .filter_map(of_amd)
@@ -97,8 +97,8 @@ impl Composition {
     }
 }
 
-/// The kind, triple and processor of an entry, and the features that it names, in order; `None`
-/// without a target ID.
+/// Returns the kind, triple and processor of an entry, and its features in order; `None` without a
+/// target ID.
 fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     let target = id.target_id()?;
     let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
@@ -166,7 +166,7 @@ mod tests {
             "",
         ];
         assert_eq!(find(&fine), None);
-        // Beside each other they are for one processor.
+        // If kinds and triples do not count, these IDs are for one processor.
         let across = Composition::find_conflict_across_kinds(fine);
         assert_eq!(across, Some(("gfx906".into(), "gfx906:xnack+".into())));
         let apart = [

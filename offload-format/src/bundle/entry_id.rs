@@ -6,10 +6,9 @@ use core::fmt;
 
 /// A bundle entry ID, split into its parts.
 ///
-/// Two spellings are read: with the triple's fourth field, as LLVM 21 and later write it
-/// (`hip-amdgcn-amd-amdhsa--gfx906`), and without (`hip-amdgcn-amd-amdhsa-gfx906`,
-/// `host-x86_64-unknown-linux`), as older compilers did. [`fmt::Display`] gives the canonical form,
-/// which is LLVM 22's.
+/// Two spellings are read. LLVM 21 and later write the triple's fourth field
+/// (`hip-amdgcn-amd-amdhsa--gfx906`). Older compilers left it out (`hip-amdgcn-amd-amdhsa-gfx906`,
+/// `host-x86_64-unknown-linux`). [`fmt::Display`] gives the canonical form, which is LLVM 22's.
 ///
 /// ```
 /// use offload_format::bundle::EntryId;
@@ -31,15 +30,15 @@ pub struct EntryId<'a> {
 const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]'";
 
 impl<'a> EntryId<'a> {
-    /// Splits an ID as files of all ages have it.
+    /// Splits an ID in any spelling, including those of old files.
     ///
-    /// Returns an error if it has no offload kind or fewer than three triple fields. Neither kind
-    /// nor triple nor target ID need be known ones.
+    /// Returns an error if it has no offload kind or fewer than three triple fields. The kind, the
+    /// triple and the target ID may be unknown ones.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Finds the parts without building an error, which would have a copy of the text.
+    /// Finds the parts without building an error, which would contain a copy of the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -48,7 +47,7 @@ impl<'a> EntryId<'a> {
             .map(|_| id)
     }
 
-    /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth
+    /// Splits an ID as LLVM 21 and later accept it, on the command line and in files: with a fourth
     /// triple field, which may be empty. Any field may have any content; [`EntryId::is_known_kind`]
     /// and [`TargetTriple::is_known`] check it.
     ///
@@ -66,12 +65,12 @@ impl<'a> EntryId<'a> {
         let (kind, arch, vendor, os, mut env, mut target) =
             (next(), next(), next(), next(), next(), next());
         if starts_target_id(env) {
-            // The spelling without an environment: all that follows the operating system is the
+            // In the spelling without an environment, all text after the operating system is the
             // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that
-            // is not there.
+            // LLVM 22 mistook the processor for an environment, and wrote the dash of a missing
+            // target ID.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -93,12 +92,12 @@ impl<'a> EntryId<'a> {
         self.target
     }
 
-    /// The target ID, where there is a well-formed one.
+    /// Returns the target ID, if there is a well-formed one.
     pub fn target_id(&self) -> Option<TargetId<'a>> {
         TargetId::parse(self.target).ok()
     }
 
-    /// Whether the offload kind is one that LLVM takes: `host`, `openmp`, `hip` or `hipv4`.
+    /// Whether the offload kind is one that LLVM accepts: `host`, `openmp`, `hip` or `hipv4`.
     pub fn is_known_kind(&self) -> bool {
         matches!(self.kind, "host" | "openmp" | "hip" | "hipv4")
     }
@@ -113,7 +112,7 @@ impl<'a> EntryId<'a> {
         self.kind == "host"
     }
 
-    /// The canonical form as a string.
+    /// Returns the canonical form as a string.
     pub fn to_canonical(&self) -> String {
         use alloc::string::ToString;
         self.to_string()
@@ -149,8 +148,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// LLVM 22.1.8's output for each spelling; in the second group LLVM loses a name, and we keep
-    /// it.
+    /// The output of LLVM 22.1.8 for each spelling. In the second group, LLVM loses a name, and
+    /// this crate keeps it.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

@@ -48,11 +48,11 @@ pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// HIP's runtime hands this many bytes from the start of a bundle to its reader: the entry table
-/// must end before.
+/// The number of bytes from the start of a bundle that HIP's runtime passes to its reader: the
+/// entry table must end before.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;
 const FIRST_ENTRY_OFFSET: u64 = 32;
-/// Offset, size and ID length, before the ID.
+/// The size of an entry's offset, size and ID length, before the ID.
 const ENTRY_FIXED_SIZE: u64 = 24;

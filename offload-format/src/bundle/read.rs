@@ -19,22 +19,24 @@ impl<'data> Bundle<'data> {
     /// Checks the magic and the whole entry table, and borrows from `data`, which may continue
     /// after the bundle.
     ///
-    /// Returns an error if [`EntryTable::parse`] does, or if a code object is outside `data`.
+    /// Returns an error if [`EntryTable::parse`] returns one, or if a code object is outside
+    /// `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let table = EntryTable::parse_each(data, |entry| code_object(data, entry).map(drop))?;
         Ok(Self { data, table })
     }
 
-    /// The entries in file order. Several entries may have one ID.
+    /// Returns the entries in file order. Several entries may have the same ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, table: self.table.entries() }
     }
 
-    /// Returns the code object for a HIP device: the first one, in file order, of kind `hip`,
-    /// `hipv4` or `hcc` whose target ID provides for the device's, which the runtime reports with
-    /// all its features (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device. It is the first one, in file order, of kind `hip`,
+    /// `hipv4` or `hcc` whose target ID provides for the device's. The runtime reports the device's
+    /// target ID with all its features (`gfx90a:sramecc+:xnack-`).
     ///
-    /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
+    /// A generic target needs another call, with that target as the device:
+    /// [`select`](crate::select()) knows which target.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
             // IDs of HIP's compilers need no parsing.
@@ -52,13 +54,13 @@ impl<'data> Bundle<'data> {
         Some(Entry { entry, code_object })
     }
 
-    /// The entry table alone.
+    /// Returns the entry table alone.
     pub fn table(&self) -> EntryTable<'data> {
         self.table
     }
 
-    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that
-    /// is later.
+    /// Returns the size in bytes of the bundle: the end of its last code object, or of the table if
+    /// that is later.
     pub fn size(&self) -> u64 {
         self.table.bundle_size()
     }
@@ -110,24 +112,24 @@ pub struct Entry<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// The bundle entry ID as stored.
+    /// Returns the bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
         self.entry.id_str()
     }
 
-    /// The bundle entry ID, split.
+    /// Returns the bundle entry ID, split.
     ///
-    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         self.entry.id()
     }
 
-    /// Offset in bytes of the code object from the start of the bundle.
+    /// Returns the offset in bytes of the code object from the start of the bundle.
     pub fn offset(&self) -> u64 {
         self.entry.offset()
     }
 
-    /// The code object; empty for the host entry of a HIP bundle.
+    /// Returns the code object; empty for the host entry of a HIP bundle.
     pub fn code_object(&self) -> &'data [u8] {
         self.code_object
     }

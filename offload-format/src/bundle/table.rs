@@ -1,4 +1,4 @@
-//! The entry table: all that a bundle says before its code objects.
+//! The entry table: the part of a bundle before its code objects.
 
 use super::{ENTRY_COUNT_OFFSET, ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, MAGIC};
 use crate::reader::Reader;
@@ -6,8 +6,8 @@ use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes
-/// of a bundle that is still being decompressed or downloaded will do.
+/// The entry table of a binary bundle, checked. The code objects may be missing: the first bytes
+/// are enough, while the rest of the bundle is decompressed or downloaded.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
@@ -45,18 +45,18 @@ impl<'data> EntryTable<'data> {
         Ok(Self { data, entries, size })
     }
 
-    /// The entries in file order. Several entries may have one ID.
+    /// Returns the entries in file order. Several entries may have the same ID.
     pub fn entries(&self) -> TableEntries<'data> {
         TableEntries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
     }
 
-    /// Size in bytes of the magic, the count and the table.
+    /// Returns the size in bytes of the magic, the count and the table.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that
-    /// is later.
+    /// Returns the size in bytes of the bundle: the end of its last code object, or of the table if
+    /// that is later.
     pub fn bundle_size(&self) -> u64 {
         self.entries()
             .fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))
@@ -126,29 +126,29 @@ pub struct TableEntry<'data> {
     id: &'data str,
     offset: u64,
     size: u64,
-    /// The offset of the offset's field in the table, for error messages.
+    /// The place in the table of the code object's offset, for error messages.
     pub(crate) field: u64,
 }
 
 impl<'data> TableEntry<'data> {
-    /// The bundle entry ID as stored.
+    /// Returns the bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
         self.id
     }
 
-    /// The bundle entry ID, split.
+    /// Returns the bundle entry ID, split.
     ///
-    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         EntryId::parse(self.id)
     }
 
-    /// Offset in bytes of the code object from the start of the bundle.
+    /// Returns the offset in bytes of the code object from the start of the bundle.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Size in bytes of the code object.
+    /// Returns the size in bytes of the code object.
     pub fn size(&self) -> u64 {
         self.size
     }

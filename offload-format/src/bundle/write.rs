@@ -11,8 +11,8 @@ use core::fmt;
 
 /// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs the sizes of the code objects; [`Layout`] takes their bytes, from memory or
-/// from files.
+/// The builder needs only the sizes of the code objects; the [`Layout`] gets their bytes, from
+/// memory or from files.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct BundleBuilder {
     entries: Vec<(String, u64)>,
 }
 
-/// Why an entry cannot be added.
+/// The reason why an entry cannot be added.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct BundleBuilder {
 pub enum WriteError {
     /// The bundle entry ID, or the target ID in it, does not follow the grammar.
     Id(ParseError),
-    /// The offload kind is not one that a bundle has.
+    /// A bundle cannot have this offload kind.
     Kind(String),
     /// The bundle has an entry of this canonical ID already.
     Duplicate(String),
@@ -59,13 +59,13 @@ impl fmt::Display for WriteError {
 impl core::error::Error for WriteError {}
 
 impl BundleBuilder {
-    /// A bundle without entries, code objects not aligned.
+    /// Returns a builder of a bundle without entries and without alignment of code objects.
     pub fn new() -> Self {
         Self { align: 1, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// A bundle as HIP's runtime wants it: the empty host entry first, code objects at multiples of
-    /// 4096 bytes.
+    /// Returns a builder of a bundle for HIP's runtime: the empty host entry comes first, and code
+    /// objects are at multiples of 4096 bytes.
     pub fn hip() -> Self {
         let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
         builder.entry(HIP_HOST_ENTRY_ID, 0).expect("a well-formed ID, and the first one");
@@ -89,13 +89,13 @@ impl BundleBuilder {
         Ok(self)
     }
 
-    /// The entries: canonical ID and size in bytes.
+    /// Returns the canonical ID and the size in bytes of each entry.
     #[cfg(feature = "object")]
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
         self.entries.iter().map(|(id, size)| (id.as_str(), *size))
     }
 
-    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0;
+    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0;
     /// [`BundleBuilder::hip`]'s host entry is 0.
     pub fn layout(&self) -> Layout {
         let table: u64 =

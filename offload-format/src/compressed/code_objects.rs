@@ -11,9 +11,9 @@ use core::fmt;
 
 /// The code objects of a compressed bundle, as [`CompressedBundle::code_objects`] returns them.
 ///
-/// Asked for in the order of their offsets, one pass through the stream gives them all, and none is
-/// kept. Who goes back has the whole bundle decompressed, once: no order takes more than two
-/// passes.
+/// If they are read in the order of their offsets, one pass through the stream returns them all,
+/// and none is kept. A read at an earlier offset decompresses the whole bundle, once: no order
+/// needs more than two passes.
 ///
 /// ```
 /// # #[cfg(feature = "zstd")] {
@@ -39,7 +39,7 @@ pub struct CodeObjects<'data> {
 }
 
 enum State<'data> {
-    /// So many bytes of the bundle have been gone past.
+    /// The stream, and the number of bytes of the bundle that are already read or skipped.
     Stream(Decompressor<'data>, u64),
     Whole(Vec<u8>),
     Failed(Error),
@@ -50,11 +50,12 @@ impl<'data> CodeObjects<'data> {
         Ok(Self { bundle, limit, state: State::Stream(bundle.stream(limit)?, 0) })
     }
 
-    /// Returns the code object at `offset`, in bytes from the start of the bundle, of `size` bytes:
-    /// the values of the entry table.
+    /// Returns the code object of `size` bytes at `offset`, in bytes from the start of the bundle.
+    /// Both values are in the entry table.
     ///
-    /// Returns an error if it has more bytes than the limit, if the decoder would need more, if the
-    /// stream is damaged, or if the bundle ends before the code object does.
+    /// Returns an error if the code object has more bytes than the limit, or if the decoder would
+    /// need more. A damaged stream, and a bundle that ends before the code object does, are also
+    /// errors.
     pub fn read(&mut self, offset: u64, size: u64) -> Result<Cow<'_, [u8]>> {
         self.read_for(offset, size, 0)
     }
@@ -95,7 +96,7 @@ impl<'data> CodeObjects<'data> {
     }
 }
 
-/// Goes past `gap` bytes and returns the next `length`; `None` if the stream ends before.
+/// Skips `gap` bytes and returns the next `length`; `None` if the stream ends before.
 fn next(
     stream: &mut Decompressor<'_>,
     gap: u64,
@@ -128,7 +129,8 @@ mod tests {
     use crate::compressed::{CompressOptions, compress};
     use alloc::{format, vec};
 
-    /// Three code objects of 5000 bytes, with where they are.
+    /// Returns a compressed bundle with three code objects of 5000 bytes, the bundle itself, and
+    /// their offsets.
     fn sample() -> (Vec<u8>, Vec<u8>, [u64; 3]) {
         let payloads = [1u8, 2, 3]
             .map(|seed| (0..5000u32).map(|i| (i * 7 / 5) as u8 ^ seed).collect::<Vec<u8>>());

@@ -1,8 +1,9 @@
 //! The compressed bundle: a header with the magic `CCOB`, then a bundle in a zlib stream or zstd
 //! frame. hipcc and `clang --offload-compress` write it.
 //!
-//! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against
-//! LLVM 22.1.8, version 1, which no LLVM since 19 writes, against files made by hand):
+//! All integers are little-endian (LLVM's ClangOffloadBundler page). Versions 2 and 3 are checked
+//! against LLVM 22.1.8. No LLVM since 19 writes version 1, which is checked against files made by
+//! hand:
 //!
 //! | field | size | offset in version 1 | 2 | 3 |
 //! |---|---|---|---|---|
@@ -14,11 +15,12 @@
 //! | hash: the first 8 bytes of the bundle's MD5 digest | 8 | 12 | 16 | 24 |
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!
-//! LLVM 18 wrote version 1, 19 to 21 version 2, 22 writes version 3 unless it is asked for 2.
-//! Version 1 says nowhere where it ends: that is where its stream ends.
+//! LLVM 18 wrote version 1, and LLVM 19 to 21 wrote version 2. LLVM 22 writes version 3 unless
+//! version 2 is requested. Version 1 does not record its end: the bundle ends where its stream
+//! ends.
 //!
-//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096:
-//! [`Bundles`].
+//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096;
+//! [`Bundles`] reads them.
 //!
 //! ```
 //! # #[cfg(feature = "zstd")] {
@@ -52,7 +54,7 @@ pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
 
 /// The offsets of one version's header fields.
 struct Header {
-    /// Offset of the size of the whole; version 1 has none.
+    /// Offset of the total size; version 1 has none.
     total_size: Option<u64>,
     uncompressed_size: u64,
     hash: u64,

@@ -46,7 +46,8 @@ impl<'data> CompressedBundle<'data> {
         };
         let total_size =
             header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
-        // Some writers left the size at 0; then, and in version 1, the stream may go on to the end.
+        // Some writers left the size at 0. Then, and in version 1, the stream may continue to the
+        // end of the data.
         let total_size = total_size.filter(|size| *size != 0);
         let whole = match total_size {
             Some(size) if size < header.size => {
@@ -72,47 +73,48 @@ impl<'data> CompressedBundle<'data> {
         })
     }
 
-    /// Version of the header: 1, 2 or 3.
+    /// Returns the version of the header: 1, 2 or 3.
     pub fn version(&self) -> u16 {
         self.version
     }
 
-    /// The method, if it is a known one.
+    /// Returns the method, if it is a known one.
     pub fn method(&self) -> Option<Method> {
         Method::from_number(self.method)
     }
 
-    /// The method's number as stored.
+    /// Returns the method's number as stored.
     pub fn method_number(&self) -> u16 {
         self.method
     }
 
-    /// Size in bytes of the whole, header included; `None` in version 1, which does not say it, and
-    /// where it was left at 0.
+    /// Returns the total size in bytes, including the header; `None` in version 1, which does not
+    /// record it, and if it was left at 0.
     pub fn total_size(&self) -> Option<u64> {
         self.total_size
     }
 
-    /// Size in bytes of the bundle after decompression, as the header has it.
+    /// Returns the size in bytes of the bundle after decompression, from the header.
     pub fn uncompressed_size(&self) -> u64 {
         self.uncompressed_size
     }
 
-    /// The stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
+    /// Returns the stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// The compressed bytes. If the size is unknown, they reach to the end of the parsed data.
+    /// The compressed bytes. If the size is unknown, the compressed bytes reach to the end of the
+    /// parsed data.
     pub fn payload(&self) -> &'data [u8] {
         self.payload
     }
 
-    /// Size in bytes of the whole, header included, found by decompressing where the header does
-    /// not say it.
+    /// Returns the total size in bytes, including the header. If the header does not record the
+    /// size, decompression finds it.
     ///
-    /// Returns an error if that would be more than `limit` bytes, if the stream is damaged, or if
-    /// its method was not built in.
+    /// Returns an error if the decompressed bundle would have more than `limit` bytes, if the
+    /// stream is damaged, or if its method was not built in.
     pub fn find_size(&self, limit: u64) -> Result<u64> {
         if let Some(size) = self.total_size {
             return Ok(size);
@@ -122,7 +124,8 @@ impl<'data> CompressedBundle<'data> {
             return Err(Error::new(kind, STREAM, self.payload_offset));
         }
         let mut stream = self.stream(limit)?;
-        // A stream that holds more than the header says is damaged, however far it goes on.
+        // A stream with more bytes than the header records is damaged, so the rest of it is not
+        // read.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
             let reason = "more comes out than the header says";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
@@ -156,14 +159,16 @@ impl<'data> CompressedBundle<'data> {
     /// Returns the bytes of the entry table, for [`EntryTable::parse`]. The bytes after the table
     /// are not decompressed.
     ///
-    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the
-    /// stream is damaged or its method was not built in, or if the decompressed bytes are no binary
-    /// bundle. Errors in its table have an offset in the decompressed bundle.
+    /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
+    /// stream is damaged or its method was not built in. Decompressed bytes that are no binary
+    /// bundle are also an error. Errors in the bundle's table have an offset in the decompressed
+    /// bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
         loop {
-            // Twice as much each time, so that all attempts together read the table about twice.
+            // Each attempt reads twice as much, so that all attempts together read the table about
+            // twice.
             let have = table.len();
             let room =
                 (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
@@ -194,27 +199,27 @@ impl<'data> CompressedBundle<'data> {
         }
     }
 
-    /// One code object. The bytes after it are not decompressed, and the bytes before it are not
-    /// kept.
+    /// One code object. Bytes after the code object are not decompressed, and bytes before it are
+    /// not kept.
     ///
-    /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the
-    /// stream is damaged or its method was not built in, or if the bundle ends before the code
-    /// object does.
+    /// Returns an error if the code object has more than `limit` bytes, if the decoder would need
+    /// more, or if the bundle ends before the code object does. A damaged stream and a method that
+    /// was not built in are also errors.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
         let mut code_objects = self.code_objects(limit)?;
         code_objects.read_for(entry.offset(), entry.size(), entry.field).map(Cow::into_owned)
     }
 
-    /// The code objects, several of them, from one pass through the stream. `limit` holds for each,
-    /// and for the decoder.
+    /// Returns a reader of several code objects in one pass through the stream. `limit` applies to
+    /// each code object, and to the decoder.
     ///
     /// Returns an error if the method is not known or was not built in.
     pub fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
         CodeObjects::new(*self, limit)
     }
 
-    /// Returns the stream, for callers that decompress piece by piece. `limit` is how many bytes
-    /// the decoder may allocate.
+    /// Returns the stream, for callers that decompress piece by piece. `limit` is the maximum
+    /// number of bytes that the decoder may allocate.
     ///
     /// Returns an error if the method was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
@@ -242,7 +247,7 @@ impl fmt::Debug for CompressedBundle<'_> {
     }
 }
 
-/// Whether more bytes might make it good.
+/// Whether the error might disappear with more bytes.
 fn is_cut_short(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
 }

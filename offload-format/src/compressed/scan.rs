@@ -35,7 +35,7 @@ impl<'data> Found<'data> {
 /// skipped.
 ///
 /// A bundle's table or header gives its end. The reader never looks for the next magic, which a
-/// payload may contain. The first error is the last item.
+/// payload may contain. After the first error, the iterator ends.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
@@ -46,8 +46,9 @@ pub struct Bundles<'data> {
 }
 
 impl<'data> Bundles<'data> {
-    /// Begins at the start of a section. `limit` is how many bytes may be allocated to find the end
-    /// of a compressed bundle of version 1, which does not say it.
+    /// Returns the bundles from the start of a section on. `limit` is the maximum number of bytes
+    /// that may be allocated to find the end of a compressed bundle of version 1. Such a bundle
+    /// does not record its end.
     pub fn new(section: &'data [u8], limit: u64) -> Self {
         Self { section, at: 0, limit }
     }

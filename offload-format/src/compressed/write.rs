@@ -18,7 +18,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version of this number, if it can be written.
+    /// Returns the version with this number, if this crate can write it.
     pub const fn from_number(number: u64) -> Option<Self> {
         match number {
             2 => Some(Version::V2),
@@ -27,7 +27,7 @@ impl Version {
         }
     }
 
-    /// The number in the header.
+    /// Returns the number in the header.
     pub const fn number(self) -> u16 {
         match self {
             Version::V2 => 2,
@@ -107,7 +107,7 @@ pub fn header(
     Ok(out)
 }
 
-/// The hash that belongs into the header of a compressed `bundle`: the first 8 bytes of its MD5
+/// Returns the hash for the header of a compressed `bundle`: the first 8 bytes of the bundle's MD5
 /// digest, little-endian.
 pub fn hash(bundle: &[u8]) -> u64 {
     use md5::Digest;

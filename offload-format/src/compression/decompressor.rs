@@ -7,8 +7,8 @@ use core::fmt;
 
 /// A zlib stream, or zstd frames in a row, decompressed as far as a caller has read.
 ///
-/// The value holds the decoder's state and its window, whose size is at most about its limit, but
-/// no decompressed bytes.
+/// The value contains the decoder's state and its window, but no decompressed bytes. The window's
+/// size is at most about its limit.
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -23,9 +23,9 @@ enum Stream {
 }
 
 impl<'data> Decompressor<'data> {
-    /// Begins at the start of `input`, which may continue after the stream. `limit` is how many
-    /// bytes the decoder's window may have. `what` and `at`, the stream's offset in bytes in its
-    /// file, are for error messages.
+    /// Returns a decompressor from the start of `input`, which may continue after the stream.
+    /// `limit` is the maximum size of the decoder's window in bytes. `what` and `at`, the stream's
+    /// offset in bytes in its file, are for error messages.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(
@@ -43,7 +43,7 @@ impl<'data> Decompressor<'data> {
         Ok(Self { stream, input, consumed: 0, ended: false, context })
     }
 
-    /// Fills `out` with the next bytes and returns how many there were: fewer than asked for only
+    /// Fills `out` with the next bytes and returns their number, which is less than requested only
     /// at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
@@ -61,9 +61,9 @@ impl<'data> Decompressor<'data> {
         Ok(written)
     }
 
-    /// Adds the next `count` bytes to `out` and returns how many there were: fewer than asked for
-    /// only at the stream's end. Memory is written to only where bytes come: a count from a file
-    /// may be far more than the stream has.
+    /// Adds the next `count` bytes to `out` and returns their number, which is less than `count`
+    /// only at the stream's end. Memory is written only as bytes arrive: a count from a file may be
+    /// far more than the stream has.
     ///
     /// Returns an error if the stream is damaged or cut short.
     pub fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
@@ -83,8 +83,8 @@ impl<'data> Decompressor<'data> {
         Ok(appended)
     }
 
-    /// Goes past `count` bytes and returns how many there were: fewer than asked for only at the
-    /// stream's end.
+    /// Skips `count` bytes and returns the number of skipped bytes, which is less than `count` only
+    /// at the stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
     pub fn skip(&mut self, count: u64) -> Result<u64> {
@@ -101,7 +101,8 @@ impl<'data> Decompressor<'data> {
         Ok(skipped)
     }
 
-    /// Bytes of the input that were used so far; once the stream has ended, the stream's size.
+    /// Returns the number of input bytes used so far; once the stream has ended, this is the
+    /// stream's size.
     pub fn consumed(&self) -> u64 {
         self.consumed as u64
     }

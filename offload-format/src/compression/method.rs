@@ -12,10 +12,11 @@ pub enum Method {
 }
 
 impl Method {
-    /// The first bytes of a zstd frame; a zlib stream never starts so.
+    /// The first bytes of a zstd frame; a zlib stream never starts with these bytes.
     const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-    /// The method by the first bytes of the stream, for containers that do not name it.
+    /// Returns the method, based on the first bytes of the stream, for containers that do not name
+    /// it.
     pub fn of_stream(stream: &[u8]) -> Self {
         if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
     }
@@ -28,7 +29,7 @@ impl Method {
         }
     }
 
-    /// The number that compressed bundles have for the method.
+    /// Returns the number of the method in compressed bundles.
     pub const fn number(self) -> u16 {
         match self {
             Method::Zlib => 0,
@@ -36,7 +37,7 @@ impl Method {
         }
     }
 
-    /// The method that compressed bundles have this number for.
+    /// Returns the method with this number in compressed bundles.
     pub const fn from_number(number: u16) -> Option<Self> {
         match number {
             0 => Some(Method::Zlib),

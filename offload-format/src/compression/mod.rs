@@ -4,9 +4,9 @@
 //! 1950) and zstd frames (RFC 8878). Without the features `zlib` and `zstd`, such containers can be
 //! listed but not opened: decompression returns [`ErrorKind::NotBuiltIn`].
 //!
-//! Every call that decompresses takes a limit in bytes. The limit counts for the result and for the
-//! decoder's window, rounded up to a power of two, each by itself: a hostile file cannot cause a
-//! larger buffer.
+//! Every call that decompresses takes a limit in bytes. The limit applies separately to the result
+//! and to the decoder's window, for which it is rounded up to a power of two. A hostile file cannot
+//! cause a larger buffer.
 
 // Each method's module has the same functions; the stand-in for a method that is not built in
 // returns an error from all of them.

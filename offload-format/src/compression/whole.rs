@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is how many bytes come out at most, as the container says it: that much is allocated, if
-/// `limit` allows it. `what` and `at`, the stream's offset in bytes in its file, are for error
-/// messages.
+/// `size` is the maximum size of the result in bytes, as the container records it. This much is
+/// allocated, if `limit` allows it. `what` and `at`, the stream's offset in bytes in its file, are
+/// for error messages.
 ///
-/// Returns an error if `size` is over the limit, if the method was not built in, if the stream is
-/// damaged or cut short, if the result has more than `size` bytes, or if bytes follow the stream.
+/// Returns an error if `size` is over the limit, if the method was not built in, or if the stream
+/// is damaged or cut short. A result of more than `size` bytes, and bytes after the stream, are
+/// also errors.
 pub fn decompress(
     method: Method,
     input: &[u8],
@@ -31,7 +32,7 @@ pub fn decompress(
         Method::Zlib => zlib::decompress(input, &mut out, limit, context)?,
         Method::Zstd => zstd::decompress(input, &mut out, limit, context)?,
     }
-    // The allocator may have given more room than was asked for.
+    // The allocator may have returned more room than requested.
     if out.len() as u64 > size {
         return Err(context.damaged("more comes out than was said"));
     }
@@ -61,8 +62,8 @@ pub(crate) fn decompress_behind(
 }
 
 /// Decompresses `size` bytes of a stream, after the first `skipped` bytes, and appends them to
-/// `out`; later bytes are not decompressed. Returns how many there were. `limit` is for the
-/// decoder's window.
+/// `out`; later bytes are not decompressed. Returns the number of appended bytes. `limit` is for
+/// the decoder's window.
 pub(crate) fn decompress_part(
     method: Method,
     input: &[u8],

@@ -9,7 +9,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 pub(super) struct Stream(Box<Decompress>);
 
 impl Stream {
-    /// Its window is 32 KiB, whatever the limit.
+    /// Returns a decoder. Its window is always 32 KiB, so the limit is not used.
     pub(super) fn new(_limit: u64, _context: Context) -> Result<Self> {
         Ok(Self(Box::new(Decompress::new(true))))
     }
@@ -52,7 +52,7 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], _context: Context) -> R
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {
         let rest = &input[stream.total_in() as usize..];
-        // With room in the output it cannot fail.
+        // With enough room in the output, this call cannot fail.
         if let Ok(Status::StreamEnd) = stream.compress_vec(rest, &mut out, FlushCompress::Finish) {
             return Ok(out);
         }

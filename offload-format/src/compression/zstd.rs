@@ -29,7 +29,8 @@ impl Stream {
         Ok(Step { read, written, ended })
     }
 
-    /// A window over the limit is for the caller to decide about, and no damage.
+    /// Returns the error for a code of libzstd. A window over the limit is no damage: the caller
+    /// decides about it.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {
@@ -47,7 +48,7 @@ pub(super) fn decompress(
     limit: u64,
     context: Context,
 ) -> Result<()> {
-    // libzstd takes no bytes for no frames.
+    // libzstd does not accept empty input as zero frames.
     if input.is_empty() {
         return Err(context.damaged("the stream ends early"));
     }
@@ -55,8 +56,8 @@ pub(super) fn decompress(
     done.map(drop).map_err(|code| context.damaged(get_error_name(code)))
 }
 
-/// With long-distance matching, as `clang-offload-bundler` does: code objects for several
-/// processors repeat each other at distances that the plain window does not span.
+/// Compresses with long-distance matching, as `clang-offload-bundler` does. Code objects for
+/// several processors repeat each other at distances that the plain window does not span.
 ///
 /// An option makes zstd look for matches that are longer than libzstd's default, and more often:
 /// the plain window finds shorter ones. Bundles of ROCm libraries come out a tenth smaller, in four
@@ -83,10 +84,10 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
     Ok(out)
 }
 
-/// A decoder whose window may have up to `limit` bytes, rounded up to a power of two.
+/// Returns a decoder whose window may have up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
-    // The format's least, and the greatest that libzstd takes on 64-bit machines; on others it
-    // is 30.
+    // The values are the format's minimum, and the maximum that libzstd accepts on 64-bit machines;
+    // on other machines, the maximum is 30.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
     let log = limit
         .checked_next_power_of_two()

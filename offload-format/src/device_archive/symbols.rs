@@ -17,12 +17,13 @@ use object::read::coff::{CoffHeader, Symbol};
 use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
-/// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in its
-/// order: symbols that the member defines and other objects can refer to, in the symbol table of an
-/// ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. `None` if it is none
-/// of these, which [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to know.
+/// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in LLVM's
+/// order. The member defines these symbols, and other objects can refer to them. They are from the
+/// symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode.
+/// Returns `None` if the member is none of these;
+/// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
 ///
-/// Bitcode that is malformed, or has a symbol table of a version that is not known, counts as none:
+/// Malformed bitcode, and bitcode whose symbol table has an unknown version, also return `None`:
 /// LLVM adds such a member with a warning.
 ///
 /// Returns an error if an object file's symbol table is malformed, or if its names share more text
@@ -45,7 +46,8 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     Ok(Some(names.names))
 }
 
-/// Names may share text, so copies of them could take much more memory than a small file.
+/// The limit for names: they may share text, so copies of them could need much more memory than a
+/// small file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
@@ -82,12 +84,12 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     let table = Coff::parse(data, &mut 0).ok()?.symbols(data).ok()?;
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
-            // In no section, but with a value: a common symbol of that size.
+            // A symbol in no section but with a value is a common symbol of that size.
             IMAGE_SYM_CLASS_EXTERNAL => {
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0
             }
             IMAGE_SYM_CLASS_WEAK_EXTERNAL if symbol.number_of_aux_symbols() == 0 => true,
-            // Another symbol's name, or only a wish for one.
+            // The symbol is another symbol's alias, or only a weak reference.
             IMAGE_SYM_CLASS_WEAK_EXTERNAL => {
                 let record = table.aux_weak_external(index).ok()?;
                 record.weak_search_type.get(LittleEndian) == IMAGE_WEAK_EXTERN_SEARCH_ALIAS

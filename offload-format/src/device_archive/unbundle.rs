@@ -17,12 +17,12 @@ pub struct UnbundleOptions {
     /// Whether HIP's code objects serve OpenMP, and the reverse.
     pub hip_openmp_compatible: bool,
     /// The bytes that may be allocated: for one decompressed member at a time, and for everything
-    /// that is kept. Kept are the members' names, and the code objects that are not borrowed,
+    /// that is kept. The members' names are kept, and the code objects that cannot be borrowed,
     /// because they were compressed or are host objects.
     pub limit: u64,
 }
 
-/// HIP and OpenMP apart; 4 GiB.
+/// By default, HIP and OpenMP are separate, and the limit is 4 GiB.
 impl Default for UnbundleOptions {
     fn default() -> Self {
         Self { hip_openmp_compatible: false, limit: 1 << 32 }
@@ -30,17 +30,17 @@ impl Default for UnbundleOptions {
 }
 
 /// Takes the code objects for each requested target, as `clang-offload-bundler -type=a -unbundle`
-/// does: all that serve it ([`EntryId::provides_for`]), in the order of the members and of the
-/// entries in them. The archives are in the order of `requested`; one without members had nothing
-/// for its target.
+/// does. It takes all that serve the target ([`EntryId::provides_for`]), in the order of the
+/// members and of the entries in them. The archives are in the order of `requested`; an archive
+/// without members means that no code object serves its target.
 ///
 /// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and
-/// [`Member::data`], or the contents of a thin archive's files. Members that hold no bundle are
-/// passed over.
+/// [`Member::data`], or the contents of a thin archive's files. Members without a bundle are
+/// skipped.
 ///
 /// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if
-/// more would have to be allocated than the options allow. The error counts members, and its offset
-/// is from the start of the member, decompressed.
+/// more would have to be allocated than the options allow. The error has the number of the member,
+/// and its offset is from the start of the decompressed member.
 ///
 /// ```
 /// use offload_format::archive::Archive;
@@ -89,15 +89,15 @@ impl<'data> Taken<'data, '_> {
         }
     }
 
-    /// Takes the code objects for a target from an uncompressed member; `keep` makes bytes of it
-    /// last.
+    /// Takes the code objects for a target from an uncompressed member; `keep` makes their bytes
+    /// outlive the member.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],
         data: &'a [u8],
         keep: impl Fn(&'a [u8]) -> Cow<'data, [u8]>,
     ) -> Result<()> {
-        // Once for all host entries, if one is wanted.
+        // This is computed once for all host entries, if one is requested.
         let mut host = None;
         let mut take = |id: &'a str, code_object: &'a [u8], is_host: bool| -> Result<()> {
             let parsed = EntryId::parse(id)
@@ -144,7 +144,7 @@ impl<'data> Taken<'data, '_> {
     }
 }
 
-/// The name of a code object in the archive for its target.
+/// Returns the name of a code object in the archive for its target.
 fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
     let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
     let dot = file_name
@@ -172,28 +172,28 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
     }
 }
 
-/// The code objects for one target; [`unbundle`] makes it.
+/// The archive of the code objects for one target; [`unbundle`] makes it.
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,
 }
 
 impl DeviceArchive<'_> {
-    /// Whether nothing was found for the target.
+    /// Whether no code object was found for the target.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Names and code objects. Several members may have one name.
+    /// Returns the names and code objects of the members. Several members may have the same name.
     pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.members.iter().map(|(name, bytes)| (name.as_slice(), bytes.as_ref()))
     }
 
-    /// The archive as runs of bytes, with the symbols that [`member_symbols`] finds. Payload
-    /// numbers are member numbers, from 0.
+    /// Returns the archive as runs of bytes, with the symbols that [`member_symbols`] finds.
+    /// Payload numbers are member numbers, from 0.
     ///
     /// Returns an error if a code object's symbol table is malformed, or if the archive format
-    /// cannot hold a name or a size. The error counts members of this archive.
+    /// cannot hold a name or a size. The error has the number of the member in this archive.
     pub fn layout(&self) -> Result<Layout> {
         let mut builder = ArchiveBuilder::new();
         for (index, (name, bytes)) in (0..).zip(self.members()) {
@@ -209,7 +209,7 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// Returns the archive as bytes; [`DeviceArchive::layout`] has their number before.
+    /// Returns the archive as bytes; [`DeviceArchive::layout`] gives their number in advance.
     ///
     /// Returns an error as [`DeviceArchive::layout`] does.
     pub fn to_vec(&self) -> Result<Vec<u8>> {

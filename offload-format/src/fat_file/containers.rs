@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind, Result};
 
-/// Whether this is a text bundle: the one kind that is looked for in all of a file.
+/// Whether this is a text bundle: only this kind needs a search of the whole file.
 pub(super) fn is_text_bundle(data: &[u8]) -> bool {
     TextBundle::detect(data).is_some()
 }
@@ -18,7 +18,7 @@ pub(super) fn text_bundle(data: &[u8]) -> Result<Container<'_>> {
     Ok(Container::TextBundle(TextBundle::parse(data, leader)?))
 }
 
-/// Shows the members of an archive.
+/// Passes the members of an archive to `visit`.
 pub(super) fn archive<'data>(
     data: &'data [u8],
     place: Place<'data>,

@@ -4,7 +4,7 @@ use super::found::Part;
 use super::{Container, Place};
 use crate::{Error, ErrorKind, Result};
 
-/// No text bundle is found.
+/// Returns false: text bundles are not detected.
 pub(super) fn is_text_bundle(_data: &[u8]) -> bool {
     false
 }

@@ -4,7 +4,7 @@ use super::found::{Budget, Part};
 use super::{Container, FileKind, Place, containers, host};
 use crate::{Error, ErrorKind, Result};
 
-/// Archives may hold archives; no known archive is deeper than this.
+/// The maximum depth of archives in archives; no known archive is deeper.
 const DEPTH: u32 = 8;
 
 /// Looks for device code in a file, and calls `visit` with each place and container, in file order.

@@ -16,7 +16,7 @@ pub struct Place<'data> {
     pub member: Option<&'data [u8]>,
     /// The name of the section's segment in a Mach-O file.
     pub segment: Option<&'data [u8]>,
-    /// The name of the section; for an object bundle, none.
+    /// The name of the section; `None` for an object bundle.
     pub section: Option<&'data [u8]>,
     /// Offset in bytes from the start of the file.
     pub offset: u64,
@@ -44,17 +44,17 @@ pub enum Container<'data> {
     KpackReference(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
-    /// A member of a thin archive: the path of its file, from the archive's folder.
+    /// The path of the file of a thin archive's member, from the archive's folder.
     Elsewhere(&'data [u8]),
 }
 
-/// The place of something `at` bytes further on.
+/// Returns the place that is `at` bytes after this place.
 pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place.offset = place.offset.saturating_add(at);
     place
 }
 
-/// The parts of a file of several: other files, and containers.
+/// The parts of a file with several parts: other files, and containers.
 #[cfg_attr(
     not(feature = "containers"),
     expect(dead_code, reason = "what stands in for features that are off has no parts")
@@ -64,8 +64,8 @@ pub(super) enum Part<'data> {
     Found(Result<Container<'data>>),
 }
 
-/// Sections, slices and members may share bytes. The limit for all finds together, as a multiple of
-/// the file's size.
+/// The finds need a limit because sections, slices and members may share bytes. The limit for all
+/// finds together, as a multiple of the file's size.
 const SHARED_LIMIT: u64 = 64;
 
 /// The number of bytes that may still be read.

@@ -15,7 +15,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
     Slices::are_in(data)
 }
 
-/// Whether this is an object or program; `_header` is what it says as an image.
+/// Whether this is an object or program; `_header` is its header as an image.
 pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
     matches!(
         object::FileKind::parse(data),
@@ -30,7 +30,7 @@ pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
     )
 }
 
-/// Shows the slices of a universal Mach-O file.
+/// Passes the slices of a universal Mach-O file to `visit`.
 pub(super) fn universal<'data>(
     data: &'data [u8],
     place: Place<'data>,
@@ -46,7 +46,7 @@ pub(super) fn universal<'data>(
     Ok(())
 }
 
-/// Shows what the sections of an object or program have.
+/// Passes the containers in the sections of an object or program to `visit`.
 pub(super) fn host_file<'data>(
     data: &'data [u8],
     place: Place<'data>,
@@ -56,7 +56,8 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
-    // Looked for once, and only if it matters: names of sections take time to read.
+    // The search runs once, and only if its result matters: reading the names of sections takes
+    // time.
     let mut is_split = None;
     for section in sections {
         let section = section?;
@@ -73,8 +74,8 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
-            // If ROCm's tools moved the bundles of a section into kernel packs, they leave the part
-            // that does not fill a page.
+            // ROCm's tools may have moved the bundles of a section into kernel packs. They then
+            // leave the part that does not fill a page.
             if matches!(container, Container::Bundles(_))
                 && FileKind::of_container(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -90,7 +91,7 @@ pub(super) fn host_file<'data>(
     Ok(())
 }
 
-/// Whether a program or library says that its code objects are in kernel packs.
+/// Whether a program or library records that its code objects are in kernel packs.
 fn has_reference(data: &[u8]) -> bool {
     let Ok(sections) = Sections::parse(data) else { return false };
     let format = sections.format();
@@ -117,7 +118,8 @@ fn container<'data>(
     let name = str::from_utf8(section.name).unwrap_or("");
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
-    // The first bytes of a section count more than its name, which images for Windows cut short.
+    // The first bytes of a section count more than its name, since images for Windows cut names
+    // short.
     match FileKind::of_container(data) {
         Some(FileKind::Bundle | FileKind::CompressedBundle) => {
             return Some(Container::Bundles(data));
@@ -135,7 +137,8 @@ fn container<'data>(
         )
         | None => {}
     }
-    // A linker may have put zeros first; of a name that was cut short, not even that is sure.
+    // A linker may have put zeros before the container. A name that was cut short does not even
+    // prove that there is a container.
     if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         Some(Container::OffloadBinaries(data))
     } else if is_reference(section, format) {

@@ -9,7 +9,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// The header of ELF and PE files shows whether they are images.
+/// Whether this is a host file: the header of ELF and PE files shows whether they are images.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
     matches!(header, Some(Image::Elf { .. } | Image::Pe { .. }))
 }

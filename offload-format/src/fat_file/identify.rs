@@ -5,8 +5,8 @@ use crate::archive;
 use crate::image::Image;
 
 impl FileKind {
-    /// The kind of a file by its first bytes; `None` if it is none of these. Only a text bundle is
-    /// looked for in all of it.
+    /// Returns the kind of a file from its first bytes; `None` if it is none of these kinds. Only
+    /// the search for a text bundle reads the whole file.
     pub fn identify(data: &[u8]) -> Option<Self> {
         if let Some(kind) = Self::of_container(data) {
             return Some(kind);

@@ -3,14 +3,14 @@
 use crate::image::FATBIN_MAGIC;
 use crate::{bundle, kpack, offload_binary};
 
-/// The kinds of files that can have device code in them. A match names all of them.
+/// The kinds of files that can have device code in them. A `match` must name all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A binary bundle.
     Bundle,
     /// A compressed bundle.
     CompressedBundle,
-    /// A text bundle. It needs the feature `containers`.
+    /// A text bundle. This kind needs the feature `containers`.
     TextBundle,
     /// An offload binary.
     OffloadBinary,
@@ -22,7 +22,7 @@ pub enum FileKind {
     Image,
     /// An archive, thin or not.
     Archive,
-    /// A universal Mach-O file. It needs the feature `object`.
+    /// A universal Mach-O file. This kind needs the feature `object`.
     Universal,
     /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature
     /// `object`, ELF alone.
@@ -34,7 +34,7 @@ impl FileKind {
     const CONTAINERS: [Self; 5] =
         [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin, Self::Kpack];
 
-    /// The bytes that a container starts with; of other files, nothing.
+    /// Returns the bytes that a container starts with; for other kinds, returns no bytes.
     fn magic(self) -> &'static [u8] {
         match self {
             FileKind::Bundle => bundle::MAGIC,
@@ -50,7 +50,7 @@ impl FileKind {
         }
     }
 
-    /// The kind of container that starts with these bytes.
+    /// Returns the kind of container that starts with these bytes.
     pub(super) fn of_container(data: &[u8]) -> Option<Self> {
         Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
     }

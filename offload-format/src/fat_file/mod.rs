@@ -14,12 +14,12 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
-//! Archives and text bundles need the feature `containers`, and host files `object`.
+//! Archives and text bundles need the feature `containers`; host files need the feature `object`.
 //!
 //! `sections` has the sizes of one object's sections, whatever they contain.
 //!
-//! Not looked for are the offload binaries that bitcode for a host has among its constants:
-//! `Bitcode::variables_in_section` takes them out.
+//! Bitcode for a host may have offload binaries among its constants. [`find`] does not look for
+//! these; `Bitcode::variables_in_section` takes them out.
 //!
 //! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look:
 //! docs/formats.md, "Sections".)

@@ -9,7 +9,7 @@ use crate::object_file::Sections;
 pub struct SectionExtent<'data> {
     /// The segment's name in Mach-O files, else empty.
     pub segment: &'data [u8],
-    /// Its name. Images for Windows cut it after 8 bytes, or have a number in its place.
+    /// Its name. Images for Windows cut the name after 8 bytes, or have a number in its place.
     pub name: &'data [u8],
     /// Offset in bytes from the start of the object.
     pub offset: u64,
@@ -17,7 +17,7 @@ pub struct SectionExtent<'data> {
     pub size: u64,
 }
 
-/// The sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
+/// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
 /// overlap. Sections outside of the file are left out, and a table ends where it cannot be read.
 ///
 /// Returns an error if this is no such file, or if the table is outside it.

@@ -8,8 +8,8 @@
 //! | 8 | 8 | address of the image |
 //! | 16 | 8 | unused |
 //!
-//! In an object the address is a relocation; in a program that can be loaded anywhere it is one
-//! too, of another kind.
+//! In an object, the address is a relocation. In a program that can be loaded anywhere, it is
+//! another kind of relocation.
 
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
@@ -36,15 +36,15 @@ pub struct Wrapper<'data> {
     image: Option<&'data [u8]>,
 }
 
-/// Whose runtime a wrapper is for, by its magic.
+/// The runtime that a wrapper is for, according to its magic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WrapperKind {
-    /// `HIPF`: HIP's, with bundles.
+    /// `HIPF`: for HIP's runtime, with bundles.
     Hip,
-    /// `HIPK`: HIP's, with device code in a file of its own.
+    /// `HIPK`: for HIP's runtime, with device code in a separate file.
     HipKpack,
-    /// NVIDIA's, with a fatbin.
+    /// For NVIDIA's runtime, with a fatbin.
     Cuda,
 }
 
@@ -60,35 +60,36 @@ impl WrapperKind {
 }
 
 impl<'data> Wrapper<'data> {
-    /// Whose runtime it is for.
+    /// Returns the runtime that the wrapper is for.
     pub fn kind(&self) -> WrapperKind {
         self.kind
     }
 
-    /// Version of the structure; all known ones have 1.
+    /// Returns the version of the structure; all known ones have 1.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// Offset in bytes from the start of the wrappers' section.
+    /// Returns the offset in bytes from the start of the wrappers' section.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the bytes from the image's start to the end of its section; `None` if the image is
-    /// not in this file, as in objects that are linked with another object that has it.
+    /// Returns the bytes from the image's start to the end of its section. Returns `None` if the
+    /// image is not in this file, as in objects whose image is in another object of the link.
     pub fn image(&self) -> Option<&'data [u8]> {
         self.image
     }
 }
 
-/// Steps for each byte of the file. Sections, names and tables of relocations may share bytes, and
-/// so make a small file take long to read; files as linkers write them need less than one.
+/// The maximum number of steps for each byte of the file. Sections, names and tables of relocations
+/// may share bytes, so a small file could take long to read. Files from linkers need less than one
+/// step for each byte.
 const STEPS_PER_BYTE: u64 = 64;
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
 /// that is none of these, or whose tables are damaged, has no wrappers. If the search would take
-/// far longer than the file's size explains, it ends, and the wrappers found before are reported.
+/// far longer than the file's size explains, it ends; it reports the wrappers found before.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
@@ -100,7 +101,8 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both have all sections in the order of the table; ours limits the time to read names.
+    // Both iterators have all sections in the order of the table; this crate's own limits the time
+    // to read names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_of_wrappers(&name, format) && walk.section(&section).is_none() {
             return;
@@ -118,7 +120,7 @@ struct Walk<'walk, 'data> {
 }
 
 impl<'data> Walk<'_, 'data> {
-    /// `None` says that there are no steps left.
+    /// Returns `None` if there are no steps left.
     fn spend(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
@@ -131,7 +133,7 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// In objects each address is a relocation.
+    /// Reports the wrappers in a section of an object, where each address is a relocation.
     fn in_object(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         for (at, relocation) in section.relocations() {
@@ -146,8 +148,9 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// In programs an address is in place, or a relocation whose place is zero. Tables of
-    /// relocations that linkers leave for other tools (`--emit-relocs`) say nothing new.
+    /// Reports the wrappers in a section of a program, where an address is in place, or is a
+    /// relocation whose place is zero. Tables of relocations that linkers leave for other tools
+    /// (`--emit-relocs`) contain nothing new.
     fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
@@ -160,7 +163,7 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Wrapper { image, ..found });
             }
         }
-        // Tables of relocations are found by asking every section.
+        // The search for tables of relocations reads every section.
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
@@ -190,7 +193,7 @@ impl<'data> Walk<'_, 'data> {
             }
             RelocationTarget::Section(index) => {
                 let section = self.file.section_by_index(index).ok()?;
-                // Mach-O has the address in place, others the offset.
+                // Mach-O files have the address in place; other files have the offset.
                 from(&section, addend.checked_sub(section.address()).unwrap_or(addend))
             }
             _ => None,
@@ -240,7 +243,7 @@ fn is_of_wrappers(section: &NamedSection<'_>, format: ObjectFormat) -> bool {
         .any(|names| names.matches(format, segment, name))
 }
 
-/// The bytes of a section from an offset on; `None` if there are none.
+/// Returns the bytes of a section from an offset on; `None` if there are none.
 fn from<'data>(section: &Section<'data, '_>, offset: u64) -> Option<&'data [u8]> {
     let data = section.data().ok()?;
     let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;

@@ -32,14 +32,14 @@ const HEADERS_SIZE: u32 = 20 + 40;
 const SYMBOLS: u32 = 3;
 
 const IMAGE_SCN_CNT_INITIALIZED_DATA: u32 = 0x40;
-/// A COMDAT: the only kind of section that `/opt:ref` drops when nothing refers to it.
+/// The flag of a COMDAT, the only kind of section that `/opt:ref` drops when nothing refers to it.
 const IMAGE_SCN_LNK_COMDAT: u32 = 0x1000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 const IMAGE_COMDAT_SELECT_NODUPLICATES: u8 = 1;
 const IMAGE_SYM_CLASS_EXTERNAL: u8 = 2;
 const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 
-/// `size` is far enough below 4 GiB for all offsets.
+/// `size` must be far enough below 4 GiB for all offsets.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     // The table's size is its first field.
     let mut names = StringTable::new(&[0; 4]);
@@ -68,14 +68,14 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0, section_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
-        // Size; relocations, line numbers; checksum, which this selection does not ask for;
-        // section, selection.
+        // Size; relocations, line numbers; checksum, which this selection does not need; section,
+        // selection.
         .u32(&[size])
         .u16(&[0, 0])
         .u32(&[0])
         .u16(&[1])
         .bytes(&[IMAGE_COMDAT_SELECT_NODUPLICATES, 0, 0, 0])
-        // The COMDAT has the name of the symbol after the section's own.
+        // The COMDAT is named after the symbol that follows the section's own symbol.
         .u32(&[0, symbol_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_EXTERNAL, 0])

@@ -22,12 +22,12 @@ pub(super) struct Machine {
     machine: u16,
     /// `e_flags`.
     flags: u32,
-    /// Flags of the section beside SHF_ALLOC.
+    /// Flags of the section besides SHF_ALLOC.
     section_flags: u64,
 }
 
-/// The section may be more than 2 GiB away from the code: the linker puts it after everything that
-/// may not.
+/// The flag of a section that may be more than 2 GiB away from the code: the linker puts it after
+/// all sections that may not.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {
@@ -36,7 +36,7 @@ impl Machine {
         match arch {
             "x86_64" => Some(Self { machine: 62, flags: 0, section_flags: SHF_X86_64_LARGE }),
             "aarch64" => plain(183),
-            // The double-float ABI, which Rust's hosted targets have; the linker refuses a mixture.
+            // The double-float ABI of Rust's hosted targets; the linker refuses a mixture of ABIs.
             "riscv64" => Some(Self { machine: 243, flags: 0x5, section_flags: 0 }),
             "loongarch64" => Some(Self { machine: 258, flags: 0x43, section_flags: 0 }),
             _ => None,
@@ -63,7 +63,7 @@ fn section_type(section: DeviceSection) -> u32 {
     }
 }
 
-/// `size` is far enough below 2^64 for all offsets.
+/// `size` must be far enough below 2^64 for all offsets.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Layout {
     let mut section_names = StringTable::new(&[0]);
     let name_at = section_names.add(section.elf_name());
@@ -113,9 +113,9 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
             section.align(),
             0,
         ),
-        // Says that this object needs no executable stack.
+        // This section marks the object as not needing an executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
-        // link: the string table's number; info: the first global symbol's.
+        // link: the number of the string table; info: the number of the first global symbol.
         (symtab_at, SHT_SYMTAB, 0, symtab, 2 * SYMBOL_SIZE, 4, 1, 8, SYMBOL_SIZE),
         (strtab_at, SHT_STRTAB, 0, strtab, symbol_names.size(), 0, 0, 1, 0),
         (shstrtab_at, SHT_STRTAB, 0, shstrtab, section_names.size(), 0, 0, 1, 0),

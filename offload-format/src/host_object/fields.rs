@@ -24,7 +24,7 @@ impl Fields {
     /// Adds a name in `width` bytes, with zeros after it.
     ///
     /// # Panics
-    /// If the name is longer.
+    /// If the name has more than `width` bytes.
     pub(super) fn name(self, name: &str, width: usize) -> Self {
         self.bytes(name.as_bytes()).zeros(width - name.len())
     }

@@ -23,8 +23,8 @@ use crate::section::DeviceSection;
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS that the object is for. Rust's own default: a newer one than the program's
-    /// makes linkers warn.
+    /// The oldest macOS that the object is for. This is Rust's own default: linkers warn if the
+    /// version is newer than the program's.
     min_os: u32,
 }
 
@@ -56,7 +56,8 @@ const SYMBOL_SIZE: u32 = 16;
 
 const MH_MAGIC_64: u32 = 0xfeed_facf;
 const MH_OBJECT: u32 = 1;
-/// Linkers may split the section at its symbols, and drop parts to which nothing refers.
+/// The flag with which linkers may split the section at its symbols, and drop parts without
+/// references.
 const MH_SUBSECTIONS_VIA_SYMBOLS: u32 = 0x2000;
 const LC_SYMTAB: u32 = 0x2;
 const LC_DYSYMTAB: u32 = 0xb;
@@ -66,10 +67,10 @@ const PLATFORM_MACOS: u32 = 1;
 const VM_PROT_ALL: u32 = 7;
 const N_EXT: u8 = 0x01;
 const N_SECT: u8 = 0x0e;
-/// Seen by the other objects of the link, not by other shared objects.
+/// The flag of a symbol that other objects of the link see, and other shared objects do not.
 const N_PEXT: u8 = 0x10;
 
-/// `size` is far enough below 4 GiB for all offsets.
+/// `size` must be far enough below 4 GiB for all offsets.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     let (segment_name, section_name) = section.names().macho;
     let mut names = StringTable::new(&[0]);

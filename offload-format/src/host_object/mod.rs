@@ -1,7 +1,7 @@
-//! The relocatable object that carries device code into the link of a host program: one section,
-//! and one symbol that covers it, which other shared objects do not see.
+//! The relocatable object that carries device code into the link of a host program. It has one
+//! section and one symbol that covers the section. Other shared objects do not see the symbol.
 //!
-//! [`write()`] lays it out as the host's linker takes it:
+//! [`write()`] lays out the object for the host's linker:
 //!
 //! | host | object | byte layout |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | Windows; x86-64, AArch64 | COFF | `coff.rs` |
 //! | macOS; x86-64, AArch64 | Mach-O, 64-bit | `macho.rs` |
 //!
-//! A program that has the object, but no code that refers to the symbol, loses the section to its
-//! linker's removal of unused sections (`--gc-sections`, `/opt:ref`, `-dead_strip`).
+//! If no code in a program refers to the symbol, the linker's removal of unused sections
+//! (`--gc-sections`, `/opt:ref`, `-dead_strip`) drops the section.
 //!
 //! ```
 //! use offload_format::host_object::{self, CargoTarget, Machine};
@@ -62,7 +62,7 @@ enum Kind {
 }
 
 impl Machine {
-    /// The machine of a host; `None` if no objects can be written for it.
+    /// Returns the machine of a host; `None` if no objects can be written for it.
     pub fn of(target: &CargoTarget<'_>) -> Option<Self> {
         if target.pointer_width != "64" || target.endian != "little" {
             return None;
@@ -78,7 +78,7 @@ impl Machine {
         .map(Self)
     }
 
-    /// The format of its object files.
+    /// Returns the format of the machine's object files.
     pub fn format(self) -> ObjectFormat {
         match self.0 {
             Kind::Elf(_) => ObjectFormat::Elf,
@@ -97,7 +97,7 @@ impl Machine {
     }
 }
 
-/// More bytes than an object has room for.
+/// The error for more bytes than an object has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
     format: ObjectFormat,
@@ -117,8 +117,8 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// Lays out the object: `size` bytes, payload number 0, in `section`, under the symbol that C and
-/// Rust call `symbol`.
+/// Lays out the object: payload number 0, of `size` bytes, is in `section`. C and Rust call the
+/// symbol that covers it `symbol`.
 ///
 /// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
 pub fn write(
@@ -130,7 +130,8 @@ pub fn write(
     let limit = match machine.0 {
         // No file is as large, and no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,
-        // Offsets have 32 bits, and less than a page is around the payload and before the names.
+        // Offsets have 32 bits, and the bytes around the payload and before the names are less than
+        // a page.
         Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

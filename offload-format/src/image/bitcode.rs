@@ -1,10 +1,10 @@
-//! LLVM bitcode: the symbols that it says it has, and the stream of bits.
+//! LLVM bitcode: the symbols that its symbol table lists, and the stream of bits.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
-//! DE`, perhaps inside a wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its
-//! top level are blocks: the first word has the block's kind, the second its number of words. Since
-//! LLVM 5 two of them are a symbol table and a string table, one blob each. The symbol table's
-//! blob, all fields `u32`:
+//! DE`. A wrapper may be around both (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At
+//! its top level are blocks: the first word has the block's kind, the second its number of words.
+//! Since LLVM 5, two of the blocks are a symbol table and a string table, with one blob each. The
+//! symbol table's blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -42,7 +42,7 @@ const FLAG_UNDEFINED: u32 = 1 << 3;
 const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
-/// Names may share text, so that a small table could ask for much work.
+/// The limit for text that names share: otherwise a small table could cause much work.
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
@@ -52,7 +52,7 @@ pub struct Bitcode<'data> {
 }
 
 impl<'data> Bitcode<'data> {
-    /// Whether `data` starts as a bitcode file does.
+    /// Whether `data` starts like a bitcode file.
     pub fn is_bitcode(data: &[u8]) -> bool {
         super::is_bitcode(data)
     }
@@ -60,9 +60,9 @@ impl<'data> Bitcode<'data> {
     /// Checks the blocks at the top level and the symbol table, and borrows from `data`. The
     /// contents of modules are not read.
     ///
-    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if
-    /// the table has an unknown version, or if its names share more text than 64 times the size of
-    /// the file.
+    /// Returns an error if the magic is another, if a block or the symbol table is malformed, or if
+    /// the table has an unknown version. Names that share more text than 64 times the size of the
+    /// file are also an error.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -78,18 +78,18 @@ impl<'data> Bitcode<'data> {
         Ok(Self { table })
     }
 
-    /// The target triple that it was compiled for; `None` if it says none, or if the file has no
-    /// symbol table.
+    /// Returns the target triple that the file was compiled for; `None` if the file has no triple
+    /// or no symbol table.
     pub fn target_triple(&self) -> Option<&'data str> {
         self.table?.triple().filter(|triple| !triple.is_empty())
     }
 
-    /// Returns the names of the symbols to which other modules can refer, as a linker spells them:
-    /// defined and global, including weak ones and aliases, and definitions of the module's
-    /// assembly. LLVM's archives list these names, in their order.
+    /// Returns the names of the symbols to which other modules can refer, as a linker spells them.
+    /// These symbols are defined and global. They include weak ones, aliases, and definitions of
+    /// the module's assembly. LLVM's archives list these names in this order.
     ///
-    /// There are none if the file has no symbol table: LLVM writes none for a target that it was
-    /// built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
+    /// There are no names if the file has no symbol table. LLVM writes none for a target that it
+    /// was built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -141,7 +141,7 @@ impl fmt::Debug for DefinedGlobals<'_> {
     }
 }
 
-/// The stream of bits in a bitcode file, and its offset.
+/// Returns the stream of bits in a bitcode file, and its offset.
 pub(super) fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
     let reader = Reader::new(data);
     let (mut stream, mut base) = (data, 0);
@@ -219,11 +219,11 @@ fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     Ok(found)
 }
 
-/// The blocks at the top level, to the first that is malformed.
+/// Returns the blocks at the top level, up to the first malformed one.
 pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_>>> {
     let mut at = MAGIC.len() as u64;
     core::iter::from_fn(move || {
-        // A rest that is too short for a block is padding.
+        // Remaining bytes that are too few for a block are padding.
         if at.saturating_add(8) >= stream.len() {
             return None;
         }
@@ -269,8 +269,8 @@ impl<'data> Block<'data> {
         (self.start + self.size).saturating_mul(8)
     }
 
-    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the
-    /// abbreviation for it, the record.
+    /// Returns the blob of a block that contains only one record and the abbreviation for it, as
+    /// LLVM writes such blocks.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
         let wrong =
@@ -290,7 +290,7 @@ impl<'data> Block<'data> {
     }
 }
 
-/// Reads bits, the least of a byte first.
+/// A reader of bits, which starts with the lowest bit of each byte.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'data> {
     pub(super) stream: Reader<'data>,
@@ -301,7 +301,7 @@ pub(super) struct Bits<'data> {
 }
 
 impl Bits<'_> {
-    /// The next `width` bits, at most 32.
+    /// Reads the next `width` bits, at most 32.
     pub(super) fn fixed(&mut self, width: u64) -> Result<u64> {
         let (mut value, mut read) = (0, 0);
         while read < width {
@@ -314,8 +314,8 @@ impl Bits<'_> {
         Ok(value)
     }
 
-    /// A number of up to 64 bits in chunks of `width`, from 2 to 32, whose highest bit says that
-    /// another follows.
+    /// Reads a number of up to 64 bits in chunks of `width` bits, from 2 to 32. The highest bit of
+    /// a chunk says whether another chunk follows.
     pub(super) fn variable(&mut self, width: u64) -> Result<u64> {
         let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
         loop {
@@ -343,7 +343,7 @@ impl Bits<'_> {
         self.at = self.at.next_multiple_of(32);
     }
 
-    /// The error that something is malformed here.
+    /// Returns the error that something is malformed here.
     pub(super) fn malformed(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at / 8)
     }

@@ -1,10 +1,10 @@
 //! The modules of a bitcode file, as far as is needed to find data that is embedded in them for
 //! devices.
 //!
-//! A block holds other blocks and records; a record is a code and operands, all numbers, either
-//! spelled out or by an abbreviation that says how many bits each has. A block defines
-//! abbreviations for itself, and the block of number 0 those of other blocks. (LLVM's BitCodeFormat
-//! page; checked against LLVM 22.1.8.) These records of a module are read:
+//! A block contains other blocks and records. A record is a code and operands. All numbers are
+//! either spelled out or use an abbreviation, which has the number of bits of each. A block defines
+//! abbreviations for itself, and the block of number 0 defines those of other blocks. (LLVM's
+//! BitCodeFormat page; checked against LLVM 22.1.8.) These records of a module are read:
 //!
 //! | block | record | operands |
 //! |---|---|---|
@@ -42,7 +42,7 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// The number of a record's operands that are kept: those of a variable up to its section.
+/// The number of operands that are kept of a record: those of a variable up to its section.
 const KEPT: usize = 8;
 
 /// The most operands of an abbreviation: LLVM's have no more than some twenty.
@@ -51,19 +51,19 @@ const MOST_OPERANDS: u64 = 256;
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
-    /// Returns the values of the global variables in the section of this name that start with a
-    /// string of bytes, in file order. In bitcode for a host, clang embeds offload binaries so, in
-    /// the section `.llvm.offloading`.
+    /// Returns the values of the global variables in the section of this name, in file order. Only
+    /// variables whose initial value is a string of bytes are included. In bitcode for a host,
+    /// clang embeds offload binaries in this way, in the section `.llvm.offloading`.
     ///
-    /// Returns an error if the magic is another, if a module is malformed, or if the variables of
-    /// one share more bytes than 64 times the size of the file.
+    /// Returns an error if the magic is another, or if a module is malformed. Variables of one
+    /// module that share more bytes than 64 times the size of the file are also an error.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
     }
 }
 
-/// Reads, like [`Bitcode::variables_in_section`], the stream after a wrapper's header.
+/// Reads the stream after a wrapper's header, like [`Bitcode::variables_in_section`].
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
@@ -83,7 +83,7 @@ struct Module {
     /// The numbers of the sections that have the name.
     named: BTreeSet<u64>,
     values: u64,
-    /// The constants that variables of these sections start with.
+    /// The constants that are the initial values of variables in these sections.
     initializers: Vec<u64>,
     wanted: BTreeSet<u64>,
     constants: BTreeMap<u64, Vec<u8>>,
@@ -219,19 +219,19 @@ enum Operand {
     Fixed(u64),
     Variable(u64),
     Char6,
-    /// The rest: a count, and so many of the operand that follows.
+    /// The remaining operands: a count, and then this number of values of the following operand.
     Array,
-    /// The rest: a count, and so many bytes at a multiple of four.
+    /// The remaining bytes: a count, and then this number of bytes at a multiple of four.
     Blob,
 }
 
 enum Item<'data> {
     Block(Block<'data>),
-    /// A record by this abbreviation, which is to be read next.
+    /// A record with this abbreviation, which must be read next.
     Record(u64),
 }
 
-/// Walks through the contents of a block.
+/// A walk through the contents of a block.
 struct Cursor<'data> {
     bits: Bits<'data>,
     end: u64,
@@ -244,7 +244,7 @@ impl<'data> Cursor<'data> {
         Self { bits: block.content, end: block.end(), own: Vec::new() }
     }
 
-    /// The next block or record.
+    /// Returns the next block or record.
     fn next(&mut self) -> Result<Option<Item<'data>>> {
         while self.bits.at < self.end {
             match self.bits.abbreviation()? {
@@ -292,8 +292,9 @@ impl<'data> Cursor<'data> {
         Ok(Abbreviation(operands))
     }
 
-    /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives
-    /// each operand to `sink` and returns the code. The contents of a blob are skipped.
+    /// Reads a record by the abbreviation `id`, gives each operand to `sink` and returns the code.
+    /// The abbreviations in `shared` are numbered before the block's own. The contents of a blob
+    /// are skipped.
     fn record(
         &mut self,
         id: u64,
@@ -317,7 +318,7 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // A literal takes no bits, so that any number of them would be there.
+                    // A literal needs no bits, so a small file could have any number of them.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))
@@ -356,7 +357,7 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Result<u64> {
 }
 
 impl Bits<'_> {
-    /// Goes over so many bytes.
+    /// Skips this number of bytes.
     fn skip(&mut self, bytes: u64) -> Result<()> {
         self.stream.range(self.at / 8, bytes, self.at / 8, "bitcode blob")?;
         self.at += 8 * bytes;

@@ -2,11 +2,12 @@
 
 use crate::{Error, ErrorKind, Result};
 
-/// Steps for each byte of the file. Files as compilers write them need less than one.
+/// The maximum number of steps for each byte of the file. Files from compilers need less than one
+/// step.
 const PER_BYTE: u64 = 16;
 
-/// Counts steps. Tables that refer to each other in an unusual order take more steps than they have
-/// rows; a file made to take very many is refused.
+/// Counts steps. The number of steps that remain. Tables that refer to each other in an unusual
+/// order need more steps than they have rows; a file made to need very many is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     allowed: u64,

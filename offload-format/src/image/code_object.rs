@@ -51,7 +51,7 @@ impl CodeObjectHeader {
         self.version
     }
 
-    /// Version of the generic target; 0 where the code is for one processor.
+    /// Returns the version of the generic target; 0 if the code is for one processor.
     pub fn generic_version(&self) -> u32 {
         self.flags >> 24
     }
@@ -68,8 +68,7 @@ impl CodeObjectHeader {
         };
         let mut id = String::from(processor.name);
         for (name, state) in features {
-            // Some processors have the bits in version 4 that have no such feature in their target
-            // ID.
+            // Some processors have these bits in version 4, but no such feature in their target ID.
             let sign = if state == on {
                 "+"
             } else if state == off && (self.version > 3 || processor.features.contains(&name)) {
@@ -87,7 +86,7 @@ impl CodeObjectHeader {
 mod tests {
     use super::*;
 
-    /// The start of a file as clang 22.1.8 writes it, with these flags.
+    /// Returns the start of a file with these flags, as clang 22.1.8 writes it.
     fn header(os_abi: u8, abi_version: u8, flags: u32) -> [u8; 64] {
         let mut data = [0; 64];
         data[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os_abi, abi_version]);
@@ -128,7 +127,7 @@ mod tests {
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
     }
 
-    /// Flags that LLVM 14 writes; comgr 2.4 (ROCm 5.2.3) reads them so.
+    /// Tests flags that LLVM 14 writes; comgr 2.4 (ROCm 5.2.3) reads them in this way.
     #[test]
     fn flags_of_version_3() {
         for (flags, id) in [

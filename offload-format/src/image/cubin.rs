@@ -1,5 +1,5 @@
-//! The ELF header of a cubin. Two generations (headers of ptxas 12.9 and 13.5, named so by
-//! llvm-readelf 22):
+//! The ELF header of a cubin. Two generations exist (headers of ptxas 12.9 and 13.5, with the names
+//! of llvm-readelf 22):
 //!
 //! | written by | OS/ABI | ABI version | compute capability in `e_flags` |
 //! |---|---|---|---|
@@ -44,8 +44,8 @@ impl CubinHeader {
         Ok(Self { number: elf.flags >> shift & 0xff })
     }
 
-    /// Compute capability times ten: 90 of `sm_90`. The header does not distinguish `sm_90` and
-    /// `sm_90a`: ptxas 13.5 writes the same flags for both.
+    /// Returns the compute capability times ten: 90 for `sm_90`. The header does not distinguish
+    /// `sm_90` and `sm_90a`: ptxas 13.5 writes the same flags for both.
     pub fn number(&self) -> u32 {
         self.number
     }

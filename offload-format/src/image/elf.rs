@@ -1,6 +1,7 @@
 //! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, notes.
 //!
-//! The `object` crate would do as well; this is so little that a build script need not pay for it.
+//! The `object` crate can read these parts, too. This code is so small that a build script need not
+//! compile that crate.
 
 use super::budget::Budget;
 use crate::reader::Reader;
@@ -14,13 +15,13 @@ const SHT_NOBITS: u32 = 8;
 const SECTION_SIZE: u64 = 64;
 const SEGMENT_SIZE: u64 = 56;
 const SYMBOL_SIZE: u64 = 24;
-/// The section number of the names is in the first section's `sh_link`.
+/// The value for a section number of the names that is in the first section's `sh_link`.
 const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
 
-/// Returns whether `data` starts with the header of an ELF file that is a shared object: `e_type`
-/// says so, in files of all sizes and byte orders.
+/// Returns whether `data` starts with the header of an ELF file that is a shared object. `e_type`
+/// is used, in files of all sizes and byte orders.
 pub fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
     let kind = match reader.u8(5, "ELF byte order") {
@@ -80,7 +81,7 @@ pub(super) struct Section {
     pub(super) size: u64,
     /// The start of its bytes in the file.
     pub(super) offset: u64,
-    /// The offset of its own row.
+    /// The offset of this row of the table.
     pub(super) row: u64,
 }
 
@@ -129,7 +130,7 @@ impl<'data> Elf<'data> {
         if elf.section_table == 0 {
             return Ok(Self { sections: 0, ..elf });
         }
-        // Numbers that do not fit the header's fields are in the first section's.
+        // Numbers that do not fit the header's fields are in the first section's row.
         if elf.sections == 0 {
             elf.sections = elf.section(0)?.size;
         }
@@ -163,7 +164,7 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// The bytes of a section; none if it takes no room in the file.
+    /// Returns the bytes of a section; none if it has no room in the file.
     pub(super) fn data(&self, section: &Section) -> Result<&'data [u8]> {
         let size = if section.kind == SHT_NOBITS { 0 } else { section.size };
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
@@ -211,8 +212,9 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// Searches one run of notes, which starts at `base` in the file. Each is three words (sizes of
-/// owner and description, type), the owner, the description; both padded to 4 bytes.
+/// Searches one run of notes, which starts at `base` in the file. Each note is three words (sizes
+/// of owner and description, type), the owner and the description. The last two are padded to 4
+/// bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -254,7 +256,7 @@ pub(super) struct Symbols<'data> {
 }
 
 impl<'data> Symbols<'data> {
-    /// The symbols in a section, whose names are in the section that it links to.
+    /// Reads the symbols in a section; their names are in the section that it links to.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
         Ok(Self {
@@ -291,7 +293,8 @@ pub(super) struct HashTable<'data> {
     symbols: Symbols<'data>,
 }
 
-/// Linkers make as many buckets as symbols: a chain this long is no accident.
+/// The limit for a chain. Linkers make as many buckets as symbols: a chain this long is no
+/// accident.
 const LONGEST_CHAIN: u32 = 64;
 
 impl<'data> HashTable<'data> {
@@ -300,7 +303,7 @@ impl<'data> HashTable<'data> {
         Ok(Self { words: Reader::new(elf.data(section)?), symbols })
     }
 
-    /// The symbol of this name and type; `None` if there is none.
+    /// Returns the symbol of this name and type; `None` if there is none.
     pub(super) fn find(&self, name: &[u8], kind: u8) -> Option<Symbol> {
         let word = |index: u64| self.words.u32(index.checked_mul(4)?, "ELF hash table").ok();
         let buckets = word(0)?;

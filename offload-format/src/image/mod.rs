@@ -32,7 +32,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
-/// is an image, since other containers contain it. A match names all kinds.
+/// is an image, since other containers contain it. A `match` must name all kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// Machine code for AMD GPUs.
@@ -52,7 +52,7 @@ pub enum Image {
         /// 6 of 1.6.
         minor: u8,
     },
-    /// An ELF file for something else: a CPU.
+    /// An ELF file for another machine: a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
         machine: u16,
@@ -74,12 +74,12 @@ const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 impl Image {
     /// Reads the header at the start of `data`, which may end after it.
     ///
-    /// Returns an error if it is of no kind that is known, or of one for a GPU and its header is
+    /// Returns an error if the kind is unknown, or if the header of an image for a GPU is
     /// malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if data.starts_with(elf::MAGIC) {
-            // In this place in files of both sizes.
+            // Files of both sizes have the machine in this place.
             let machine = reader.u16(18, "ELF machine")?;
             return Ok(match machine {
                 code_object::EM_AMDGPU => Image::CodeObject(CodeObjectHeader::parse(data)?),
@@ -101,7 +101,7 @@ impl Image {
         }
         let word = reader.u32(0, "image")?;
         if [word, word.swap_bytes()].contains(&SPIRV_MAGIC) {
-            // 0, major, minor, 0 from the highest byte on.
+            // The bytes, from the highest on, are 0, major, minor, 0.
             let version = reader.u32(4, "SPIR-V version")?;
             let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
             let [_, minor, major, _] = version.to_le_bytes();

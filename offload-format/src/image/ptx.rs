@@ -15,7 +15,7 @@ impl PtxHeader {
     /// Reads the directives `.version` and `.target`, which precede all others. White space and
     /// comments may be anywhere between them; `data` may end after them.
     ///
-    /// Returns an error if one of them is missing or malformed.
+    /// Returns an error if one of the directives is missing or malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let wrong = |what, at: usize| Error::new(ErrorKind::Malformed, what, at as u64);
         let mut words = Tokens::new(data);
@@ -38,12 +38,12 @@ impl PtxHeader {
         Ok(Self { version: PtxVersion { major, minor }, arch: arch.with_code(NvidiaCode::Ptx) })
     }
 
-    /// The PTX ISA version.
+    /// Returns the PTX ISA version.
     pub fn version(&self) -> PtxVersion {
         self.version
     }
 
-    /// The architecture that the text is for: `compute_90` where it says `.target sm_90`.
+    /// Returns the architecture that the text is for: `compute_90` for `.target sm_90`.
     pub fn arch(&self) -> NvidiaArch {
         self.arch
     }
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(alloc::format!("{}", header.arch()), "compute_90a");
     }
 
-    /// ptxas 13.5 takes each of these.
+    /// ptxas 13.5 accepts each of these texts.
     #[test]
     fn reads_what_ptxas_takes() {
         for text in [

@@ -1,7 +1,7 @@
 //! The words and signs of PTX text.
 
-/// Tokens between white space and comments, with their offsets: a word (a directive, a name, a
-/// number), a string with its quotes, or any other single character.
+/// Tokens between white space and comments, with their offsets. A token is a word (a directive, a
+/// name, a number), a string with its quotes, or any other single character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tokens<'data> {
     data: &'data [u8],
@@ -33,8 +33,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._$%".contains(&byte)
 }
 
-/// The size of the word that `text` starts with. A period starts another token, even without a
-/// space, except in a number: `.version 8.0.target sm_90.address_size 64`.
+/// Returns the size of the word that `text` starts with. A period starts another token, even
+/// without a space, except in a number: `.version 8.0.target sm_90.address_size 64`.
 fn word_size(text: &[u8]) -> usize {
     let is_of_number = |at: usize| {
         text[0].is_ascii_digit()

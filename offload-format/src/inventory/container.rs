@@ -19,14 +19,14 @@ use core::ops::Range;
 pub struct Container<'a> {
     /// The kind of the container.
     pub kind: ContainerKind,
-    /// The place; `place.offset` is that of the container itself.
+    /// The place of the container; `place.offset` is the offset of the container itself.
     pub place: Place<'a>,
     /// The size in the file, in bytes. For object bundles and text bundles, the size of the entries
     /// alone.
     pub size: u64,
-    /// The size of the decompressed content in bytes, as its header records it; `None` if it is not
-    /// compressed as a whole (images of a fatbin are compressed each by itself:
-    /// [`Image::stored_size`](super::Image::stored_size)).
+    /// The size of the decompressed content in bytes, as the header records it; `None` if the
+    /// container is not compressed as a whole. Images of a fatbin are compressed separately:
+    /// [`Image::stored_size`](super::Image::stored_size).
     pub inflated_size: Option<u64>,
     /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
     pub method: Option<String>,
@@ -59,8 +59,8 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
-    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`,
-    /// `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
+    /// Returns the name of the kind in the JSON of `offload ls`: `bundle`, `compressed-bundle`,
+    /// `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
@@ -74,7 +74,7 @@ impl ContainerKind {
         }
     }
 
-    /// Returns the common name for this many of them.
+    /// Returns the common name for `count` containers of this kind.
     pub fn words(self, count: usize) -> &'static str {
         match (self, count) {
             (ContainerKind::Bundle, 1) => "bundle",
@@ -96,7 +96,8 @@ impl ContainerKind {
         }
     }
 
-    /// Whether it has only the bytes of its images: sections of an object, lines between others.
+    /// Whether the container has only the bytes of its images, as sections of an object or lines
+    /// between others.
     pub fn is_in_pieces(self) -> bool {
         match self {
             ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,

@@ -1,5 +1,5 @@
-//! With the feature `containers`: bundles that are compressed or several, text bundles, fatbins;
-//! with `object`, object bundles.
+//! With the feature `containers`: compressed bundles, bundles in a row, text bundles and fatbins.
+//! With the feature `object`: object bundles.
 
 use super::declared::name;
 use super::image::Bytes;
@@ -21,13 +21,14 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// The most that is decompressed for an entry table, including the decoder's window.
+/// The maximum number of bytes that are decompressed for an entry table, including the decoder's
+/// window.
 const TABLE_LIMIT: u64 = 1 << 28;
 
 /// The largest entry table, in bytes. Tables of linked programs have some thousand bytes.
 const LARGEST_TABLE: usize = 1 << 24;
 
-/// Bundles in a row.
+/// Adds the bundles in a row.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in Bundles::new(section, list.limit) {
         match found {
@@ -40,7 +41,7 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     }
 }
 
-/// Fatbins in a row.
+/// Adds the fatbins in a row.
 pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in NvFatbins::new(section) {
         match found {
@@ -52,7 +53,7 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
     let inflated = bundle.uncompressed_size();
-    // If the size is not stored, it was found before.
+    // If the size is not stored, an earlier step has found it.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
     let added =
         list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
@@ -62,7 +63,8 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // The table could be had. Images cannot, and such a request is a mistake.
+        // The table could be decompressed. Images cannot be decompressed, so a request for them is
+        // a mistake.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -109,8 +111,8 @@ fn compressed_entries<'a>(
     list.add_images(Some(inflated), images);
 }
 
-/// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle
-/// either.
+/// Adds a text bundle in a compressed bundle. If there is none, the error is the reason why the
+/// content is no binary bundle either.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -201,7 +203,7 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
     }
 }
 
-/// The code objects of a kernel pack.
+/// Adds the code objects of a kernel pack.
 pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]) {
     let kpack = match Kpack::parse(file) {
         Ok(kpack) => kpack,
@@ -244,7 +246,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// The reference of a program or library to its code objects.
+/// Adds the reference of a program or library to its code objects.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),
@@ -252,7 +254,7 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
     }
 }
 
-/// Takes over the records of a fatbin.
+/// Copies the records of a fatbin to the image.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));

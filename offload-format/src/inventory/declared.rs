@@ -7,7 +7,7 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// Takes over the contents of a bundle entry ID.
+/// Copies the contents of a bundle entry ID to the image.
 pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     let part = |range: Range<usize>| match &id {
         Cow::Borrowed(id) => Cow::Borrowed(&id[range]),
@@ -32,8 +32,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Takes over the records of an offload binary. A record may have bytes that are no text; empty
-/// strings mean nothing.
+/// Copies the records of an offload binary to the image. A record may have bytes that are no text;
+/// empty strings mean nothing.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);

@@ -24,13 +24,13 @@ pub struct Image<'a> {
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the binary that it is for. Offload binaries: the string `module`. Fatbins: the
-    /// name, mostly that of a source file. Bundles have none.
+    /// name, usually the name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
-    /// Who made it: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` where nothing
-    /// says it.
+    /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
+    /// nothing records it.
     pub offload_kind: Option<Cow<'a, str>>,
-    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` where
-    /// nothing says it.
+    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` if nothing
+    /// records it.
     pub triple: Option<Cow<'a, str>>,
     /// The target, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image
     /// by itself, the target in its header.
@@ -44,7 +44,7 @@ pub struct Image<'a> {
     /// the compressed payload in the file, in bytes; images that were compressed together share
     /// their payload's size.
     pub stored_size: Option<u64>,
-    /// Fatbins: the version of the PTX. `None` where nothing says it.
+    /// Fatbins: the version of the PTX. `None` if nothing records it.
     pub ptx_version: Option<PtxVersion>,
     pub(super) bytes: Bytes<'a>,
     /// The kind that the container records.
@@ -56,9 +56,9 @@ pub struct Image<'a> {
 pub(super) enum Bytes<'a> {
     /// In the file.
     Here(&'a [u8]),
-    /// In something that had to be decompressed to be listed.
+    /// A range of bytes that had to be decompressed for the list.
     Inflated(Arc<Vec<u8>>, Range<usize>),
-    /// At this offset in a compressed bundle.
+    /// The bytes at this offset in a compressed bundle.
     #[cfg(feature = "containers")]
     Bundle(CompressedBundle<'a>, u64),
     /// One stream of a kernel pack.
@@ -113,7 +113,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the kind; `bytes` are its own.
+    /// Returns the kind; `bytes` are the bytes of this image.
     pub fn kind(&self, bytes: &[u8]) -> ImageKind {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::of(bytes) }
     }
@@ -128,7 +128,8 @@ impl<'a> Image<'a> {
         self.said == Some(ImageKind::Empty)
     }
 
-    /// The bundle entry ID, split; `None` if there is none or if it does not follow the grammar.
+    /// Returns the bundle entry ID, split; `None` if there is none or if it does not follow the
+    /// grammar.
     pub fn parsed_entry_id(&self) -> Option<EntryId<'_>> {
         EntryId::parse(self.entry_id.as_deref()?).ok()
     }
@@ -138,8 +139,8 @@ impl<'a> Image<'a> {
         self.offload_kind.as_deref() == Some("host")
     }
 
-    /// A short name for people: the target ID, else the triple, else the bundle entry ID, else
-    /// `unnamed`.
+    /// Returns a short name for people: the target ID, else the triple, else the bundle entry ID,
+    /// else `unnamed`.
     pub fn label(&self) -> &str {
         let names = [&self.target_id, &self.triple, &self.entry_id];
         names.into_iter().flatten().next().map_or("unnamed", |name| name)

@@ -24,7 +24,7 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Judges an image. Its first bytes are enough, but for PTX that starts with long comments.
+    /// Judges an image. The first bytes are enough, except for PTX that starts with long comments.
     pub fn of(bytes: &[u8]) -> Self {
         match image::Image::parse(bytes) {
             _ if bytes.is_empty() => ImageKind::Empty,
@@ -34,14 +34,14 @@ impl ImageKind {
             Ok(image::Image::Ptx(_)) => ImageKind::Ptx,
             Ok(image::Image::Bitcode) => ImageKind::Bitcode,
             Ok(image::Image::SpirV { .. }) => ImageKind::Spirv,
-            // For an operating system that nothing here knows, or damaged.
+            // The file is damaged, or for an operating system that this crate does not know.
             Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
             Ok(image::Image::Fatbin) | Err(_) => ImageKind::Unknown,
         }
     }
 
-    /// Its name in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`, `bitcode`, `spirv`,
-    /// `empty`, `unknown`.
+    /// Returns the name of the kind in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`,
+    /// `bitcode`, `spirv`, `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::Elf => "elf",

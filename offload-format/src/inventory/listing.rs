@@ -3,8 +3,9 @@
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
 
-/// Images may share bytes. All uncompressed images may together have this many times the file's
-/// size, and all images of a compressed part this many times its own.
+/// The limit for bytes that images share. All uncompressed images together may have this many times
+/// the file's size. All images of a compressed part together may have this many times the part's
+/// size.
 const SHARED_LIMIT: u64 = 64;
 
 /// The memory for the record of an image, generously estimated. It counts as bytes of images, since
@@ -14,7 +15,7 @@ pub(super) const IMAGE: u64 = 1024;
 /// The inventory as it grows.
 pub(super) struct Listing<'a> {
     pub(super) inventory: Inventory<'a>,
-    /// The most that may be decompressed at once.
+    /// The maximum number of bytes that may be decompressed at once.
     #[cfg(feature = "containers")]
     pub(super) limit: u64,
     /// The memory that may still be used.
@@ -64,7 +65,8 @@ impl<'a> Listing<'a> {
     }
 
     /// Adds images to the last container. Uncompressed images share the file's bytes; others have
-    /// `inflated_size` bytes together. If they share bytes too often, the rest is a problem.
+    /// `inflated_size` bytes together. If images share bytes too often, the remaining images are
+    /// left out, and a problem is added.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,
@@ -96,12 +98,12 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The index that the container being added has.
+    /// Returns the index of the container that is being added.
     pub(super) fn last(&self) -> usize {
         self.inventory.containers.len() - 1
     }
 
-    /// A problem of a compressed part, or of its decompressed bytes.
+    /// Adds a problem of a compressed part, or of its decompressed bytes.
     pub(super) fn inflated_problem(&mut self, place: Place<'a>, error: Error) {
         let in_stream = matches!(
             error.kind(),

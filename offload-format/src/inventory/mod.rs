@@ -1,4 +1,4 @@
-//! All containers and images of a file: `offload ls`, `extract`, `select`, `verify` and `size`, the
+//! All containers and images of a file. `offload ls`, `extract`, `select`, `verify` and `size`, the
 //! macro and offload-build share this walk.
 //!
 //! ```
@@ -21,14 +21,15 @@
 //! # }
 //! ```
 //!
-//! * [`Inventory::of`] reads headers and tables. Of a compressed bundle, it decompresses the entry
-//!   table alone. An image's kind and bytes cost nothing until a caller needs them:
+//! * [`Inventory::of`] reads headers and tables. For a compressed bundle, it decompresses only the
+//!   entry table. An image's kind and bytes cost nothing until a caller needs them:
 //!   [`Image::known_kind`], [`Image::header`], `Images::read`.
-//! * Text is as the file has it. It may hold anything: escape it before it is shown on a terminal.
-//! * A part that cannot be read is a [`Problem`]; so is a part that needs a missing feature
+//! * Text is unchanged from the file. Text may contain any characters: escape it before it is shown
+//!   on a terminal.
+//! * A part that cannot be read is a [`Problem`]. A part that needs a missing feature is also one
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
-//! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone
-//!   into.
+//! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: its contents
+//!   are not listed.
 
 mod container;
 #[cfg(feature = "containers")]
@@ -62,45 +63,46 @@ use alloc::vec::Vec;
 /// All containers and images of a file, in file order.
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
-    /// The containers that could be read. Their index is `container_index` in JSON.
+    /// The containers that could be read. A container's index in this list is its `container_index`
+    /// in JSON.
     pub containers: Vec<Container<'a>>,
     /// The images of all containers.
     pub images: Vec<Image<'a>>,
     /// The parts that could not be read.
     pub problems: Vec<Problem<'a>>,
-    /// References of programs and libraries to code objects in kernel packs beside them. The packs
-    /// are not opened.
+    /// References of programs and libraries to code objects in separate kernel packs. The packs are
+    /// not opened.
     #[cfg(feature = "containers")]
     pub references: Vec<Reference<'a>>,
-    /// Members of a thin archive: paths of files from the archive's folder. The packs are not
-    /// opened.
+    /// Members of a thin archive: file paths, relative to the archive's folder. The member files
+    /// are not opened.
     pub elsewhere: Vec<&'a [u8]>,
 }
 
 impl<'a> Inventory<'a> {
-    /// Finds everything in `file`. No more than `limit` bytes are decompressed at once, nor kept in
-    /// all.
+    /// Finds everything in `file`. Decompresses at most `limit` bytes at once, and keeps at most
+    /// `limit` bytes in total.
     pub fn of(file: &'a [u8], limit: u64) -> Self {
         walk::walk(file, limit)
     }
 
-    /// The container that an image is in.
+    /// Returns the container that contains an image.
     pub fn container(&self, image: &Image<'a>) -> &Container<'a> {
         &self.containers[image.container]
     }
 
-    /// The problem that reading an image had, from the error that `Images::read` returned.
+    /// Returns the problem for an `error` that `Images::read` returned for an image.
     pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
         let place = self.container(image).place;
-        // In an uncompressed image, offsets are its own.
+        // Error offsets in an uncompressed image count from the start of the image.
         match image.offset {
             Some(offset) => Problem { place, error: error.shifted(offset), decompressed: false },
             None => Problem { place, error, decompressed: true },
         }
     }
 
-    /// Drops the images of a kernel pack that are for another program or library than the one of
-    /// this name ([`KpackReference::kernel_name`]). An inventory of another kind of file keeps all.
+    /// Drops the images of a kernel pack that belong to another program or library than `name`
+    /// ([`KpackReference::kernel_name`]). Keeps all images if the file is of another kind.
     #[cfg(feature = "containers")]
     pub fn retain_kernels_of(&mut self, name: &str) {
         let [container] = &mut self.containers[..] else { return };
@@ -112,13 +114,13 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// The images of a container.
+    /// Returns the images of a container.
     pub fn images_of(&self, container: &Container<'a>) -> &[Image<'a>] {
         &self.images[container.images.clone()]
     }
 }
 
-/// A program's or library's word on where its code objects are.
+/// A reference in a program or library to its code objects.
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
@@ -128,7 +130,7 @@ pub struct Reference<'a> {
     pub reference: KpackReference<'a>,
 }
 
-/// Something that could not be read.
+/// A part of the file that could not be read.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The place of the problem.

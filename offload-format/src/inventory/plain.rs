@@ -1,4 +1,4 @@
-//! The containers that packs are made of, and images by themselves.
+//! The containers that packs consist of, and standalone images.
 
 use super::declared::{describe, name};
 use super::image::Bytes;
@@ -23,7 +23,8 @@ pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundl
     list.add_images(None, images);
 }
 
-/// An uncompressed entry of a bundle of any kind, `offset` bytes from the bundle's start.
+/// Returns an uncompressed entry of a bundle of any kind; `offset` counts in bytes from the
+/// bundle's start.
 pub(super) fn entry<'a>(
     container: usize,
     place: Place<'a>,
@@ -37,7 +38,7 @@ pub(super) fn entry<'a>(
     image
 }
 
-/// An offload binary, compressed or not.
+/// Adds an offload binary, compressed or not.
 pub(super) fn offload_binary<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -86,7 +87,7 @@ pub(super) fn offload_binary<'a>(
     list.add_images(Some(whole.len() as u64), images);
 }
 
-/// An image by itself.
+/// Adds a standalone image.
 pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8]) {
     let size = bytes.len() as u64;
     list.add(place, ContainerKind::Raw, size, View::Raw(bytes));

@@ -7,8 +7,9 @@ use crate::compressed::{CodeObjects, CompressedBundle};
 use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
-/// Reads the bytes of images. The value keeps the last decompressed part: in file order each
-/// container is decompressed once, and no more than an image (a fatbin's payload) is held.
+/// Reads the bytes of images. The value keeps only the last decompressed part: at most one image,
+/// or the payload of a fatbin. If images are read in file order, each container is decompressed
+/// once.
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,
@@ -23,15 +24,15 @@ enum Open<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// `limit` is how many bytes may be decompressed at once.
+    /// Creates a reader that decompresses at most `limit` bytes at once.
     pub fn new(limit: u64) -> Self {
         Self { limit, open: Open::Nothing }
     }
 
     /// Returns the image's bytes: borrowed if they are in the file uncompressed.
     ///
-    /// Returns an error if the compressed part is damaged, has an unknown method, or would need
-    /// more than the limit; offsets in it count from the start of the container.
+    /// Returns an error if the compressed part is damaged, has an unknown method, or needs more
+    /// than the limit. Offsets in the error count from the start of the container.
     pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
         match &image.bytes {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -44,10 +45,11 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's first bytes, `size` at most, if only the bytes before them have to be
-    /// decompressed: `None` inside of compressed fatbins, which record the kinds of their images.
+    /// Returns the image's first bytes, at most `size`, if only the bytes before them have to be
+    /// decompressed. Returns `None` for images in compressed fatbins, which record the kinds of
+    /// their images.
     ///
-    /// Returns an error where [`Images::read`] does.
+    /// Returns an error in the same cases as [`Images::read`].
     pub fn start<'b>(
         &'b mut self,
         image: &'b Image<'a>,
@@ -59,7 +61,8 @@ impl<'a> Images<'a> {
                 self.code_objects(bundle)?.read(*offset, size).map(Some)
             }
             Bytes::Fatbin(..) => Ok(None),
-            // A stream is one image: its first bytes cost nearly as much as all of it.
+            // A compressed stream contains one image, so its first bytes cost nearly as much as all
+            // of it.
             Bytes::Kpack(_) => self.read(image).map(Some),
             Bytes::Here(_) | Bytes::Inflated(..) => self.read(image).map(Some),
         }

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: the `.kpack` file beside it for each target. The format has no magic.
-/// MessagePack: a map with `component_name`, `prefix` and `kpack_files`, which maps target IDs to
-/// maps with `file`, `size` and `kernel_count`.
+/// A `.kpm` file: it lists a `.kpack` file in its folder for each target. The format has no magic.
+/// The file is MessagePack: a map with `component_name`, `prefix` and `kpack_files`. `kpack_files`
+/// maps target IDs to maps with `file`, `size` and `kernel_count`.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,21 +24,21 @@ pub struct KpackManifest<'data> {
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ManifestFile<'data> {
-    /// The target ID that it is for.
+    /// The target ID of the file's code objects.
     pub target: &'data str,
-    /// Its name, in the manifest's folder.
+    /// The file's name, in the manifest's folder.
     pub file: &'data str,
-    /// Its size in bytes, as the manifest has it.
+    /// The file's size in bytes, as the manifest records it.
     pub size: u64,
-    /// The number of its code objects, as the manifest records it.
+    /// The number of code objects in the file, as the manifest records it.
     pub kernels: u64,
 }
 
 impl<'data> KpackManifest<'data> {
     /// Reads a manifest.
     ///
-    /// Returns an error if it is malformed, if it has no files, or if a file's name has a folder:
-    /// files are beside the manifest.
+    /// Returns an error if the manifest is malformed or has no files. Also returns an error if a
+    /// file's name contains a folder: files are in the manifest's folder.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(data, WHAT);
         let (mut component, mut files) = ("", None);

@@ -1,9 +1,9 @@
-//! ROCm's kernel packs: code objects in files of their own, beside the programs and libraries that
+//! ROCm's kernel packs: code objects in separate files, next to the programs and libraries that
 //! load them.
 //!
-//! A library that is split has a wrapper with the magic `HIPK` in the place of `HIPF`, a section
-//! with a [`KpackReference`], and zeros where its bundles were. The code objects of one processor
-//! are in a `.kpack` file, and a `.kpm` manifest may list several of these.
+//! A split library has a wrapper with the magic `HIPK` instead of `HIPF`, a section with a
+//! [`KpackReference`], and zeros where its bundles were. A `.kpack` file contains the code objects
+//! of one processor, and a `.kpm` manifest may list several `.kpack` files.
 //!
 //! A `.kpack` file, integers little-endian:
 //!

@@ -15,8 +15,8 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// The table has names of kernels in one place and refers to them by another. This list of them
-/// takes no more than 16 times the table's size.
+/// The table contains the names of kernels in one place and refers to them from another. The parsed
+/// list of kernels needs at most 16 times the table's size.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
@@ -43,7 +43,7 @@ pub struct KpackKernel<'data> {
     is_compressed: bool,
 }
 
-/// The starts of the table's parts, whose keys may come in any order.
+/// The start offsets of the table's parts, whose keys may have any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -58,9 +58,9 @@ struct Table<'data> {
 impl<'data> Kpack<'data> {
     /// Reads the header and the table of a `.kpack` file.
     ///
-    /// Returns an error if the bytes are no kernel pack, if the version or the compression scheme
-    /// is unknown, or if the table is malformed or names bytes outside of the file. Nothing is
-    /// decompressed.
+    /// Returns an error if the bytes are not a kernel pack, or if the version or the compression
+    /// scheme is unknown. Also returns an error if the table is malformed or refers to bytes
+    /// outside of the file. Nothing is decompressed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if !data.starts_with(&MAGIC) {
@@ -86,32 +86,33 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
     }
 
-    /// The name of the group that was packed together: `blas`.
+    /// Returns the name of the group that was packed together: `blas`.
     pub fn group(&self) -> &'data str {
         self.group
     }
 
-    /// The family of processors, in the packer's words: `gfx110X`.
+    /// Returns the name of the processor family, as the packer spells it: `gfx110X`.
     pub fn family(&self) -> &'data str {
         self.family
     }
 
-    /// The compression of the code objects, in the file's words: `none`, `zstd-per-kernel`.
+    /// Returns the compression of the code objects, as the file spells it: `none`,
+    /// `zstd-per-kernel`.
     pub fn scheme(&self) -> &'data str {
         self.scheme
     }
 
-    /// The target IDs that the file says it is for.
+    /// Returns the target IDs that the file lists.
     pub fn targets(&self) -> &[&'data str] {
         &self.targets
     }
 
-    /// The code objects, in the order of the table.
+    /// Returns the code objects, in the order of the table.
     pub fn kernels(&self) -> &[KpackKernel<'data>] {
         &self.kernels
     }
 
-    /// The file's size in bytes.
+    /// Returns the file's size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -162,7 +163,7 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// The places of the code objects, by ordinal; `at` is the table's offset in the file.
+    /// Returns the places of the code objects, by ordinal; `at` is the table's offset in the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();
@@ -254,12 +255,13 @@ impl<'data> Table<'data> {
     }
 }
 
-/// Whether a binary in a table, with its number or not, is the one of this name.
+/// Whether `binary`, a name in a table with or without a number, means the program or library
+/// `name`.
 pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
     binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
-/// The offset and size of a blob.
+/// Reads the offset and size of a blob.
 fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
     let (mut offset, mut size) = (0, 0);
     for _ in 0..cursor.map("blob of the kpack table")? {
@@ -273,52 +275,52 @@ fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
 }
 
 impl<'data> KpackKernel<'data> {
-    /// The program or library, with the number of the entry among those of that file:
+    /// Returns the program or library, with the number of the entry among that file's entries:
     /// `lib/libfoo.so#0`.
     pub fn binary(&self) -> &'data str {
         self.binary
     }
 
-    /// Whether it is for the program or library that a [`KpackReference`](super::KpackReference)
-    /// calls so.
+    /// Whether the code object belongs to the program or library that a
+    /// [`KpackReference`](super::KpackReference) calls `name`.
     pub fn is_of(&self, name: &str) -> bool {
         is_binary_of(self.binary, name)
     }
 
-    /// Its target ID: `gfx90a:xnack-`.
+    /// Returns the target ID of the code object: `gfx90a:xnack-`.
     pub fn target(&self) -> &'data str {
         self.target
     }
 
-    /// Returns the kind, in the file's words: `hsaco`.
+    /// Returns the kind, as the file spells it: `hsaco`.
     pub fn kind(&self) -> &'data str {
         self.kind
     }
 
-    /// Its bytes in the file, compressed or not.
+    /// Returns the bytes of the code object as stored in the file, compressed or not.
     pub fn stored(&self) -> &'data [u8] {
         self.stored
     }
 
-    /// Offset in bytes of [`KpackKernel::stored`] from the start of the file.
+    /// Returns the offset in bytes of [`KpackKernel::stored`] from the start of the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Its size in bytes once decompressed, as the table has it.
+    /// Returns the decompressed size in bytes, as the table records it.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether it is compressed with zstd.
+    /// Whether the code object is compressed with zstd.
     pub fn is_compressed(&self) -> bool {
         self.is_compressed
     }
 
     /// The code object.
     ///
-    /// Returns an error if its size is over `limit` bytes, if zstd was not built in, or if the
-    /// stream is damaged or has another size than the table says.
+    /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, or if the
+    /// stream is damaged. Also returns an error if the stream's size differs from the table's.
     pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
         const OBJECT: &str = "kpack code object";
         if !self.is_compressed {

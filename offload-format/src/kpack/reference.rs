@@ -4,34 +4,34 @@ use crate::msgpack::{Cursor, Value};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// The placeholder for the processor in a search path: the loader replaces it by the device's
+/// The placeholder for the processor in a search path: the loader replaces it with the device's
 /// target ID.
 pub const GFX_ARCH: &str = "@GFXARCH@";
 
 const WHAT: &str = "kpack reference";
 
-/// HIP's runtime reads no more than this of a reference.
+/// The most bytes of a reference that HIP's runtime reads.
 const MOST: usize = 64 * 1024;
 
-/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a
-/// program or library are. MessagePack: a map with `kernel_name` and the array
-/// `kpack_search_paths`.
+/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows), which records where the code
+/// objects of a program or library are. The section is MessagePack: a map with `kernel_name` and
+/// the array `kpack_search_paths`.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackReference<'data> {
     /// The name of this program or library in the tables of the `.kpack` files.
     pub kernel_name: &'data str,
-    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] is the
-    /// placeholder for the processor.
+    /// Paths of `.kpack` files, relative to the folder of the program or library; [`GFX_ARCH`] is
+    /// the placeholder for the processor.
     pub search_paths: Vec<&'data str>,
 }
 
 impl<'data> KpackReference<'data> {
     /// Reads a reference; bytes after it in the section are ignored.
     ///
-    /// Returns an error if it is malformed, or has no name or no path: HIP's runtime refuses these,
-    /// too.
+    /// Returns an error if the reference is malformed, or has no name or no path: HIP's runtime
+    /// refuses these, too.
     pub fn parse(section: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
         let (mut name, mut search_paths) = (None, Vec::new());
@@ -40,7 +40,7 @@ impl<'data> KpackReference<'data> {
                 "kernel_name" => name = Some(cursor.str("kernel_name of the kpack reference")?),
                 "kpack_search_paths" => {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
-                        // HIP's runtime also ignores values that are no text.
+                        // HIP's runtime also ignores values that are not text.
                         match cursor.clone().next()? {
                             Value::Str(_) => {
                                 search_paths.push(cursor.str("path of the kpack reference")?)

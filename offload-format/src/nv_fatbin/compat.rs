@@ -1,14 +1,15 @@
-//! Fields of a cubin's entry that repeat the cubin, an ELF file.
+//! Fields of a cubin's entry that repeat fields of the cubin, an ELF file.
 
 use crate::image::CubinHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// OS/ABI of the cubins that have `.nv.compat`: ptxas 13.x's, and 12.9's from `sm_100` on.
+/// The OS/ABI of cubins that have `.nv.compat`: from ptxas 13.x, and from ptxas 12.9 for `sm_100`
+/// and later.
 const OS_ABI: u8 = 65;
-/// Bit of their `e_flags`; ptxas 13.5 and 12.9 set it from `sm_100` on.
+/// A bit of `e_flags` in these cubins; ptxas 13.5 and 12.9 set it for `sm_100` and later.
 const IS_PORTABLE: u32 = 0x2;
-/// Bytes that `.nv.compat` may have; tools write 16 to 44.
+/// The most bytes that `.nv.compat` may have; tools write 16 to 44.
 const LARGEST: usize = 0xffff;
 
 /// The entry's description of the cubin.
@@ -17,7 +18,7 @@ pub(super) struct Cubin<'data> {
     /// Compute capability times ten.
     pub(super) number: u32,
     pub(super) abi_version: u8,
-    /// The section `.nv.compat`, if bit 1 of `e_flags` makes it count.
+    /// The section `.nv.compat`, if bit 1 of `e_flags` is set; otherwise the section has no effect.
     pub(super) compat: Option<&'data [u8]>,
 }
 
@@ -37,7 +38,7 @@ impl<'data> Cubin<'data> {
     }
 }
 
-/// The contents of the first section of this name.
+/// Returns the contents of the first section of this name.
 fn section<'data>(reader: Reader<'data>, wanted: &[u8]) -> Result<Option<&'data [u8]>> {
     let table = reader.u64(40, "ELF section table offset")?;
     let header_size = u64::from(reader.u16(58, "ELF section header size")?);

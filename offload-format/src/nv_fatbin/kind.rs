@@ -20,7 +20,7 @@ impl ImageKind {
     pub const RELOCATABLE_PTX: Self = Self(0x40);
     /// Tile IR.
     pub const TILE_IR: Self = Self(0x80);
-    /// No image but several, compressed together.
+    /// Several images that are compressed together, instead of one image.
     pub const GROUP: Self = Self(0x100);
 
     /// Whether the image is PTX text.
@@ -44,7 +44,7 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// The host's operating system that an image was packed for. nvJitLink 13.5 does not look at it.
+/// The host's operating system that an image was packed for. nvJitLink 13.5 ignores this field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostOs {
@@ -77,7 +77,7 @@ impl HostOs {
 pub enum Compression {
     /// The image is not compressed.
     None,
-    /// A zlib stream. nvJitLink 13.5 does not take it.
+    /// A zlib stream. nvJitLink 13.5 does not support it.
     Zlib,
     /// An LZ4 block: written by CUDA 12, and with `--compress-mode=speed`.
     Lz4,

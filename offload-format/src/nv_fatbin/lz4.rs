@@ -1,12 +1,12 @@
 //! LZ4 decompression: the block format and the frame format 1.6 around it. Checksums are skipped.
 //!
-//! Our own, since lz4_flex 0.11 allocates all that a header promises before it decodes: for a file
-//! of 100 bytes that may be 4 GiB.
+//! This crate has its own decoder because lz4_flex 0.11 allocates all bytes that a header promises
+//! before it decodes. For a file of 100 bytes that may be 4 GiB.
 
 use crate::reader::Reader;
 use alloc::vec::Vec;
 
-/// Why bytes do not decompress.
+/// The reason why bytes cannot be decompressed.
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
@@ -15,18 +15,18 @@ const TOO_LONG: &str = "more bytes come out than its size says";
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// The shortest match; the length in a token is counted from it.
+/// The length of the shortest match; the length in a token counts from this value.
 const SHORTEST_MATCH: u64 = 4;
 
-/// Decompresses one block. At most `size` bytes come out, and not much more is allocated than comes
-/// out.
+/// Decompresses one block. Decompresses a block to at most `size` bytes, and allocates little more
+/// than that output needs.
 pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append_block(input, size, &mut out)?;
     Ok(out)
 }
 
-/// Decompresses one frame, which is all of `input`.
+/// Decompresses one frame, which must fill all of `input`.
 pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
     if input.u32()? != FRAME_MAGIC {
@@ -37,7 +37,7 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     if flags >> 6 != 1 || has(0) != 0 {
         return Err("an LZ4 frame of another version, or with a dictionary");
     }
-    // Largest block; content size; checksum of the header.
+    // The skipped fields: largest block, content size, checksum of the header.
     input.bytes(1 + 8 * has(3) + 1)?;
     let mut out = Vec::new();
     loop {
@@ -56,8 +56,8 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     if input.is_at_end() { Ok(out) } else { Err("something follows the stream") }
 }
 
-/// Sequences of literals and a match; the last has literals alone. Matches may refer to bytes of
-/// earlier blocks.
+/// Appends the output of a block: sequences of literals and a match; the last sequence has only
+/// literals. Matches may refer to bytes of earlier blocks.
 fn append_block(input: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
     loop {
@@ -81,8 +81,8 @@ fn append(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends `length` bytes from `distance` bytes before the end on, which may be more than there
-/// are: they repeat.
+/// Appends `length` bytes that start `distance` bytes before the end. If `length` exceeds
+/// `distance`, the bytes repeat.
 fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<()> {
     if length > size.saturating_sub(out.len() as u64) {
         return Err(TOO_LONG);
@@ -122,8 +122,8 @@ impl<'data> Input<'data> {
         Ok(u32::from_le_bytes([self.u8()?, self.u8()?, self.u8()?, self.u8()?]))
     }
 
-    /// The length that four bits of a token begin: 15 is followed by bytes to add, up to the first
-    /// that is not 255.
+    /// Returns the length that starts in four bits of a token. After the value 15, bytes are added
+    /// up to the first one that is not 255.
     fn length(&mut self, bits: u8) -> Result<u64> {
         let mut length = u64::from(bits);
         let mut goes_on = bits == 15;
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn literals_and_overlapping_matches() {
         assert_eq!(block(b"\x30abc", 3).unwrap(), b"abc");
-        // Two literals, then nine bytes from two back, then one literal.
+        // Two literals, then nine bytes from distance 2, then one literal.
         assert_eq!(block(b"\x25ab\x02\0\x10c", 12).unwrap(), b"abababababac");
         // 1 literal, then 4 + 15 + 255 + 2 bytes of it.
         assert_eq!(block(b"\x1fa\x01\0\xff\x02\0", 1000).unwrap(), vec![b'a'; 277]);
@@ -172,7 +172,8 @@ mod tests {
         let frame_of = |flags: u8, rest: &[u8]| [b"\x04\x22\x4d\x18", &[flags][..], rest].concat();
         let stored = |rest: &[u8]| [b"\x40\x00\x03\0\0\x80abc", rest].concat();
         assert_eq!(frame(&frame_of(0x60, &stored(b"\0\0\0\0")), 3).unwrap(), b"abc");
-        // With the checksum of the whole; then a second block, whose match reaches into the first.
+        // First a frame with a content checksum, then a frame whose second block has a match that
+        // reaches into the first block.
         assert_eq!(frame(&frame_of(0x64, &stored(b"\0\0\0\0sums")), 3).unwrap(), b"abc");
         assert_eq!(
             frame(&frame_of(0x40, &stored(b"\x05\0\0\0\x00\x03\0\x10d\0\0\0\0")), 9).unwrap(),

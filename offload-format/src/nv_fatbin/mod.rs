@@ -1,10 +1,11 @@
-//! NVIDIA's fatbin: images for several GPUs, in the section `.nv_fatbin` of a program
-//! (`__nv_relfatbin` where device code is linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a
-//! file.
+//! NVIDIA's fatbin: images for several GPUs, in a file or in the section `.nv_fatbin` of a program.
+//! The section is `__nv_relfatbin` where device code is linked later, and `__NV_CUDA,__nv_fatbin`
+//! in Mach-O.
 //!
-//! NVIDIA does not publish the format. These facts come from experiments: changing inputs and
-//! bytes, and the reactions of fatbinary, cuobjdump and nvJitLink 13.5, and nvFatbin 12.4, 12.6,
-//! 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are little-endian.
+//! NVIDIA does not publish the format. The facts here come from experiments: inputs and bytes were
+//! changed, and the reactions of tools observed. The tools were fatbinary, cuobjdump and nvJitLink
+//! 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins").
+//! All integers are little-endian.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
@@ -24,12 +25,13 @@
 //! | | | | | 56 | 8 | size of the payload once decompressed, or 0 |
 //! | | | | | H | P | payload |
 //!
-//! Offsets in an entry are from its start. The next entry is at H + P; the next container is where
-//! the last entry ends, or after zeros. A name is followed by a NUL and by zeros to a multiple of
-//! 8. The options are `u32` offset and `u32` length of a string of the same form: for ptxas (PTX)
-//! or for the optimizer (LTO-IR). For a cubin the string is a zero byte and the bytes of the
-//! section `.nv.compat`, whose length is counted without the zero. By them nvJitLink decides which
-//! other GPUs of the family get the cubin.
+//! Offsets in an entry are from its start. The next entry is at H + P; the next container follows
+//! the last entry directly, or after zeros. A name is followed by a NUL and by zeros to a multiple
+//! of
+//! 8. The options are the `u32` offset and the `u32` length of a string, stored like a name:
+//!    options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a zero byte
+//!    and the bytes of the section `.nv.compat`; the length does not count the zero. nvJitLink uses
+//!    these bytes to decide which other GPUs of the family get the cubin.
 //!
 //! | flag | |
 //! |---|---|
@@ -44,11 +46,11 @@
 //!
 //! An uncompressed payload has zeros after it: up to a multiple of 8 (cubins), at least one (PTX).
 //!
-//! Images can be compressed together (`fatbinary --concat`): an entry of the kind
-//! [`ImageKind::GROUP`], whose options are `u32` the number of images, `u32` the size of this
-//! table, and for each image a header as above with strings. In these, offset 4 has the offset of
-//! the image in the decompressed payload, and offset 8 its size there. A header ends where its
-//! strings do.
+//! Images can be compressed together (`fatbinary --concat`): then the entry has the kind
+//! [`ImageKind::GROUP`]. Its options are the number of images (`u32`), the size of this table
+//! (`u32`), and for each image a header as above with strings. In these headers, offset 4 contains
+//! the offset of the image in the decompressed payload, and offset 8 its size there. A header ends
+//! at the end of its strings.
 
 mod compat;
 mod kind;

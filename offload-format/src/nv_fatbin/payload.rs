@@ -17,12 +17,12 @@ pub struct Payload<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// Decompresses the payload; one that is not compressed is borrowed. `limit` is how many bytes
-    /// may be allocated.
+    /// Decompresses the payload, or borrows it if it is not compressed. `limit` is the most bytes
+    /// that may be allocated.
     ///
-    /// Returns an error if the payload has more bytes than that, if this crate does not know its
-    /// compression or was built without it (zlib and zstd are features, LZ4 is not), if it is
-    /// damaged, or if its header gives another size.
+    /// Returns an error if the payload exceeds the limit, if it is damaged, or if its header
+    /// records another size. Also returns an error if this crate does not know the compression or
+    /// was built without it (zlib and zstd are features, LZ4 is not).
     pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
         const WHAT: &str = "fatbin payload";
         let (stored, size, at) = (self.stored(), self.size(), self.offset());
@@ -50,8 +50,8 @@ impl<'data> Entry<'data> {
         Ok(Payload { entry: *self, bytes })
     }
 
-    /// The images of a payload that is not compressed, as [`Payload::images`] has them, each with
-    /// its offset in bytes from the start of the fatbin; none of one that is.
+    /// Returns the images of an uncompressed payload like [`Payload::images`], each with its offset
+    /// in bytes from the start of the fatbin. Returns no images if the payload is compressed.
     pub fn images_in_place(
         &self,
     ) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
@@ -64,9 +64,9 @@ impl<'data> Entry<'data> {
     }
 }
 
-/// The bytes of an image in its payload.
+/// Returns the bytes of an image in its payload.
 fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
-    // The range is inside: parsing compared it with the size of the payload.
+    // The range is inside the payload: parsing compared the range with the payload's size.
     let bytes = payload.bytes(image.start, image.size, "image").ok()?;
     let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     Some(if image.kind().is_ptx() { &bytes[..text] } else { bytes })
@@ -78,14 +78,14 @@ impl<'data> Payload<'data> {
         &self.bytes
     }
 
-    /// Returns the bytes of one of the entry's images, as [`Payload::images`] returns them; `None`
-    /// if the image is of another entry and is not in this payload.
+    /// Returns the bytes of one of the entry's images, like [`Payload::images`]. Returns `None` if
+    /// the image belongs to another entry and is not in this payload.
     pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 
-    /// The images, each with its bytes. PTX has no NULs at its end; a cubin that was not
-    /// compressed, or that was compressed with others, has up to 7 zeros at its end.
+    /// Returns the images, each with its bytes. PTX has no NULs at its end. A cubin that was not
+    /// compressed, or was compressed together with others, has up to 7 zeros at its end.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

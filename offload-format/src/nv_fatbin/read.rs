@@ -37,10 +37,12 @@ pub struct NvFatbin<'data> {
 }
 
 impl<'data> NvFatbin<'data> {
-    /// Checks the fatbin at the start of `data` and borrows from it; `data` may continue after it.
+    /// Checks the fatbin at the start of `data` and borrows from it; other bytes may follow the
+    /// fatbin.
     ///
-    /// Returns an error if the magic or the version is another, if anything is outside the size
-    /// that a header gives, if an image is outside its payload, or if images share bytes of it.
+    /// Returns an error if the magic or the version is unknown, or if anything is outside the size
+    /// that a header records. Also returns an error if an image is outside its payload, or if
+    /// images share bytes of it.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
@@ -67,12 +69,12 @@ impl<'data> NvFatbin<'data> {
         Ok(Self { data, first })
     }
 
-    /// Size of the whole fatbin in bytes, as its header has it.
+    /// Returns the size of the whole fatbin in bytes, as its header records it.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }
 
-    /// The entries in file order.
+    /// Returns the entries in file order.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, at: self.first }
     }
@@ -97,7 +99,7 @@ impl<'data> Iterator for Entries<'data> {
     type Item = Entry<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // `NvFatbin::parse` has read every entry; at the end there is none to read.
+        // `NvFatbin::parse` has read every entry, so an error means the end.
         let (entry, next) = Entry::read(self.data, self.at).ok()?;
         self.at = next;
         Some(entry)
@@ -157,7 +159,7 @@ impl<'data> Entry<'data> {
             let mut left = self.size;
             for _ in 0..count {
                 let image = images.read_next()?;
-                // Otherwise very many images could overlap in a large payload.
+                // Without this check, very many images could overlap in a large payload.
                 let shared = Error::new(
                     ErrorKind::Malformed,
                     "images (together larger than the payload)",
@@ -180,26 +182,26 @@ impl<'data> Entry<'data> {
         self.compression
     }
 
-    /// The payload as stored: compressed, or with the zeros after it.
+    /// Returns the payload as stored: compressed, or uncompressed with the zeros after it.
     pub fn stored(&self) -> &'data [u8] {
         self.stored
     }
 
-    /// Offset in bytes of the stored payload from the start of the fatbin.
+    /// Returns the offset in bytes of the stored payload from the start of the fatbin.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Size in bytes of the decompressed payload, as its header records it; for an uncompressed
-    /// one, with the zeros after it.
+    /// Returns the size in bytes of the decompressed payload, as its header records it; for an
+    /// uncompressed payload, this includes the zeros after it.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The images in the payload: one, or several that were compressed together.
+    /// Returns the images in the payload: one, or several that were compressed together.
     /// [`Entry::decompress`] gets their bytes.
     pub fn images(&self) -> Images<'data> {
-        // `NvFatbin::parse` has read them all.
+        // `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
     }
 }
@@ -233,7 +235,7 @@ pub struct Images<'data> {
 impl<'data> Images<'data> {
     const NONE: Self = Self { headers: &[], at: 0, left: 0, is_group: false, payload_size: 0 };
 
-    /// Finds the headers; returns with them the number of images.
+    /// Finds the headers of the images; returns them and the number of images.
     fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
         let one = Self {
             headers: entry.header,
@@ -277,7 +279,7 @@ impl<'data> Iterator for Images<'data> {
         if self.left == 0 {
             return None;
         }
-        // `NvFatbin::parse` has read them all.
+        // `NvFatbin::parse` has already read all images.
         self.read_next().ok()
     }
 }
@@ -304,8 +306,8 @@ pub struct Image<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// Reads the header at the start of `data` of an image at this place in the payload; returns
-    /// with it the header's size, which ends where the strings do.
+    /// Reads an image's header at the start of `data`, for an image at this place in the payload.
+    /// Returns the image and the header's size, including the strings.
     fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
@@ -353,8 +355,9 @@ impl<'data> Image<'data> {
         self.kind
     }
 
-    /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if it is neither
-    /// machine code nor PTX, or if the compute capability does not have two or three digits.
+    /// Returns the target of the image: `sm_90a`, `compute_90`. Returns `None` if the image is
+    /// neither machine code nor PTX, or if the compute capability does not have two or three
+    /// digits.
     pub fn arch(&self) -> Option<NvidiaArch> {
         let code = match self.kind {
             ImageKind::CUBIN => NvidiaCode::Cubin,
@@ -370,17 +373,19 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Size in bytes as the header records it, including zeros after the image.
+    /// Returns the size in bytes as the header records it, including zeros after the image.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Compute capability times ten: 90 of `sm_90a`, 80 of `lto_80`; 0 if there is none.
+    /// Returns the compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is
+    /// none.
     pub fn compute_capability(&self) -> u32 {
         self.sm
     }
 
-    /// The letter after the compute capability. If both are set, nvJitLink 13.5 uses `a`.
+    /// Returns the letter after the compute capability. If the flags of both letters are set,
+    /// nvJitLink 13.5 uses `a`.
     pub fn suffix(&self) -> Option<NvidiaSuffix> {
         if self.flags & FLAG_ARCH_SPECIFIC != 0 {
             Some(NvidiaSuffix::ArchSpecific)
@@ -391,40 +396,41 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// Version of the code, major and minor: of PTX its ISA's (8, 0); of a cubin 1 and its ABI
-    /// version.
+    /// Returns the version of the code, major and minor. For PTX this is the version of its ISA (8,
+    /// 0); for a cubin, 1 and its ABI version.
     pub fn version(&self) -> (u16, u16) {
         self.version
     }
 
-    /// Returns the name of the image, mostly a source file; empty if there is none. The name is not
-    /// always UTF-8.
+    /// Returns the name of the image, usually a source file; empty if there is none. The name is
+    /// not always UTF-8.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
 
     /// Returns options for a compiler: for ptxas if the image is PTX, for the optimizer if it is
-    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Empty if there is nothing.
+    /// LTO-IR. For a cubin, returns its section `.nv.compat`. Returns an empty slice if there are
+    /// none.
     pub fn options(&self) -> &'data [u8] {
         self.options
     }
 
-    /// All flags as stored; the module's page has a table.
+    /// Returns all flags as stored; the module's page has a table.
     pub fn flags(&self) -> u64 {
         self.flags
     }
 
-    /// The host that it was packed for.
+    /// Returns the host system that the image was packed for.
     pub fn host(&self) -> Option<HostOs> {
         HostOs::of_flags(self.flags)
     }
 
-    /// Whether it is for a 64-bit host.
+    /// Whether the image is for a 64-bit host.
     pub fn is_64_bit(&self) -> bool {
         self.flags & FLAG_64_BIT != 0
     }
 
-    /// Whether it was packed as having debug information.
+    /// Whether the image was packed with the flag for debug information.
     pub fn has_debug_info(&self) -> bool {
         self.flags & FLAG_DEBUG != 0
     }

@@ -6,8 +6,8 @@ use crate::Result;
 /// The fatbins of a section or file, one after another; each with its offset in bytes. A linker
 /// puts the fatbins of all objects one after another.
 ///
-/// The step from one to the next is its size, then zeros, eight at a time. Iteration ends at the
-/// end of the bytes, after the first error, or where only zero bytes are left.
+/// After each fatbin, the iterator skips zeros, eight at a time. Iteration ends at the end of the
+/// bytes, after the first error, or where only zero bytes are left.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]

@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 
 const ENTRY_VERSION: u16 = 0x0101;
 
-/// Collects images and lays out the fatbin that `fatbinary` 13.5 writes for them with
+/// Collects images and lays out the fatbin that `fatbinary` 13.5 writes with
 /// `--compress-mode=none`.
 ///
-/// The builder reads the images for the fields that entries repeat, and keeps nothing else of them;
-/// [`Layout`] takes the bytes again, from memory or from files.
+/// The builder reads from each image only the fields that entries repeat, and does not keep the
+/// image. [`Layout`] needs the bytes again, from memory or from files.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
@@ -38,15 +38,15 @@ struct NewImage {
 }
 
 impl NvFatbinBuilder {
-    /// A fatbin without images, for a 64-bit host with this operating system.
+    /// Creates a fatbin without images, for a 64-bit host with this operating system.
     pub fn new(host: HostOs) -> Self {
         Self { host, images: Vec::new() }
     }
 
-    /// Adds a cubin. `arch` says whether it is for `sm_90` or `sm_90a`, which the cubin itself does
-    /// not; whether it is `sm_` or `compute_` does not matter.
+    /// Adds a cubin. `arch` determines whether the entry is for `sm_90` or `sm_90a`, because the
+    /// cubin itself does not record it. The prefix (`sm_` or `compute_`) does not matter.
     ///
-    /// Returns an error if this is no cubin, if its section table is damaged, or if it is for
+    /// Returns an error if `cubin` is not a cubin, if its section table is damaged, or if it is for
     /// another compute capability.
     pub fn cubin(&mut self, arch: NvidiaArch, cubin: &[u8]) -> Result<&mut Self> {
         let header = Cubin::parse(cubin)?;
@@ -69,26 +69,26 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// Adds PTX text. The image itself records its target. (`fatbinary` leaves out comments and
-    /// white space; this does not.)
+    /// Adds PTX text. The PTX text itself records its target. (Unlike `fatbinary`, this method
+    /// keeps comments and white space.)
     ///
-    /// Returns an error if its first directives are not `.version` and `.target`, with numbers that
-    /// a fatbin has room for.
+    /// Returns an error if the text does not start with the directives `.version` and `.target`, or
+    /// if their numbers do not fit into a fatbin.
     pub fn ptx(&mut self, text: &[u8]) -> Result<&mut Self> {
         let header = PtxHeader::parse(text)?;
         let PtxVersion { major, minor } = header.version();
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
         let version =
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
-        // An empty string: without one nvJitLink 13.5 crashes.
+        // An empty string: without an options string, nvJitLink 13.5 crashes.
         let options = options(b"\0");
         let (kind, size) = (ImageKind::PTX, text.len() as u64);
         self.images.push(NewImage { kind, arch: header.arch(), version, flags: 0, options, size });
         Ok(self)
     }
 
-    /// The fatbin as runs of bytes. Payload numbers are image numbers, from 0. The size is a
-    /// multiple of 8.
+    /// Returns the fatbin as runs of bytes. Payload numbers are image numbers, from 0. The size is
+    /// a multiple of 8.
     pub fn layout(&self) -> Layout {
         let mut entries = Layout::new();
         for (index, image) in self.images.iter().enumerate() {
@@ -141,8 +141,8 @@ impl NvFatbinBuilder {
     }
 }
 
-/// An options string after its offset and its length. One zero byte is not counted in the length:
-/// the last one of a text, the first one of `.nv.compat`.
+/// Returns an options string with its offset and its length before it. The length does not count
+/// one zero byte: the last one of a text, the first one of `.nv.compat`.
 fn options(string: &[u8]) -> Vec<u8> {
     let mut options = Vec::new();
     options.extend_from_slice(&((ENTRY_HEADER_SIZE + OPTIONS_SIZE) as u32).to_le_bytes());

@@ -1,4 +1,4 @@
-//! A COFF object with sections more or less, in the layout of llvm-objcopy 22.1.8:
+//! A COFF object with sections added or removed, in the layout of llvm-objcopy 22.1.8:
 //!
 //! | | |
 //! |---|---|
@@ -29,7 +29,7 @@ const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 /// The largest section number of 16 bits.
 const MAX_SECTIONS: usize = 0xfeff;
 
-/// A section header without its name and offsets, and the values that they refer to.
+/// A section header without its name and offsets, and the data that they refer to.
 struct Section<'a> {
     name: &'a [u8],
     header: [u8; SECTION_HEADER_SIZE as usize],
@@ -38,7 +38,8 @@ struct Section<'a> {
     line_numbers: &'a [u8],
 }
 
-/// The file without the bundle's sections if `strip`, and with the sections of `new`.
+/// Returns the file with the sections of `new` added and, if `strip` is set, without the bundle's
+/// sections.
 pub(super) fn rewrite(
     data: &[u8],
     names: &Sections,
@@ -51,7 +52,7 @@ pub(super) fn rewrite(
     let header = reader.bytes(0, class.header_size(), "COFF header")?;
     let [count_at, table_at, symbol_count_at] = class.counts_at();
     if !is_big && header[16..18] != [0, 0] {
-        // An optional header: an image, which was linked.
+        // A file with an optional header is a linked image, not an object.
         return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
     }
     let gone: Vec<bool> = (1..=names.count())
@@ -136,8 +137,8 @@ pub(super) fn rewrite(
 }
 
 impl<'a> Section<'a> {
-    /// Reads the header at `at`, but for the name. A section without a place in the file gets one
-    /// if `place` says so, as LLVM gives it: zeros.
+    /// Reads the header at `at`, but for the name. If `place` is set, a section without a place in
+    /// the file gets one filled with zeros, as LLVM does.
     fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
@@ -149,7 +150,7 @@ impl<'a> Section<'a> {
         if reader.u32(at + 36, "section characteristics")? & IMAGE_SCN_LNK_NRELOC_OVFL != 0
             && relocation_count == 0xffff
         {
-            // The first of them has the number.
+            // The first relocation contains their number.
             relocation_count = reader.u32(relocations, "number of relocations")?.into();
         }
         let relocations = match relocation_count {
@@ -182,7 +183,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A new section, after `last`.
+    /// Creates a section that follows `last`.
     fn new(section: &'a NewSection, last: Option<&Self>) -> Result<Self> {
         let size = section.contents.size();
         let kind = ErrorKind::LimitExceeded { need: size, limit: u32::MAX.into() };
@@ -191,7 +192,7 @@ impl<'a> Section<'a> {
         let word = |at: usize| {
             last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])))
         };
-        // Size in memory and address there, which objects have no use for: LLVM counts them up.
+        // Virtual size and address, which objects do not use: LLVM fills them with running totals.
         let address = word(8).wrapping_add(word(12));
         let mut header = [0; SECTION_HEADER_SIZE as usize];
         let characteristics = IMAGE_SCN_LNK_REMOVE | IMAGE_SCN_MEM_READ;
@@ -209,14 +210,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a section's name is in its header: up to 8 bytes; a slash as the first one means that it
-/// is not.
+/// Whether a section's name is in its header: it has at most 8 bytes and does not start with a
+/// slash.
 fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
-/// A name in the header, or its place in the string table: decimal after a slash if there is room,
-/// otherwise in base 64 after two.
+/// Returns a name for the header, or its offset in the string table. The offset is decimal after
+/// one slash if there is room, otherwise base 64 after two.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

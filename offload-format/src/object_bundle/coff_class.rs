@@ -1,9 +1,9 @@
 //! The differences between the two sizes of COFF objects.
 
-/// The two sizes of COFF objects.
+/// The size class of a COFF object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class {
-    /// More than 65279 sections (`/bigobj`).
+    /// Whether the object can have more than 65279 sections (`/bigobj`).
     pub(super) is_big: bool,
 }
 
@@ -12,13 +12,13 @@ impl Class {
         if self.is_big { 56 } else { 20 }
     }
 
-    /// Offsets in the file header of the number of sections, the symbol table's place, and the
-    /// number of symbols.
+    /// Returns the offsets in the file header of three fields: the number of sections, the symbol
+    /// table's place, and the number of symbols.
     pub(super) fn counts_at(self) -> [usize; 3] {
         if self.is_big { [44, 48, 52] } else { [2, 8, 12] }
     }
 
-    /// Bytes of a section number, in the file header and in symbols.
+    /// Returns the size in bytes of a section number, in the file header and in symbols.
     pub(super) fn section_number_size(self) -> usize {
         if self.is_big { 4 } else { 2 }
     }
@@ -34,5 +34,5 @@ impl Class {
     }
 }
 
-/// Size in bytes of a relocation, in both.
+/// Size in bytes of a relocation, in both size classes.
 pub(super) const RELOCATION_SIZE: u64 = 10;

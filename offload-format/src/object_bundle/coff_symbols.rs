@@ -12,7 +12,7 @@ const SECTION_NUMBER_AT: usize = 12;
 const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 const IMAGE_SYM_CLASS_WEAK_EXTERNAL: u8 = 105;
 
-/// A symbol that stays, with its auxiliary records.
+/// A kept symbol, with its auxiliary records.
 struct Symbol<'a> {
     name: &'a [u8],
     records: Vec<u8>,
@@ -21,14 +21,14 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old table, and for its end, how many of the records before it stay:
-    /// its new number, if it stays.
+    /// For each record of the old table, and for the table's end, the number of kept records before
+    /// it. This is the new number of a kept record.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbol table of `count` records at `table`, where 0 is none. Symbols of sections
-    /// that are gone go too.
+    /// Reads the symbol table of `count` records at `table`; 0 means no table. Symbols of removed
+    /// sections are removed, too.
     pub(super) fn parse(
         class: Class,
         reader: &Reader<'a>,
@@ -89,8 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Brings a symbol's number in these four bytes up to date. If all stay, numbers that mean no
-    /// symbol stay.
+    /// Updates a symbol's number in these four bytes. If no symbol is removed, numbers without a
+    /// symbol stay unchanged.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -109,7 +109,7 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// Brings the symbols' numbers in relocations up to date.
+    /// Updates the symbols' numbers in relocations.
     pub(super) fn renumber(&self, relocations: &mut [u8]) -> Result<()> {
         let mut relocations = relocations.chunks_exact_mut(RELOCATION_SIZE as usize);
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
@@ -135,12 +135,12 @@ impl<'a> Symbols<'a> {
         self.before.last().copied().unwrap_or(0)
     }
 
-    /// The names of the symbols.
+    /// Returns the names of the symbols.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a [u8]> {
         self.kept.iter().map(|symbol| symbol.name)
     }
 
-    /// The symbol table with the names' new offsets.
+    /// Returns the symbol table with the names' new offsets.
     pub(super) fn table(&self, strings: &StringTable) -> Vec<u8> {
         let mut out = Vec::new();
         for symbol in &self.kept {
@@ -179,7 +179,7 @@ impl Numbers {
         Self { new: gone.iter().map(number).collect() }
     }
 
-    /// Returns the new number; if there is no such section, the old one.
+    /// Returns the new number of a section; returns `old` if there is no such section.
     fn map(&self, old: u32) -> u32 {
         let new = usize::try_from(old).ok().and_then(|old| self.new.get(old.checked_sub(1)?));
         new.copied().unwrap_or(old)
@@ -189,7 +189,7 @@ impl Numbers {
         old != 0 && self.map(old) == Self::GONE
     }
 
-    /// Brings the sections' numbers in a symbol and its auxiliary records up to date.
+    /// Updates the sections' numbers in a symbol and its auxiliary records.
     fn renumber(&self, class: Class, records: &mut [u8]) {
         let size = class.symbol_size() as usize;
         let old = class.section_number(&records[SECTION_NUMBER_AT..]);
@@ -200,8 +200,8 @@ impl Numbers {
         let is_section =
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
-            // The number of the section that this one goes with; its upper half is at a later
-            // offset.
+            // The number of the section that this one is associated with; its upper half is at a
+            // later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

@@ -1,4 +1,4 @@
-//! A relocatable ELF file with sections more or less, in the layout of llvm-objcopy 22.1.8:
+//! A relocatable ELF file with sections added or removed, in the layout of llvm-objcopy 22.1.8:
 //!
 //! | | |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, also where it is empty or SHT_NOBITS |
 //! | section headers | in their old order, new sections last; aligned to the size of a word |
 //!
-//! The tables of section and symbol names are made anew; they are one where they were one.
+//! The tables of section names and symbol names are rebuilt; they stay one table if they were one.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,
@@ -29,7 +29,8 @@ const SHT_GROUP: u32 = 17;
 const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
 
-/// The file without the bundle's sections if `strip`, and with the sections of `new`.
+/// Returns the file with the sections of `new` added and, if `strip` is set, without the bundle's
+/// sections.
 pub(super) fn rewrite(
     data: &[u8],
     names: &Sections,
@@ -75,7 +76,7 @@ pub(super) fn rewrite(
     let of_symbols = &strings[usize::from(!shared)];
 
     let mut growth = Growth::new(data);
-    // The contents of the sections, and their places. Section 0 is none.
+    // The contents of the sections, and their places. Section 0 is not a section.
     let mut rewritten = vec![Rewritten { header: Section::default(), contents: Piece::Zeros(0) }];
     for (index, section) in kept().skip(1) {
         let mut header = Section { link: sections.map(section.link)?, ..*section };
@@ -138,7 +139,7 @@ pub(super) fn rewrite(
     Ok(layout)
 }
 
-/// A section as it will be; its contents until they are laid out.
+/// A section of the new file; its contents are here until they are laid out.
 struct Rewritten<'a> {
     header: Section<'a>,
     contents: Piece,
@@ -166,7 +167,7 @@ fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<
     Ok(end)
 }
 
-/// The file header with the new place and number of section headers.
+/// Returns the file header with the new place and number of section headers.
 fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize) -> Vec<u8> {
     let class = file.class;
     let (offsets_at, sizes_at) = if class.is_64 { (32, 52) } else { (28, 40) };
@@ -175,7 +176,7 @@ fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize)
     class.put_word(&mut out, section_headers);
     // The machine's flags.
     out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
-    // Program headers: where, how large, how many.
+    // Program headers: offset, size and number.
     let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);
     let names =
         u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);

@@ -1,4 +1,4 @@
-//! The parts of a relocatable ELF file that rewriting it distinguishes.
+//! The parts of a relocatable ELF file that the rewriting code distinguishes.
 
 use super::NOT_A_HOST;
 use super::read::Sections;
@@ -22,7 +22,7 @@ impl Class {
         if self.is_64 { 64 } else { 40 }
     }
 
-    /// Bytes in an address, offset or size.
+    /// Returns the number of bytes in an address, offset or size.
     pub(super) fn word_size(self) -> u64 {
         if self.is_64 { 8 } else { 4 }
     }
@@ -31,7 +31,7 @@ impl Class {
         if self.is_64 { 24 } else { 16 }
     }
 
-    /// Offset of `st_shndx` in a symbol.
+    /// Returns the offset of `st_shndx` in a symbol.
     pub(super) fn symbol_section_at(self) -> usize {
         if self.is_64 { 6 } else { 14 }
     }
@@ -65,13 +65,13 @@ impl Class {
         match (self.is_64, self.big_endian) {
             (true, true) => out.extend_from_slice(&value.to_be_bytes()),
             (true, false) => out.extend_from_slice(&value.to_le_bytes()),
-            // Values that do not fit were refused before.
+            // Earlier checks refused values that do not fit.
             (false, _) => out.extend_from_slice(&self.bytes_of_u32(value as u32)),
         }
     }
 }
 
-/// A section header, with the name in the place of its offset.
+/// A section header, with the name instead of its offset.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Section<'a> {
     pub(super) name: &'a [u8],
@@ -88,20 +88,20 @@ pub(super) struct Section<'a> {
     pub(super) contents: &'a [u8],
 }
 
-/// A relocatable ELF file, taken apart.
+/// A relocatable ELF file, split into its parts.
 #[derive(Debug)]
 pub(super) struct ElfFile<'a> {
     pub(super) class: Class,
     /// The file header.
     pub(super) header: &'a [u8],
-    /// The sections; number 0 is none.
+    /// The sections; number 0 is not a section.
     pub(super) sections: Vec<Section<'a>>,
-    /// The number of the section that has the sections' names.
+    /// The number of the section that contains the sections' names.
     pub(super) names: usize,
 }
 
 impl<'a> ElfFile<'a> {
-    /// Takes apart a file whose sections have these names.
+    /// Splits a file whose sections have these names into its parts.
     pub(super) fn parse(data: &'a [u8], names: &Sections<'a>) -> Result<Self> {
         let reader = Reader::new(data);
         let ident = reader.bytes(0, 16, "ELF header")?;
@@ -165,7 +165,7 @@ pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
 
-/// Consecutive fields, in bytes that are known to be long enough.
+/// Consecutive fields, in bytes that were checked to be long enough.
 struct Fields<'a> {
     class: Class,
     bytes: &'a [u8],
@@ -194,7 +194,7 @@ impl<'a> Fields<'a> {
         if self.class.is_64 { self.class.u64(self.take()) } else { self.u32().into() }
     }
 
-    /// A section header without its contents and name.
+    /// Reads a section header without its contents and name.
     fn section(&mut self) -> Section<'a> {
         self.skip(4);
         Section {

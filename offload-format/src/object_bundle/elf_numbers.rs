@@ -1,4 +1,4 @@
-//! The numbers of sections, before and after.
+//! The numbers of sections before and after the rewriting.
 
 use super::elf_file::{Class, ElfFile, SHT_CREL, SHT_REL, SHT_RELA};
 use super::section::is_entry;
@@ -6,9 +6,9 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-/// The sections that stay, with their new numbers.
+/// The kept sections, with their new numbers.
 pub(super) struct SectionNumbers {
-    /// The new number of each section; [`GONE`] where it has none.
+    /// The new number of each section; [`GONE`] if it was removed.
     new: Vec<u32>,
     kept: usize,
 }
@@ -21,7 +21,7 @@ impl SectionNumbers {
             file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
         let mut numbers = Self { new: Vec::with_capacity(stays.len()), kept: 0 };
         for (index, section) in file.sections.iter().enumerate() {
-            // Relocations go with the section that they are for.
+            // Relocations are removed together with the section that they are for.
             let target = match section.kind {
                 SHT_REL | SHT_RELA | SHT_CREL => section.info as usize,
                 _ => index,
@@ -34,7 +34,7 @@ impl SectionNumbers {
         numbers
     }
 
-    /// The old numbers of the sections that stay, in order.
+    /// Returns the old numbers of the kept sections, in order.
     pub(super) fn kept(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.new.len()).filter(|index| self.new[*index] != GONE)
     }
@@ -43,8 +43,8 @@ impl SectionNumbers {
         self.new.get(index as usize) == Some(&GONE)
     }
 
-    /// The new number of a section that something refers to; 0 where it is gone. If none is gone,
-    /// numbers that mean no section stay.
+    /// Returns the new number of a section that something refers to, or 0 if it was removed. If no
+    /// section is removed, numbers without a section stay unchanged.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),
@@ -54,7 +54,7 @@ impl SectionNumbers {
         }
     }
 
-    /// The contents of a group: its flags, then the numbers of its members.
+    /// Returns the new contents of a group: its flags, then the numbers of its members.
     pub(super) fn group(&self, class: Class, contents: &[u8]) -> Result<Vec<u8>> {
         if self.kept == self.new.len() {
             return Ok(contents.to_owned());

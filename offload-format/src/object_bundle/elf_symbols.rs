@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 
 const EM_MIPS: u16 = 8;
 
-/// A symbol that stays.
+/// A kept symbol.
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a [u8],
     bytes: &'a [u8],
-    /// `st_shndx`, and the section's number where that has no room for it.
+    /// `st_shndx`, and the section's number if it does not fit there.
     section: u16,
     large_section: u32,
 }
@@ -24,13 +24,13 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table, how many of the symbols before it stay: its
-    /// new number, if it stays.
+    /// For each symbol, and for the end of the table, the number of kept symbols before it. This is
+    /// the new number of a kept symbol.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`, which is 0 where there are none. Symbols in removed
+    /// Reads the symbols of section `symtab`; 0 means that there are none. Symbols in removed
     /// sections are removed, too.
     pub(super) fn parse(
         file: &ElfFile<'a>,
@@ -81,7 +81,7 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
-    /// The symbols that stay, in order.
+    /// Returns the kept symbols, in order.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Symbol<'a>> {
         self.kept.iter()
     }
@@ -90,7 +90,7 @@ impl<'a> Symbols<'a> {
         self.kept.len() + 1 == self.before.len()
     }
 
-    /// The new number of the first global symbol.
+    /// Returns the new number of the first global symbol.
     pub(super) fn first_global(&self, index: u32) -> u32 {
         if self.all_stay() {
             index
@@ -99,8 +99,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The new number of a symbol that something in `section` refers to. If all stay, numbers that
-    /// mean no symbol stay.
+    /// Returns the new number of a symbol that something in `section` refers to. If no symbol is
+    /// removed, numbers without a symbol stay unchanged.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -115,7 +115,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The symbol table with the names' new offsets.
+    /// Returns the symbol table with the names' new offsets.
     pub(super) fn table(&self, class: Class, names: &StringTable) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.kept.len() * class.symbol_size() as usize);
         let at = class.symbol_section_at();
@@ -129,12 +129,12 @@ impl<'a> Symbols<'a> {
         out
     }
 
-    /// The section numbers that have no room in the symbol table.
+    /// Returns the section numbers that do not fit into the symbol table.
     pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
         self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
     }
 
-    /// The contents of a section of relocations.
+    /// Returns the new contents of a section of relocations.
     pub(super) fn relocations(&self, file: &ElfFile, section: &Section) -> Result<Vec<u8>> {
         if self.all_stay() {
             return Ok(section.contents.to_owned());
@@ -146,8 +146,8 @@ impl<'a> Symbols<'a> {
         if section.kind == SHT_CREL || size < 2 * word {
             return Err(malformed("relocations whose symbols change their numbers"));
         }
-        // `r_info` has the symbol's number in its upper part: 32 bits of 64, or 24 of 32. MIPS has
-        // it first in any case.
+        // `r_info` contains the symbol's number in its upper bits: 32 bits of 64, or 24 of 32. On
+        // MIPS the symbol's number always comes first.
         let at = match (class.big_endian, class.machine(file.header)) {
             (false, machine) if class.is_64 && machine != EM_MIPS => word + 4,
             _ => word,

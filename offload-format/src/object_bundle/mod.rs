@@ -1,5 +1,5 @@
-//! The object form of the offload bundle: each entry is a section of a host object, which linkers
-//! drop.
+//! The object form of the offload bundle: each entry is a section of a host object. Linkers drop
+//! these sections.
 //!
 //! (LLVM's ClangOffloadBundler page; checked against clang-offload-bundler and llvm-objcopy
 //! 22.1.8.)
@@ -29,7 +29,7 @@ mod write;
 pub use read::{Entries, Entry, ObjectBundle};
 pub use write::{bundle, strip};
 
-/// The start of the name of a bundle entry's section, before the bundle entry ID.
+/// The start of the section name of each bundle entry, before the bundle entry ID.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
 /// The content of the host entry's section.

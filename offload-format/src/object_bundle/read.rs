@@ -1,4 +1,4 @@
-//! Views of the bundle in an object.
+//! The view of the bundle in an object.
 
 use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
 use crate::bundle::EntryId;
@@ -23,12 +23,13 @@ pub struct ObjectBundle<'data> {
 }
 
 impl<'data> ObjectBundle<'data> {
-    /// Checks the section table and borrows from `data`, which is an object file: ELF of either
-    /// size and byte order, or COFF. An object without a bundle has no entries; neither have Mach-O
-    /// and PE files, whose section names are too short.
+    /// Checks the section table and borrows from `data`. `data` is an object file: ELF of either
+    /// size and byte order, or COFF. An object without a bundle has no entries. Mach-O and PE files
+    /// have no entries either, because their section names are too short.
     ///
-    /// Returns an error if this is no such object, if the section table, a section's name or a
-    /// bundle entry is outside the file, or if a bundle entry ID is not UTF-8.
+    /// Returns an error if `data` is not such an object, or if a bundle entry ID is not UTF-8. Also
+    /// returns an error if the section table, a section's name or a bundle entry is outside the
+    /// file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
         let limit = data.len().saturating_mul(NAMES_PER_FILE);
@@ -48,12 +49,12 @@ impl<'data> ObjectBundle<'data> {
         Ok(bundle)
     }
 
-    /// The entries, in the order of the sections. Several entries may have one ID.
+    /// Returns the entries, in the order of the sections. Several entries may have one ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { bundle: *self, next: 1 }
     }
 
-    /// The entry in section `index`, if the section is one.
+    /// Returns the entry in section `index`, if the section is an entry.
     fn entry(&self, index: usize) -> Result<Option<Entry<'data>>> {
         let name = self.sections.name(index)?;
         let Some(id) = name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
@@ -111,30 +112,30 @@ pub struct Entry<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// The bundle entry ID as stored.
+    /// Returns the bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
         self.id
     }
 
-    /// The bundle entry ID, split.
+    /// Returns the bundle entry ID, split into its parts.
     ///
-    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         EntryId::parse(self.id)
     }
 
-    /// Offset in bytes of the code object from the start of the object file.
+    /// Returns the offset in bytes of the code object from the start of the object file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The code object: the contents of the section.
+    /// Returns the code object: the contents of the section.
     pub fn code_object(&self) -> &'data [u8] {
         self.code_object
     }
 
-    /// Whether this is the host's entry, and represents the object without the bundle, which
-    /// `strip` returns: LLVM puts one zero byte into its section.
+    /// Whether this is the host's entry, which LLVM writes as one zero byte. It represents the
+    /// object without the bundle, which `strip` returns.
     pub fn is_host_placeholder(&self) -> bool {
         self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
     }
@@ -146,14 +147,14 @@ impl fmt::Debug for Entry<'_> {
     }
 }
 
-/// The section table and the names of the sections. Sections count from 1, in ELF because 0 is no
-/// section.
+/// The section table and the names of the sections. Sections count from 1; in ELF, number 0 is not
+/// a section.
 #[derive(Clone, Copy)]
 pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
     Elf64(elf::SectionTable<'data, FileHeader64<Endianness>>, Endianness),
     Coff(coff::SectionTable<'data>, StringTable<'data>),
-    /// No name in this format is long enough.
+    /// A format whose names are too short for bundle entries.
     None,
 }
 
@@ -178,7 +179,7 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// Returns the number of sections, which is the number of the last one.
+    /// Returns the number of sections, which is also the number of the last section.
     pub(super) fn count(&self) -> usize {
         match self {
             Sections::Elf32(sections, _) => sections.len().saturating_sub(1),
@@ -188,7 +189,7 @@ impl<'data> Sections<'data> {
         }
     }
 
-    /// The name of section `index`.
+    /// Returns the name of section `index`.
     pub(super) fn name(&self, index: usize) -> Result<&'data [u8]> {
         let index = SectionIndex(index);
         match self {
@@ -206,7 +207,7 @@ impl<'data> Sections<'data> {
         .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
     }
 
-    /// Returns the place of section `index` in the file, and its number of bytes; none if it is not
+    /// Returns the offset of section `index` in the file and its size in bytes; `None` if it is not
     /// in the file.
     fn range(&self, index: usize) -> Option<(u64, u64)> {
         let index = SectionIndex(index);

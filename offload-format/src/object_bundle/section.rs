@@ -1,4 +1,4 @@
-//! Sections that come and go.
+//! Added and removed sections.
 
 use super::SECTION_PREFIX;
 use crate::layout::Piece;
@@ -11,9 +11,10 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The most bytes by which the new file may be longer than its source.
+/// The limit on the bytes by which the new file may be longer than its source.
 ///
-/// Sections of a hostile file overlap, or have any alignment: a small file would become a huge one.
+/// Without a limit, sections of a hostile file could overlap or have any alignment, and a small
+/// file would become a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,
@@ -25,8 +26,8 @@ impl Growth {
         Self { limit, left: limit }
     }
 
-    /// Returns an error if the sections that were there have more bytes and more zeros between them
-    /// than they may.
+    /// Subtracts `bytes` from what is left of the limit. Returns an error if existing sections and
+    /// the zeros between them exceed the limit.
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };

@@ -1,4 +1,4 @@
-//! Putting a bundle into an object, and taking it out.
+//! Adds a bundle to an object, and removes it.
 
 use super::section::NewSection;
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
@@ -10,9 +10,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use object::FileKind;
 
-/// The object `host` with a section for each of the bundle's entries, as
-/// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0; the
-/// host's entry is no payload: its size does not matter, and its section holds one zero byte.
+/// Returns the object `host` with a section for each of the bundle's entries, as
+/// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0. The
+/// host's entry is not a payload: its size does not matter, and its section contains one zero byte.
 /// Alignment does not matter either.
 ///
 /// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is
@@ -52,9 +52,9 @@ pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
     rewrite(host, false, &entries.entries().enumerate().map(section).collect::<Vec<_>>())
 }
 
-/// The host object: `data` without the sections of its bundle, symbols in them, and relocations of
-/// them, as `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a bundle is
-/// returned as it is.
+/// Returns the host object: `data` without its bundle's sections, their symbols and their
+/// relocations. The bytes are those that `clang-offload-bundler -type=o -unbundle` 22 writes. An
+/// object without a bundle is returned as it is.
 ///
 /// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is
 /// malformed, or if its code refers to the bundle.
@@ -66,7 +66,7 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // The call checks the names of sections, too.
+    // This call also checks the names of sections.
     let names = &ObjectBundle::parse(data)?.sections;
     match FileKind::parse(data) {
         Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),

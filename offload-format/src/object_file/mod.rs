@@ -1,5 +1,5 @@
-//! The sections of object files, and of the programs that are linked from them: ELF of either size
-//! and byte order, COFF, PE, Mach-O of either size, and the slices of universal Mach-O files.
+//! The sections of object files and linked programs: ELF of either size and byte order, COFF, PE,
+//! and Mach-O of either size. The slices of universal Mach-O files are also covered.
 //!
 //! The `object` crate reads the structures; this module gives all formats one type, without an
 //! allocation.
@@ -12,7 +12,7 @@ pub(crate) use slices::Slices;
 
 use core::ptr;
 
-/// Returns the offset in a file of a structure that the `object` crate has found there.
+/// Returns the file offset of a structure that the `object` crate has found.
 fn offset_of<Structure>(file: &[u8], found: &Structure) -> u64 {
     ptr::from_ref(found).addr().wrapping_sub(file.as_ptr().addr()) as u64
 }

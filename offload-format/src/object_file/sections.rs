@@ -19,8 +19,8 @@ use object::read::macho::{LoadCommandIterator, MachHeader, Section as MachSectio
 use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
-/// Names may share their bytes, and so make a small file take long to read: all names together may
-/// have this many times the file's size.
+/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// bytes, so without a limit a small file could take long to read.
 const NAME_LIMIT: u64 = 64;
 
 /// A section of a file.
@@ -58,7 +58,7 @@ enum Kind<'data> {
 impl<'data> Sections<'data> {
     /// Reads the file's header and finds its section table.
     ///
-    /// Returns an error if this is no such file, or if the table is outside it.
+    /// Returns an error if `data` is not such a file, or if the table is outside it.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let none = Error::new(ErrorKind::BadMagic, "ELF, COFF, PE or Mach-O file", 0);
         let kind = match FileKind::parse(data).map_err(|_| none)? {
@@ -119,7 +119,7 @@ const fn malformed(what: &'static str) -> Error {
     Error::new(ErrorKind::Malformed, what, 0)
 }
 
-/// The contents that a section's header gives; the error is at the header.
+/// Returns the contents that a section's header describes; an error has the offset of the header.
 fn contents<'data, Header>(
     data: &'data [u8],
     header: &'data Header,
@@ -133,7 +133,7 @@ fn contents<'data, Header>(
 struct Elf<'data, Header: FileHeader> {
     endian: Endianness,
     sections: slice::Iter<'data, Header::SectionHeader>,
-    /// Returns none if the header says that sections have no names.
+    /// The sections' names; `None` if the header states that sections have no names.
     names: Option<StringTable<'data>>,
 }
 
@@ -170,7 +170,8 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// Names of more than eight bytes; none without the symbol table, which precedes them.
+    /// Names of more than eight bytes; `None` without the symbol table, which is stored before
+    /// them.
     strings: Option<StringTable<'data>>,
 }
 
@@ -190,7 +191,8 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
     let mut offset = dos.nt_headers_offset().into();
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
     let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
-    // Linkers for MinGW write a symbol table, others none. No loader reads it.
+    // Linkers for MinGW write a symbol table, other linkers do not. No loader reads the symbol
+    // table.
     let strings = strings(headers.file_header(), data).unwrap_or_default();
     Ok(Kind::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
@@ -209,7 +211,7 @@ fn strings<'data, Header: CoffHeader>(
 impl<'data> Coff<'data> {
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         let Some(section) = self.sections.next() else { return Ok(None) };
-        // In images without symbols, only the reference to a long name is left.
+        // In images without symbols, a long name is missing and only the reference to it is left.
         let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
         let (offset, size) = match section.coff_file_range() {
             Some(_) if self.is_image => section.pe_file_range(),
@@ -248,8 +250,8 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                 let zeros =
                     [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
-                // Files with debug information alone have the sections of their program, at
-                // offset 0.
+                // Files that contain only debug information have the section headers of their
+                // program, with offset 0.
                 let size = if offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     0
                 } else {

@@ -20,7 +20,7 @@ enum Table<'data> {
     Wide(slice::Iter<'data, FatArch64>),
 }
 
-/// A program for one processor, one of several in a universal file.
+/// One program in a universal file, for one processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice<'data> {
     /// The processor's number, `cputype`.
@@ -32,8 +32,8 @@ pub(crate) struct Slice<'data> {
 }
 
 impl<'data> Slices<'data> {
-    /// Whether a file starts as a universal one does. Java's class files start alike; theirs says a
-    /// version where the other has the number of slices.
+    /// Whether a file starts like a universal file. Java's class files start with the same magic,
+    /// but contain a version where universal files have the number of slices.
     pub(crate) fn are_in(data: &[u8]) -> bool {
         const MOST: u8 = 30;
         matches!(data, [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < MOST)
@@ -41,7 +41,7 @@ impl<'data> Slices<'data> {
 
     /// Reads the table.
     ///
-    /// Returns an error if there is none, or if it is outside the file.
+    /// Returns an error if there is no table, or if it is outside the file.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let malformed = |_| Error::new(ErrorKind::Malformed, "table of a universal file", 0);
         let table = match data.get(3) {

@@ -40,25 +40,27 @@ impl<'data> Compressed<'data> {
         Ok(Self { head, stream, inflated_size })
     }
 
-    /// Returns the compression method of the content, by its first bytes.
+    /// Returns the compression method of the content, detected from its first bytes.
     pub fn method(&self) -> Method {
         Method::of_stream(self.stream)
     }
 
-    /// The compressed bytes, up to the binary's end.
+    /// Returns the compressed bytes, up to the binary's end.
     pub fn stream(&self) -> &'data [u8] {
         self.stream
     }
 
-    /// Size in bytes of the binary that [`Compressed::decompress`] returns, as the header has it.
+    /// Returns the size in bytes of the binary that [`Compressed::decompress`] returns, as the
+    /// header records it.
     pub fn inflated_size(&self) -> u64 {
         self.inflated_size
     }
 
-    /// The binary that it decompresses to: of version 3, uncompressed.
+    /// Returns the decompressed binary, which also has version 3.
     ///
-    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in,
-    /// if the content does not decompress, or if its size differs from the header's.
+    /// Returns an error if the inflated size is over `limit` bytes, or if the method was not built
+    /// in. Also returns an error if the content does not decompress, or if its size differs from
+    /// the header's.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
         let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
@@ -89,13 +91,15 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// Appends one image, or any other range after the header, to `out`: `size` bytes at `offset`,
-    /// counted from the start of the binary that [`Compressed::decompress`] returns. Bytes after it
-    /// are not decompressed, and bytes before it are not kept; for several images use `decompress`.
+    /// Appends one image, or any other range after the header, to `out`. The range has `size` bytes
+    /// at `offset`, counted from the start of the binary that [`Compressed::decompress`] returns.
+    /// Bytes after the range are not decompressed, and bytes before it are not kept; for several
+    /// images use `decompress`.
     ///
-    /// Returns an error if the range is not inside the inflated binary and after its header, if it
-    /// has more than `limit` bytes or the decoder would need more, if the method was not built in,
-    /// if the content does not decompress, or if it ends before. `out` is then as it was.
+    /// Returns an error if the range is not inside the inflated binary after its header. Also
+    /// returns an error if the range has more than `limit` bytes, or if the decoder needs more.
+    /// Other errors: the method was not built in, or the content does not decompress or ends too
+    /// early. After an error, `out` is unchanged.
     pub fn decompress_into(
         &self,
         offset: u64,

@@ -84,8 +84,8 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and subtracts its size and that of its text from `text_left`, which
-    /// limits them.
+    /// Reads every string pair, and subtracts the size of the pair and of its text from the limit
+    /// `text_left`.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.strings().read(index)?;
@@ -99,7 +99,7 @@ impl<'data> Image<'data> {
         Ok(())
     }
 
-    /// Returns the kind of file that the image is.
+    /// Returns the kind of the image's file.
     pub fn image_kind(&self) -> ImageKind {
         self.image_kind
     }
@@ -109,8 +109,8 @@ impl<'data> Image<'data> {
         self.offload_kind
     }
 
-    /// The entry's flags. LLVM 22 writes 0; after it, bit 0 marks an entry that has strings and no
-    /// image.
+    /// The entry's flags. Returns the flags of the entry: LLVM 22 writes 0; in later versions, bit
+    /// 0 marks an entry that has strings and no image.
     pub fn flags(&self) -> u32 {
         self.flags
     }
@@ -120,13 +120,13 @@ impl<'data> Image<'data> {
         self.data
     }
 
-    /// Offset in bytes of the image from the start of the binary.
+    /// Returns the offset in bytes of the image from the start of the binary.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// All string pairs, in file order. Values are text in all that LLVM's tools write, which
-    /// formats from version 2 on do not demand.
+    /// Returns all string pairs, in file order. LLVM's tools write only text as values, but formats
+    /// from version 2 on do not require it.
     pub fn strings(&self) -> Strings<'data> {
         Strings {
             binary: self.binary,
@@ -137,12 +137,12 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// The value of a key; the last one, as in LLVM, should the key be there more than once.
+    /// Returns the value of a key; if the key occurs several times, the last value, as in LLVM.
     pub fn bytes(&self, key: &str) -> Option<&'data [u8]> {
         self.strings().filter(|(found, _)| *found == key).last().map(|(_, value)| value)
     }
 
-    /// The value of a key, if it is text (UTF-8).
+    /// Returns the value of a key, if it is text (UTF-8).
     pub fn string(&self, key: &str) -> Option<&'data str> {
         str::from_utf8(self.bytes(key)?).ok()
     }
@@ -152,7 +152,7 @@ impl<'data> Image<'data> {
         self.string("triple")
     }
 
-    /// The string `arch`: a target ID, `sm_80`, `compute_80`.
+    /// Returns the string `arch`: a target ID, `sm_80`, `compute_80`.
     pub fn arch(&self) -> Option<&'data str> {
         self.string("arch")
     }
@@ -171,7 +171,7 @@ impl fmt::Debug for Image<'_> {
     }
 }
 
-/// The string pairs of an [`Image`]: keys, and values as bytes.
+/// The string pairs of an [`Image`]: text keys, and values as bytes.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Clone)]
@@ -202,7 +202,8 @@ impl<'data> Strings<'data> {
     }
 }
 
-/// The bytes before the first NUL, from the offset on that the field at `field` has.
+/// Returns the bytes before the first NUL. They start at the offset that the field at `field`
+/// contains.
 fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> Result<&'data [u8]> {
     let offset = reader.u64(field, what)?;
     let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;

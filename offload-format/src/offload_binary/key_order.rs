@@ -1,16 +1,16 @@
 //! The order in which `llvm-offload-binary` 22 writes string pairs: the order of a hash table's
-//! buckets. No reader cares, but with it our files have LLVM's bytes.
+//! buckets. Readers ignore the order, but with it our files are identical to LLVM's.
 //!
-//! The table has 64 buckets and doubles when three quarters would be in use; a key is in the first
-//! free bucket from the low bits of its hash on, in growing steps. The hash is of CityHash's
-//! family, with a formula for each range of lengths. Facts: docs/formats.md, "String pairs";
+//! The table has 64 buckets and doubles before more than three quarters are in use. A key is in the
+//! first free bucket, searched from the low bits of its hash in growing steps. The hash is similar
+//! to CityHash, with a formula for each range of lengths. Facts: docs/formats.md, "String pairs";
 //! checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The order of `keys` in the file, as positions in `keys`, which are in the order of the command
-/// line.
+/// Returns the order of `keys` in the file, as indices into `keys`, which has the order of the
+/// command line.
 pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
     let mut buckets: Vec<Option<usize>> = vec![None; 64];
     let insert = |buckets: &mut Vec<Option<usize>>, item: usize| {
@@ -86,8 +86,8 @@ fn hash(key: &[u8]) -> u64 {
             let both = fold(low.wrapping_add(high));
             fold((SEED ^ both.wrapping_mul(K0)).wrapping_add(first_turned)).wrapping_mul(K2)
         }
-        // Whole blocks; then, if the key does not end with one, the last 64 bytes, which overlap
-        // the last block.
+        // All whole blocks come first. If the key does not end with a block, its last 64 bytes
+        // follow, which overlap the last block.
         _ => {
             let mut state = State::new();
             key.chunks_exact(64).for_each(|block| state.stir(block));
@@ -99,7 +99,7 @@ fn hash(key: &[u8]) -> u64 {
     }
 }
 
-/// The eight bytes at `at`.
+/// Returns the eight bytes at `at`.
 fn word(bytes: &[u8], at: usize) -> u64 {
     (0..8).fold(0, |value, byte| value | u64::from(bytes[at + byte]) << (8 * byte))
 }
@@ -149,7 +149,7 @@ impl State {
     }
 }
 
-/// Half a block, stirred into two words.
+/// Mixes half a block into two words.
 fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     let last = word(bytes, 24);
     let one = a.wrapping_add(word(bytes, 0));
@@ -158,7 +158,7 @@ fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     (three.wrapping_add(last), turned.wrapping_add(three.rotate_right(44)).wrapping_add(one))
 }
 
-/// The sum of four words and a start value, and a second one of their partial sums turned by
+/// Returns the sum of a start value and four words, and a second sum of partial sums rotated by
 /// different amounts.
 fn window(words: [u64; 4], start: u64) -> (u64, u64) {
     let one = start.wrapping_add(words[0]);

@@ -22,8 +22,8 @@ impl ImageKind {
     /// SPIR-V (LLVM 23 and later).
     pub const SPIRV: Self = Self(6);
 
-    /// The kind that `llvm-offload-binary` 22 derives from a file name's extension;
-    /// [`ImageKind::NONE`] for others.
+    /// Returns the kind that `llvm-offload-binary` 22 derives from a file name's extension;
+    /// [`ImageKind::NONE`] for other extensions.
     pub fn from_extension(extension: &str) -> Self {
         match extension {
             "o" => Self::OBJECT,
@@ -51,8 +51,8 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// The programming model that made the image. A bit mask since LLVM 21; the published page still
-/// counts 1, 2, 3.
+/// The programming model that made the image. The values are a bit mask since LLVM 21; the
+/// published page still counts 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 
@@ -63,14 +63,14 @@ impl OffloadKind {
     pub const OPENMP: Self = Self(1);
     /// CUDA.
     pub const CUDA: Self = Self(2);
-    /// HIP, in the old counting.
+    /// HIP, with its number from before LLVM 21.
     pub const HIP_OLD: Self = Self(3);
     /// HIP.
     pub const HIP: Self = Self(4);
     /// SYCL.
     pub const SYCL: Self = Self(8);
 
-    /// Whether HIP made the image, in either counting.
+    /// Whether HIP made the image, in the old or the new numbering.
     pub fn is_hip(self) -> bool {
         matches!(self, Self::HIP | Self::HIP_OLD)
     }

@@ -1,7 +1,7 @@
 //! The offload binary: device images, each with a map of strings. LLVM's linker wrapper and
 //! `llvm-objdump --offloading` look for it in sections of the type [`SHT_LLVM_OFFLOADING`].
 //!
-//! All integers are little-endian, all offsets are bytes from the start of the binary.
+//! All integers are little-endian; all offsets count in bytes from the start of the binary.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
@@ -13,21 +13,21 @@
 //! | 32 | 8 | from version 3 on: inflated size, 0 if nothing is compressed | | 24 | 8 | offset of the image |
 //! | | | | | 32 | 8 | size of the image in bytes |
 //!
-//! A string pair has the offset of the key and that of the value, a `u64` each. From version 2 on
-//! the length of the value in bytes follows, so that it may have NULs; keys, and the values of
-//! version 1, end at their first NUL.
+//! A string pair contains the offset of the key and the offset of the value, a `u64` each. From
+//! version 2 on, the length of the value in bytes follows, so a value may contain NULs. Keys, and
+//! the values of version 1, end at their first NUL.
 //!
 //! Several binaries may follow one another, each at a multiple of 8 bytes ([`OffloadBinaries`]). In
-//! version 1, this is the way to store several images. Later versions have an entry for each, one
-//! string table for all, and images that follow each other without padding.
+//! version 1, this is the only way to store several images. Later versions have an entry for each
+//! image, one string table for all, and images that follow each other without padding.
 //!
-//! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame that
-//! reaches to the binary's end. The decompressed binary has the same header, with the inflated size
-//! for its size, and after it the stream's content ([`Compressed`]).
+//! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame. The
+//! stream ends at the end of the binary. The decompressed binary has the same header, with the
+//! inflated size as its size, followed by the stream's content ([`Compressed`]).
 //!
-//! Sources: LLVM's ClangOffloadPackager page; version 1 was checked against LLVM 22.1.8, which has
-//! no other; versions 2 and 3 follow the sources of LLVM's main branch and were checked against
-//! files made by hand (docs/formats.md).
+//! Source: LLVM's ClangOffloadPackager page. Version 1 was checked against LLVM 22.1.8, which has
+//! no other version. Versions 2 and 3 follow the sources of LLVM's main branch and were checked
+//! against files made by hand (docs/formats.md).
 //!
 //! ```
 //! use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
@@ -73,8 +73,8 @@ pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// Type of the ELF sections that hold offload binaries.
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
-/// Alignment in bytes of an offload binary, of its first image, and of its size unless it is
-/// compressed.
+/// Alignment in bytes of an offload binary and of its first image. The size of an uncompressed
+/// binary also has this alignment.
 pub const ALIGN: u64 = DeviceSection::LlvmOffloading.align();
 
 const SIZE_OFFSET: u64 = 8;

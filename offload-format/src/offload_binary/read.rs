@@ -8,9 +8,9 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// Pairs may share text, and images may share pairs, so a small file could ask for reading the same
-/// bytes millions of times. The limit for all pairs of all images together, as a multiple of the
-/// binary's own size.
+/// The size limit for all pairs of all images together, as a multiple of the binary's own size.
+/// Pairs may share text, and images may share pairs. Without a limit, a small file could make a
+/// reader read the same bytes millions of times.
 const TEXT_LIMIT: u64 = 64;
 
 /// One offload binary whose header, entries and strings have been checked.
@@ -26,10 +26,12 @@ pub struct OffloadBinary<'data> {
 }
 
 impl<'data> OffloadBinary<'data> {
-    /// Checks the binary at the start of `data` and borrows from it; `data` may continue after it.
+    /// Checks the binary at the start of `data` and borrows from it; other bytes may follow the
+    /// binary.
     ///
-    /// Returns an error if the magic or the version is unknown, if anything is outside the size
-    /// that the header gives, or if a string key is not UTF-8. Compressed content is not read.
+    /// Returns an error if the magic or the version is unknown, or if anything is outside the size
+    /// that the header records. Also returns an error if a string key is not UTF-8. Compressed
+    /// content is not read.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let magic = reader.bytes(0, MAGIC.len() as u64, "offload binary magic")?;
@@ -74,24 +76,25 @@ impl<'data> OffloadBinary<'data> {
         Ok(())
     }
 
-    /// The version in the header.
+    /// Returns the version in the header.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Size of the whole binary in bytes, as its header has it. The size of a compressed binary
-    /// need not be a multiple of 8.
+    /// Returns the size of the whole binary in bytes, as its header records it. The size of a
+    /// compressed binary need not be a multiple of 8.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }
 
-    /// The device images, in file order: one in version 1, none where all is compressed.
+    /// Returns the device images, in file order: one in version 1, none if the content is
+    /// compressed.
     pub fn images(&self) -> Images<'data> {
         let left = if self.compressed.is_some() { 0 } else { self.entries };
         Images::new(self.data, self.version, self.entries_offset, left)
     }
 
-    /// The compressed content, where there is one instead of images.
+    /// Returns the compressed content, if the binary has it instead of images.
     pub fn compressed(&self) -> Option<Compressed<'data>> {
         self.compressed
     }

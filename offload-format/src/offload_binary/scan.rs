@@ -6,7 +6,7 @@ use crate::Result;
 /// The offload binaries of a section or file, one after another; each with its offset in bytes.
 /// Their versions may differ.
 ///
-/// The step from one to the next is its size, rounded up to 8, then zeros, eight at a time.
+/// After each binary, whose size is rounded up to 8, the iterator skips zeros, eight at a time.
 /// Iteration ends at the end of the bytes, after the first error, or where only zero bytes are
 /// left.
 ///
@@ -34,7 +34,7 @@ impl<'data> Iterator for OffloadBinaries<'data> {
         let at = self.at + gap;
         let parsed = OffloadBinary::parse(rest.get(gap..)?);
         self.at = match &parsed {
-            // The size is at most that of the remaining bytes.
+            // The size of a binary does not exceed the remaining bytes.
             Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
             Err(_) => usize::MAX,
         };

@@ -1,14 +1,14 @@
-//! Versions, and their differences.
+//! The versions of the format, and their differences.
 
 /// The version of an offload binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {
-    /// One image in each binary. LLVM 22 writes this version, and reads no other.
+    /// The version with one image in each binary. LLVM 22 writes and reads only this version.
     V1 = 1,
-    /// Any number of images, and values that may have NULs.
+    /// The version with any number of images, and values that may contain NULs.
     V2 = 2,
-    /// Like version 2, but it may be compressed. LLVM 23 and later.
+    /// Like version 2, but the content may be compressed. Supported by LLVM 23 and later.
     V3 = 3,
 }
 
@@ -17,7 +17,7 @@ impl Version {
         [Self::V1, Self::V2, Self::V3].into_iter().find(|version| version.number() == number)
     }
 
-    /// The number that the header has for it.
+    /// Returns the number of this version in the header.
     pub const fn number(self) -> u32 {
         self as u32
     }

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 /// Collects images and lays out the offload binaries for them.
 ///
-/// The builder needs the sizes of the images; [`Layout`] takes their bytes, from memory or from
+/// The builder needs the sizes of the images; [`Layout`] needs their bytes, from memory or from
 /// files.
 ///
 /// The format and its sources are on the [module's page](super).
@@ -26,8 +26,8 @@ impl OffloadBinaryBuilder {
         Self::default()
     }
 
-    /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it
-    /// so that strings can be added. Images keep the order of the calls.
+    /// Adds an image of this kind with `size` bytes, made by this programming model. Returns the
+    /// image so that strings can be added. Images keep the order of the calls.
     pub fn image(
         &mut self,
         image_kind: ImageKind,
@@ -39,16 +39,15 @@ impl OffloadBinaryBuilder {
         self.images.last_mut().expect("it was just added")
     }
 
-    /// The images as runs of bytes, nothing if there are none. Payload numbers are image numbers,
-    /// from 0. The size is a multiple of 8.
+    /// Returns the images as runs of bytes; empty if there are no images. Payload numbers are image
+    /// numbers, from 0. The size is a multiple of 8.
     ///
-    /// In version 1 it is one binary for each image, the bytes that `llvm-offload-binary` 22 writes
-    /// for as many
-    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later
-    /// versions have all images in one binary.
+    /// In version 1 the layout has one binary for each image. The bytes are those that
+    /// `llvm-offload-binary` 22 writes for as many `--image=file=<image>,kind=<offload
+    /// kind>,<strings in the order they were added>`. Later versions have all images in one binary.
     ///
     /// # Panics
-    /// If the version is 1 and a value has a NUL, which that cannot hold.
+    /// Panics if the version is 1 and a value contains a NUL, because version 1 cannot store it.
     pub fn layout(&self, version: Version) -> Layout {
         let together = match version {
             Version::V1 => 1,
@@ -62,14 +61,15 @@ impl OffloadBinaryBuilder {
     }
 
     /// Returns one binary of version 3 with all images, compressed; nothing if there are none.
-    /// `images` are their bytes, in order; `level` is the method's own, `None` its default. Zeros
-    /// after the binary make its size a multiple of 8 bytes. For a moment it is in memory
-    /// uncompressed, too.
+    /// `images` are the bytes of the images, in order. `level` is a level of this method; `None` is
+    /// the method's default. Zeros after the binary make its size a multiple of 8 bytes. The
+    /// uncompressed binary is in memory, too, for a short time.
     ///
     /// Returns an error if the method was not built in.
     ///
     /// # Panics
-    /// If an image is missing or has another size than was said.
+    /// Panics if an image is missing or its size differs from the size that
+    /// [`OffloadBinaryBuilder::image`] got.
     pub fn compressed(
         &self,
         method: Method,
@@ -103,22 +103,22 @@ pub struct ImageBuilder {
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// The keys of `--image`, in their order: strings, and keys that are not stored.
+    /// The keys of `--image`, in their order: keys of strings, and keys that are not stored.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }
 
 impl ImageBuilder {
-    /// Sets the entry's flags, which are 0 unless said.
+    /// Sets the entry's flags; the default is 0.
     pub fn flags(&mut self, flags: u32) -> &mut Self {
         self.flags = flags;
         self
     }
 
-    /// Adds a string pair. For an existing key, appends `,` and the value to its value, as LLVM's
-    /// tool does.
+    /// Adds a string pair. If the key exists, appends `,` and the value to the existing value, as
+    /// LLVM's tool does.
     ///
     /// # Panics
-    /// If the key has a NUL.
+    /// Panics if the key contains a NUL.
     pub fn string(&mut self, key: &str, value: impl AsRef<[u8]>) -> &mut Self {
         assert!(!key.contains('\0'), "a key of an offload binary ends at its first NUL");
         let value = value.as_ref();
@@ -137,9 +137,9 @@ impl ImageBuilder {
         self
     }
 
-    /// Notes that an `--image` of LLVM's tool has a key here, after the strings added so far, that
-    /// is not stored: `file` or `kind`. The order of the string pairs depends on it. Without a call
-    /// both come first.
+    /// Records the position of a key of `--image` that LLVM's tool does not store (`file` or
+    /// `kind`): after the strings added so far. The order of the string pairs depends on this
+    /// position. Without a call, `file` and `kind` come first.
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
             self.keys.push((key.to_owned(), None));
@@ -147,7 +147,7 @@ impl ImageBuilder {
         self
     }
 
-    /// The strings in the order in which LLVM's tool writes them.
+    /// Returns the strings in the order in which LLVM's tool writes them.
     fn strings(&self) -> Vec<(&str, &[u8])> {
         let mut keys: Vec<(&str, Option<&[u8]>)> = Vec::with_capacity(self.keys.len() + 2);
         if self.keys.iter().all(|(_, value)| value.is_some()) {

@@ -1,10 +1,10 @@
-//! The index's record of an image, in types that programs see too.
+//! The index's record of an image, in types that are also visible to programs.
 
 use crate::target::PtxVersion;
 use core::fmt;
 
-/// The kind of an image of a pack, with the facts that the rules of selection need beside its
-/// target. `S` is the type that holds text.
+/// The kind of an image of a pack, with the facts other than its target that the selection rules
+/// need. `S` is the text type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
@@ -14,20 +14,20 @@ pub enum PackImageKind<S = &'static str> {
     },
     /// NVIDIA machine code.
     Cubin,
-    /// PTX text. A NUL follows its last byte in the pack.
+    /// PTX text. A NUL follows the text's last byte in the pack.
     Ptx {
-        /// Its PTX ISA version.
+        /// The PTX ISA version of the text.
         version: PtxVersion,
     },
     /// A shared object for the CPU.
     SharedObject {
-        /// The host's target triple, as Cargo has it.
+        /// The host's target triple, as Cargo spells it.
         triple: S,
     },
 }
 
 impl<S> PackImageKind<S> {
-    /// Converts its text to another type.
+    /// Converts the text of this kind to another type.
     pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
         match self {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
@@ -58,7 +58,7 @@ pub enum Origin {
     Compiled,
     /// Taken from the prebuilt set in the package, whose recorded inputs match.
     Prebuilt,
-    /// Taken out of a file that build.rs names.
+    /// Taken from a file that build.rs lists.
     Supplied,
 }
 

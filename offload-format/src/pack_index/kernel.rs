@@ -1,5 +1,4 @@
-//! The index's record of a kernel of an image: its name, and the limits and arguments that the
-//! image records.
+//! The index's record of a kernel: its name, and the limits and arguments that the image records.
 
 use super::Limits;
 use crate::escape::unescape;
@@ -9,9 +8,9 @@ use alloc::vec::Vec;
 /// A kernel of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
-    /// Its name, as the image has it.
+    /// The kernel's name, as the image records it.
     pub name: String,
-    /// The limits of its launches.
+    /// The limits for launches of this kernel.
     pub limits: Limits,
     /// The arguments of a launch, in order; `None` if the image does not record them.
     pub arguments: Option<Vec<IndexArgument>>,
@@ -22,7 +21,7 @@ pub struct IndexKernel {
 pub struct IndexArgument {
     /// Offset in bytes from the start of the arguments.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The argument's size in bytes.
     pub size: u64,
     /// The kind of its type, as the image records it.
     pub kind: ArgumentKind,
@@ -31,7 +30,7 @@ pub struct IndexArgument {
 /// The kind of an argument's type, as an image records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// Nothing: it may be of any type.
+    /// No recorded kind: the argument may have any type.
     Any,
     /// A floating-point number: PTX's `.f32`.
     Float,
@@ -40,8 +39,9 @@ pub enum ArgumentKind {
 }
 
 impl IndexKernel {
-    /// Reads a line that [`IndexKernel`] is displayed as, of this first word and this rest, and
-    /// takes it up. Returns `None` if the line is no kernel, or is misplaced.
+    /// Adds the data of a line in the format that [`IndexKernel`] is displayed in; `word` is the
+    /// line's first word and `rest` the rest. Returns `None` if the line does not belong to a
+    /// kernel or is at a wrong place.
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {
@@ -51,7 +51,7 @@ impl IndexKernel {
             }
             "limits" => {
                 let kernel = kernels.last_mut()?;
-                // They stand once, before the arguments.
+                // Limits occur once, before the arguments.
                 let is_first = kernel.limits == Limits::UNKNOWN && kernel.arguments.is_none();
                 kernel.limits = Limits::parse(rest).filter(|_| is_first)?;
             }

@@ -1,24 +1,26 @@
-//! The limits of a kernel's launches, and their line of the index.
+//! The limits of a kernel's launches, and their line in the index.
 
-/// Limits of a kernel's launches, as far as an image records them.
+/// Limits on a kernel's launches, as far as an image records them.
 ///
 /// Source: AMD's metadata of kernels (`AMDGPUUsage`, LLVM 22), the attributes of kernels in cubins,
-/// and PTX's directives (PTX ISA 9.0). docs/formats.md of the project has the records.
+/// and PTX's directives (PTX ISA 9.0). The project's docs/formats.md describes the records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The most threads that a block may have (`__launch_bounds__`, `.maxntid`).
     pub max_threads: Option<u64>,
-    /// The block that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
+    /// The block size that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
     pub required_block: Option<[u64; 3]>,
-    /// Bytes that the threads of a block share (`__shared__`), without those that a launch adds.
+    /// Bytes of shared memory of a block (`__shared__`), without the dynamic part that a launch
+    /// adds.
     pub shared_memory: Option<u64>,
-    /// Threads of a wavefront, for AMD. NVIDIA's warps have 32, which no image says.
+    /// The number of threads in a wavefront, for AMD. NVIDIA's warps always have 32 threads, which
+    /// images do not record.
     pub wavefront_size: Option<u64>,
 }
 
 impl Limits {
-    /// No limit is recorded.
+    /// Limits of which none is recorded.
     pub const UNKNOWN: Self =
         Self { max_threads: None, required_block: None, shared_memory: None, wavefront_size: None };
 

@@ -1,6 +1,6 @@
 //! Reads an index.
 //!
-//! All functions are `#[inline]`, so that only their callers compile them: few programs read an
+//! All functions are `#[inline]`, so only crates that call them compile them: few programs read an
 //! index.
 
 use super::{
@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error that names the first line that is not understood, or the line after the
-    /// last one if something is missing.
+    /// Returns an error that names the first invalid line, or the line after the last one if
+    /// something is missing.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
@@ -79,7 +79,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {
-                    // A line that they are unknown is alone.
+                    // A line for unknown kernels must be the only one.
                     Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
                         image.kernels = None;
                         Some(())
@@ -144,7 +144,8 @@ impl<'a> Parser<'a> {
         value.map(ToString::to_string).ok_or_else(|| self.error())
     }
 
-    /// Reads a line of a module that has nothing to do with images. Returns whether this one is.
+    /// Reads a line of a module that is not about images. Returns whether the current line is such
+    /// a line.
     #[inline]
     fn read_of_module(&mut self, modules: &mut Vec<IndexModule>) -> Result<bool, IndexError> {
         if let Ok(name) = self.this_field("module") {
@@ -209,7 +210,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
         }
         _ => return None,
     };
-    // No third word belongs to any kind.
+    // Image lines of all kinds have only two words here, so a third word is an error.
     words.next().is_none().then_some(IndexImage {
         target,
         offset,

@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 impl IndexKernel {
-    /// Takes over an image's records of its kernels, in alphabetical order, each once.
+    /// Converts an image's records of its kernels, in alphabetical order and without duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all: Vec<Self> = kernels.map(Self::of).collect();
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -20,7 +20,7 @@ impl IndexKernel {
             .filter(|argument| !argument.is_hidden())
             .map(IndexArgument::of)
             .collect();
-        // Images by hand may have the size alone.
+        // Handwritten images may record only the size.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,
@@ -36,8 +36,8 @@ impl IndexArgument {
     fn of(Argument { offset, size, value_kind, type_name, .. }: Argument<'_>) -> Self {
         let kind = match (value_kind, type_name) {
             (Some("global_buffer" | "dynamic_shared_pointer"), _) => ArgumentKind::Pointer,
-            // PTX. OpenCL C has other type names, and those of AMD's images have a `value_kind`,
-            // too.
+            // PTX. OpenCL C has other type names, but AMD images from OpenCL C also have a
+            // `value_kind`.
             (None, Some("f16" | "f32" | "f64")) => ArgumentKind::Float,
             _ => ArgumentKind::Any,
         };

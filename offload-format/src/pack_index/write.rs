@@ -51,7 +51,7 @@ fn write_signatures(f: &mut fmt::Formatter<'_>, signatures: &str) -> fmt::Result
     }
 }
 
-/// Its line, and the lines of its kernels.
+/// Writes the image's line, and the lines of its kernels.
 impl fmt::Display for IndexImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
@@ -88,7 +88,7 @@ impl fmt::Display for IndexKernel {
     }
 }
 
-/// Its words, a space before each.
+/// Writes the words of the limits, each after a space.
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { max_threads, required_block, shared_memory, wavefront_size } = self;

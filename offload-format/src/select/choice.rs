@@ -4,8 +4,8 @@ use super::{Candidate, Fit};
 use core::fmt;
 use core::ops::Deref;
 
-/// The image that [`select()`](super::select()) found; it dereferences to the image, and says why
-/// it is this one.
+/// The image that [`select()`](super::select()) chose; it dereferences to the image, and displays
+/// the reason for the choice.
 ///
 /// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl<I> Choice<I> {
         &self.image
     }
 
-    /// The image, taken out.
+    /// Returns the chosen image itself.
     pub fn into_image(self) -> I {
         self.image
     }
@@ -43,7 +43,7 @@ impl<I> Deref for Choice<I> {
     }
 }
 
-/// `sm_80: machine code for 8.0: same major, minor not higher`.
+/// Writes the label and the reason: `sm_80: machine code for 8.0: same major, minor not higher`.
 impl<I: Candidate> fmt::Display for Choice<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.image.label(), self.fit)

@@ -9,7 +9,8 @@ pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
     };
-    // The triple as Cargo has most of them: all parts in their usual places and spellings.
+    // The triple as Cargo spells most of them: all parts at their usual places and with their usual
+    // names.
     let triple = match linux("gnu").or_else(|| linux("musl")) {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,

@@ -1,4 +1,4 @@
-//! Devices as their runtimes report them.
+//! Devices, as their runtimes describe them.
 
 use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId, amdgpu, product};
 use alloc::borrow::ToOwned;
@@ -12,7 +12,7 @@ use core::fmt;
 pub struct ComputeCapability {
     /// The number before the period.
     pub major: u32,
-    /// The number after it.
+    /// The number after the period.
     pub minor: u32,
 }
 
@@ -22,7 +22,7 @@ pub struct ComputeCapability {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) kind: DeviceKind,
-    /// The product, if it was named by that.
+    /// The product, if the device was given by its product name.
     product: Option<&'static str>,
 }
 
@@ -39,10 +39,10 @@ pub(super) struct Hip {
     name: String,
     /// The end of the processor in the name.
     processor_end: usize,
-    /// The primary name, where the runtime's is an alias.
+    /// The primary name, if the runtime reports an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
-    /// The features that it reports.
+    /// The features that the device reports.
     sramecc: FeatureState,
     xnack: FeatureState,
 }
@@ -61,12 +61,12 @@ impl Hip {
         }
     }
 
-    /// The primary name of the processor.
+    /// Returns the primary name of the processor.
     pub(super) fn processor(&self) -> &str {
         self.primary.unwrap_or(&self.name[..self.processor_end])
     }
 
-    /// Whether this is a name of the processor.
+    /// Whether `name` is the processor's name or an alias of it.
     #[inline(always)]
     pub(super) fn is_processor(&self, name: &str) -> bool {
         let primary = self.processor();
@@ -75,7 +75,7 @@ impl Hip {
                 && amdgpu::find(name).is_some_and(|row| row.name == primary))
     }
 
-    /// The generic target that covers the processor.
+    /// Returns the generic target that covers the processor.
     pub(super) fn generic(&self) -> Option<&'static str> {
         self.generic
     }
@@ -98,8 +98,8 @@ impl DeviceInfo {
         Self { kind, product: None }
     }
 
-    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and the result of
-    /// `cuDriverGetVersion` (12080 for CUDA 12.8).
+    /// Creates an NVIDIA GPU from its compute capability (the device attributes 75 and 76) and the
+    /// result of `cuDriverGetVersion` (12080 for CUDA 12.8).
     ///
     /// ```
     /// use offload_format::select::{ComputeCapability, DeviceInfo};
@@ -109,7 +109,7 @@ impl DeviceInfo {
     /// # Ok::<(), offload_format::target::ParseError>(())
     /// ```
     ///
-    /// Three numbers could be in any order, so they have names:
+    /// The compute capability has named fields because three plain numbers could be swapped:
     ///
     /// ```compile_fail
     /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
@@ -119,9 +119,10 @@ impl DeviceInfo {
         Self::new(DeviceKind::Cuda { major, minor, driver: Some(driver_version) })
     }
 
-    /// An AMD GPU, as `hipDeviceProp_t::gcnArchName` names it: `gfx90a:sramecc+:xnack-`.
+    /// Creates an AMD GPU from the name in `hipDeviceProp_t::gcnArchName`:
+    /// `gfx90a:sramecc+:xnack-`.
     ///
-    /// Returns an error if that is no target ID of one processor.
+    /// Returns an error if the name is not the target ID of one processor.
     pub fn hip(gcn_arch_name: &str) -> Result<Self, ParseError> {
         let id = TargetId::parse(gcn_arch_name)?;
         if !amdgpu::is_processor_name(id.processor()) || amdgpu::is_generic(id.processor()) {
@@ -131,12 +132,12 @@ impl DeviceInfo {
         Ok(Self::new(DeviceKind::Hip(Hip::new(gcn_arch_name, id))))
     }
 
-    /// The CPU that this program runs on.
+    /// Returns the CPU that this program runs on.
     pub fn cpu() -> Self {
         Self::new(DeviceKind::Cpu)
     }
 
-    /// A device that need not be there:
+    /// Creates a device from text; the device need not exist on this machine:
     ///
     /// | text | device |
     /// |---|---|
@@ -147,9 +148,9 @@ impl DeviceInfo {
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///
     /// A product's name does not include the modes of an AMD GPU, so an image that names a feature
-    /// (`gfx942:xnack-`) does not fit it: give the target ID if that matters.
+    /// (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
     ///
-    /// Returns an error for anything else.
+    /// Returns an error for any other text.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if text == "cpu" {
             return Ok(Self::cpu());
@@ -195,8 +196,9 @@ impl DeviceInfo {
         matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
     }
 
-    /// Returns the target that may be built beside an image for this processor in another mode: it
-    /// names the same features. `None` if the device does not report one of them.
+    /// Returns the target for this device that can be built together with an image for another mode
+    /// of its processor. The target names the same features. Returns `None` if the device does not
+    /// report one of these features.
     pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
         let DeviceKind::Hip(device) = &self.kind else { return None };
         let mut target = String::from(device.processor());
@@ -211,7 +213,7 @@ impl DeviceInfo {
         Some(target)
     }
 
-    /// Returns targets; a build script would list any one of them for this device.
+    /// Returns the targets that a build script can list for this device; any one of them is enough.
     pub(super) fn targets(&self) -> Vec<String> {
         match &self.kind {
             DeviceKind::Hip(device) => vec![device.processor().to_owned()],
@@ -223,7 +225,8 @@ impl DeviceInfo {
                     suffix: None,
                 };
                 let ptx = cubin.with_code(NvidiaCode::Ptx);
-                // PTX of an unknown version may be too new for the driver, as may a known one.
+                // PTX of an unknown version may be too new for the driver, like PTX of a known
+                // version.
                 let is_too_new = |driver: u32| {
                     ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver)
                 };
@@ -237,8 +240,8 @@ impl DeviceInfo {
     }
 }
 
-/// 12080 for `12.8`; `None` if it is no CUDA version. Two digits at most: CUDA's own numbers have
-/// room for no more.
+/// Returns 12080 for `12.8`, or `None` if the text is not a CUDA version. Each part has two digits
+/// at most, because CUDA's own version numbers have no room for more.
 fn driver_version(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
     let number = |text: &str| match text.len() {

@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! The error of a selection that finds no image.
 
 use super::{Candidate, Code, DeviceInfo, Refusal};
 use alloc::boxed::Box;
@@ -6,8 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the
-/// pack was not built, its images are not known, or it has several modules and none was named.
+/// The error if no image fits: the device, and every image with the reason why it was refused. Also
+/// the error if no images were compared: the pack was not built, its images are unknown, or it has
+/// several modules and none was named.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
@@ -44,7 +45,7 @@ impl<I> SelectError<I> {
         SelectError(Box::new(Inner { device, cause }))
     }
 
-    /// The error of images that all were refused.
+    /// Creates the error for images that were all refused.
     pub(super) fn refused_all(
         device: &DeviceInfo,
         refused: impl Iterator<Item = (I, Refusal)>,
@@ -52,27 +53,28 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::Refused(refused.collect()))
     }
 
-    /// The error of a pack that was not built, and why.
+    /// Creates the error for a pack that was not built; `why` is the reason.
     pub fn not_built(device: &DeviceInfo, why: &'static str) -> Self {
         Self::new(device, Cause::NotBuilt(why))
     }
 
-    /// The error of a pack whose images are not known, and why.
+    /// Creates the error for a pack whose images are unknown; `why` is the reason.
     pub fn unknown_images(device: &DeviceInfo, why: &'static str) -> Self {
         Self::new(device, Cause::UnknownImages(why))
     }
 
-    /// The error of a pack with these modules, none of which was named.
+    /// Creates the error for a pack with these modules if no module was named.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
     }
 
-    /// The device that nothing fits.
+    /// Returns the device that no image fits.
     pub fn device(&self) -> &DeviceInfo {
         &self.0.device
     }
 
-    /// Why there are no images, if the pack was not built or they are not known.
+    /// Returns the reason why there are no images, if the pack was not built or its images are
+    /// unknown.
     pub fn why_absent(&self) -> Option<&'static str> {
         match &self.0.cause {
             Cause::NotBuilt(why) | Cause::UnknownImages(why) => Some(why),
@@ -80,7 +82,7 @@ impl<I> SelectError<I> {
         }
     }
 
-    /// The modules of the pack, if it has several and none was named.
+    /// Returns the modules of the pack, if it has several and none was named.
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
@@ -88,7 +90,7 @@ impl<I> SelectError<I> {
         }
     }
 
-    /// Every image, in file order, and why it was refused.
+    /// Returns every image, in file order, with the reason why it was refused.
     pub fn refused(&self) -> &[(I, Refusal)] {
         match &self.0.cause {
             Cause::Refused(refused) => refused,
@@ -98,16 +100,17 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// Returns targets; any one of them, added to build.rs's list, would make an image for the
-    /// device: `sm_75` and `compute_75`. If an image is for another mode of the device's processor,
-    /// only a target with the same features may be beside it. Returns none if no target would help:
-    /// for a feature that the device does not report, for another CPU than the build was for.
-    /// Returns none, too, if there are no images, since the reason for that is unknown.
+    /// Returns the targets that could be added to build.rs's list; any one of them makes an image
+    /// for the device: `sm_75` and `compute_75`. If an image is for another mode of the device's
+    /// processor, only a target with the same features may be built together with it. Returns no
+    /// targets if none would help: if the device does not report a feature, or if the build was for
+    /// another CPU. Also returns no targets if there are no images, because the reason for that is
+    /// unknown.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }
 
-    /// Every image and why it was refused, whatever the type of images is.
+    /// Returns every image with the reason why it was refused, independent of the type of images.
     fn refused_images(&self) -> Vec<RefusedImage<'_>> {
         self.refused().iter().map(|(image, refusal)| (image as &dyn Candidate, refusal)).collect()
     }
@@ -115,8 +118,8 @@ impl<I: Candidate> SelectError<I> {
 
 type RefusedImage<'a> = (&'a dyn Candidate, &'a Refusal);
 
-// The functions below have no type parameters: each program would compile them for its own type of
-// images.
+// The functions below have no type parameters; otherwise each program would compile them for its
+// own image type.
 
 fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<String> {
     if refused.is_empty() {
@@ -140,7 +143,7 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     }
 }
 
-/// Prints that nothing was looked at, and why.
+/// Prints that no images were compared, and why.
 fn write_reason(
     f: &mut fmt::Formatter<'_>,
     device: &DeviceInfo,

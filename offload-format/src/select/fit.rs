@@ -1,4 +1,4 @@
-//! The fit of an image, and the reasons against one.
+//! How well an image fits, and the reasons why it does not.
 
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
@@ -13,18 +13,18 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
-    /// Made for the device's processor; so many of its features are named.
+    /// Made for the device's processor, with a number of named features.
     Processor {
         /// Number of features named.
         features: usize,
-        /// Its code object version, where known.
+        /// The image's code object version, if known.
         version: Option<u32>,
     },
-    /// Made for the family that the device's processor belongs to; so many features are named.
+    /// Made for the family of the device's processor, with a number of named features.
     GenericTarget {
         /// Number of features named.
         features: usize,
-        /// Its code object version, where known.
+        /// The image's code object version, if known.
         version: Option<u32>,
     },
     /// SPIR-V, which the runtime compiles.
@@ -35,20 +35,21 @@ pub enum Fit {
     Ptx {
         /// The target that it was made for.
         arch: NvidiaArch,
-        /// Its PTX ISA version, where known.
+        /// The image's PTX ISA version, if known.
         version: Option<PtxVersion>,
     },
     /// Made for the CPU that this program runs on.
     Cpu,
 }
 
-/// The order of images, the greatest first: the kind of image; the number of named features, or the
-/// compute capability; its suffix; the PTX ISA version; the code object version, the lowest first,
-/// since more runtimes load it. Unknown values come last.
+/// The sort key of images; the greatest is chosen. Its parts are the kind of image, the number of
+/// named features or the compute capability, the suffix, the PTX ISA version, and the code object
+/// version. The lowest code object version is preferred, because more runtimes load it. Unknown
+/// values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
-    /// Whether an image with this fit is chosen before one with the other, both for the same
+    /// Whether an image with this fit is chosen before an image with the fit `other`, for the same
     /// device. [`is_before`](super::is_before) decides between equal fits.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
@@ -120,7 +121,7 @@ impl fmt::Display for Fit {
     }
 }
 
-/// Why an image does not run on a device. `S` is how text is held.
+/// The reason why an image does not run on a device. `S` is the text type.
 ///
 /// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +133,7 @@ pub enum Refusal<S = String> {
     OtherProcessor,
     /// The image is for a generic target that does not cover the device's processor.
     OtherFamily,
-    /// The image was made for a state of a feature that the device is not in, or does not report.
+    /// The image was made for a feature state that the device is not in, or does not report.
     Feature {
         /// `xnack`, `sramecc`.
         name: S,
@@ -141,15 +142,15 @@ pub enum Refusal<S = String> {
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, in a code object version that runtimes refuse for generic
-    /// targets.
+    /// The image is for a generic target, but has a code object version that runtimes refuse for
+    /// generic targets.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,
     },
     /// Machine code for another major compute capability.
     OtherMajor(NvidiaArch),
-    /// Machine code for a Tegra GPU on another GPU, or the reverse.
+    /// Machine code for a Tegra GPU on a GPU that is not Tegra, or the reverse.
     AcrossTegra(NvidiaArch),
     /// Made for a higher compute capability than the device has.
     ComputeCapabilityTooHigh(NvidiaArch),
@@ -157,18 +158,18 @@ pub enum Refusal<S = String> {
     OtherSpecific(NvidiaArch),
     /// PTX of a version that the driver does not know yet.
     PtxTooNew {
-        /// The text's PTX ISA version.
+        /// The PTX ISA version of the image.
         version: PtxVersion,
-        /// The device's driver, as `cuDriverGetVersion` counts.
+        /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
-    /// Made for another CPU, system or C library: the target triple.
+    /// Made for another CPU, system or C library, given as the target triple.
     OtherHost(S),
-    /// Nothing that these rules know.
+    /// The image is unknown to these rules.
     NotUnderstood,
 }
 
-/// A [`Refusal`] that has not copied anything yet: most of them are never shown.
+/// A [`Refusal`] that borrows its text, because most refusals are never shown.
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
@@ -208,7 +209,8 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
 }
 
 impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. It has no type parameters, so that programs do not compile it again.
+    /// Prints the reason. This function has no type parameters; otherwise each program would
+    /// compile it again.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),

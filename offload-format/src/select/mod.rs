@@ -6,12 +6,14 @@
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
-//! The order is total ([`is_before`]): of two images that fit equally well, the one with the newer
-//! PTX ISA or the older code object version, then the one whose label comes first in the alphabet.
-//! Only of images that are alike in all that the rules see is it the first in the file.
+//! The order is total ([`is_before`]). Of two images that fit equally well, the image with the
+//! newer PTX ISA or the older code object version is first. After that, the label that is first in
+//! alphabetical order decides. The position in the file decides only between images that are equal
+//! in everything that the rules compare.
 //!
-//! A feature that a device does not report is not assumed: `gfx90a:xnack-` does not fit `gfx90a`.
-//! An unknown fact about an image (an unread version of PTX) is no reason to refuse it.
+//! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
+//! `gfx90a`. An unknown fact about an image (a PTX version that was not read) is no reason to
+//! refuse it.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, Code, select};
@@ -42,7 +44,8 @@
 //! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr,
 //! 2026) for generic targets and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and
 //! "Compatibility"; CUDA C++ programming guide 13.0, "Binary Compatibility", for Tegra; PTX ISA
-//! 9.1, release history. Vendors' own programs may choose otherwise: docs/formats.md, "Selection".
+//! 9.1, release history. The vendors' own programs may choose differently: docs/formats.md,
+//! "Selection".
 
 mod amdgpu;
 mod choice;
@@ -69,29 +72,29 @@ use fit::Unfit;
 pub enum Code<'a> {
     /// An AMD code object, or SPIR-V for AMD GPUs.
     Amdgpu {
-        /// The target that it was made for.
+        /// The target that the code was made for.
         id: TargetId<'a>,
-        /// Its code object version, where known.
+        /// The code object version, if known.
         version: Option<u32>,
     },
     /// NVIDIA machine code.
     Cubin(NvidiaArch),
     /// PTX.
     Ptx {
-        /// The target that it was made for.
+        /// The target that the code was made for.
         arch: NvidiaArch,
-        /// Its PTX ISA version, where known.
+        /// The PTX ISA version, if known.
         version: Option<PtxVersion>,
     },
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
-    /// Something that no device of this crate runs.
+    /// Code that none of this crate's devices can run.
     Other,
 }
 
 impl Code<'static> {
-    /// Returns the code of an image that an index describes, also in constants; `None` if the
-    /// target is malformed or of another kind of image.
+    /// Returns the code of an image that an index describes. Returns `None` if the target is
+    /// malformed or belongs to another kind of image. The function also works in constants.
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
             PackImageKind::CodeObject { version } => match TargetId::check(target) {
@@ -111,11 +114,11 @@ impl Code<'static> {
     }
 }
 
-/// An image that can be chosen.
+/// An image that [`select`] can choose.
 pub trait Candidate {
     /// Returns its code, for the rules.
     fn code(&self) -> Code<'_>;
-    /// Its name in messages: `gfx90a:xnack-`, `sm_80`.
+    /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
 }
 
@@ -129,13 +132,13 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     }
 }
 
-/// Whether an image runs on a device: how well it fits, or why it does not.
+/// Judges whether an image runs on a device: returns how well it fits, or why it does not fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-// The function and its callees are inlined: `select` then builds no refusals, which no caller
-// reads, and takes half the time.
+// The function and its callees are inlined. Then the compiler removes from `select` the refusals
+// that no caller reads, which halves its time.
 #[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
@@ -157,14 +160,14 @@ fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>>
     }
 }
 
-/// Whether the first image is chosen before the second, in any order; both fit the same device.
-/// `false` for images that are alike in all that the rules see.
+/// Whether the first image is chosen before the second, whatever their order; both must fit the
+/// same device. Returns `false` for images that are equal in everything that the rules compare.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Labels, then the parts that they may omit.
+/// Compares labels, then the parts of the target that labels may omit.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     let text = |code| match code {
         Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
@@ -174,9 +177,9 @@ fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     a.label().cmp(b.label()).then_with(|| text(a.code()).cmp(&text(b.code())))
 }
 
-/// The best image for a device. Allocates nothing if there is one.
+/// Returns the best image for a device. Allocates nothing if an image fits.
 ///
-/// Returns an error that lists every image with the reason why it was refused, if none fits.
+/// If no image fits, returns an error that lists every image with the reason why it was refused.
 pub fn select<I: Candidate>(
     images: impl IntoIterator<Item = I, IntoIter: Clone>,
     device: &DeviceInfo,

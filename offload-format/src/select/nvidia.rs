@@ -40,7 +40,7 @@ pub(super) fn judge_ptx<'a>(
     }
 }
 
-/// `a` and `f` say by themselves where the code runs, machine code and PTX alike.
+/// For `a` and `f`, the suffix alone decides where the code runs, for machine code and for PTX.
 #[inline(always)]
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {

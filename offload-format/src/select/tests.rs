@@ -1,12 +1,12 @@
-//! The rules, as tables: which of the images a device gets, or why none.
+//! Tables of the rules: the image that a device gets, or the reason for none.
 
 use super::*;
 use crate::target::TargetTriple;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// An image that is only a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5` (code
-/// object version), `cpu`.
+/// An image that consists only of a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5`
+/// (code object version), `cpu`.
 #[derive(Debug, Clone, PartialEq)]
 struct Named<'a>(&'a str);
 
@@ -48,13 +48,13 @@ fn amd() {
     for (images, device, expected) in [
         ("gfx90a gfx942", "gfx942:sramecc+:xnack-", "gfx942"),
         ("gfx90a:xnack+ gfx90a:xnack-", "gfx90a:sramecc+:xnack-", "gfx90a:xnack-"),
-        // A feature that the device does not report is not assumed.
+        // The rules do not assume a feature that the device does not report.
         ("gfx90a:xnack-", "gfx90a", "none"),
         ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", "none"),
-        // More named features come first, in any order.
+        // The image with more named features is chosen, in any order of the images.
         ("gfx90a gfx90a:xnack-", "gfx90a:xnack-", "gfx90a:xnack-"),
         ("gfx90a:xnack- gfx90a", "gfx90a:xnack-", "gfx90a:xnack-"),
-        // The processor before its family, the family before SPIR-V.
+        // The processor is chosen before its family, and the family before SPIR-V.
         ("gfx11-generic@6 gfx1100", "gfx1100", "gfx1100"),
         ("amdgcnspirv gfx11-generic@6", "gfx1151", "gfx11-generic@6"),
         ("amdgcnspirv gfx1100", "gfx906:xnack-", "amdgcnspirv"),
@@ -71,7 +71,7 @@ fn amd() {
         ("gfx1200", "gfx1201", "none"),
         // Aliases.
         ("fiji", "gfx803", "fiji"),
-        // Unknown to every table, and still equal to itself.
+        // The name is in no table, but it still equals itself.
         ("gfx9999:foo+", "gfx9999:foo+", "gfx9999:foo+"),
     ] {
         assert_eq!(chosen(images, device), expected, "{images} for {device}");
@@ -87,7 +87,7 @@ fn nvidia() {
         ("sm_89 sm_88 sm_86 sm_80", "sm_87", "none"),
         ("sm_86", "sm_80", "none"),
         ("sm_80", "sm_90", "none"),
-        // Machine code before PTX, the highest PTX otherwise.
+        // Machine code is chosen before PTX; of several PTX images, the highest is chosen.
         ("compute_90@8.0 sm_90", "sm_90", "sm_90"),
         ("compute_70 compute_80", "sm_90", "compute_80"),
         ("compute_90", "sm_89", "none"),
@@ -106,7 +106,7 @@ fn nvidia() {
         ("compute_90a", "sm_100", "none"),
         ("compute_100f", "sm_103", "compute_100f"),
         ("compute_100f", "sm_120", "none"),
-        // Machine code does not cross between Tegra GPUs and others; PTX does.
+        // Machine code for Tegra GPUs does not run on other GPUs, nor the reverse; PTX does.
         ("sm_86 sm_80 compute_80", "sm_87", "compute_80"),
         ("sm_86 sm_87 compute_87", "sm_87", "sm_87"),
         ("sm_87 compute_80", "sm_89", "compute_80"),
@@ -119,7 +119,7 @@ fn nvidia() {
         ("sm_72", "sm_75", "none"),
         ("sm_110 sm_110f sm_110a", "sm_110", "sm_110a"),
         ("sm_120 compute_110", "sm_121", "sm_120"),
-        // 10.1 is 11.0 since CUDA 13, of another family than 10.0.
+        // Since CUDA 13, 10.1 is called 11.0, which is in another family than 10.0.
         ("sm_100 sm_100f", "sm_101", "none"),
         ("sm_101 sm_101f", "sm_103", "none"),
         ("sm_101 sm_101f", "sm_101", "sm_101f"),
@@ -143,7 +143,8 @@ fn nvidia() {
     }
 }
 
-/// Selects one image for any order of the images: there are no accidental ties.
+/// Checks that `select` chooses one image for any order of the images, so there are no accidental
+/// ties.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
     let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \
@@ -272,7 +273,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
-    // Between Tegra GPUs and others.
+    // Images for Tegra GPUs on other GPUs, and the reverse.
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],
@@ -291,11 +292,12 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         let error = select(images.map(Named), &device).unwrap_err().to_string();
         assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
     }
-    // A driver too old for any PTX of the GPU's own.
+    // A driver that is too old for any PTX of the GPU's own compute capability.
     let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
     let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
-    // The processor's family is there, in a version that no runtime takes for it.
+    // An image for the processor's family exists, but in a code object version that runtimes refuse
+    // for it.
     let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
         .unwrap_err()
         .to_string();
@@ -304,7 +306,7 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
          to run on this device, add \"gfx1151\" to the targets of build.rs"
     );
-    // Another CPU than the build was for: `cpu` is listed already.
+    // The CPU differs from the CPU of the build, so `cpu` is already listed.
     let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
@@ -359,7 +361,7 @@ fn devices_from_text() {
     }
 }
 
-/// A product says nothing of modes; a target ID does.
+/// A product's name does not include modes; a target ID does.
 #[test]
 fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");
@@ -383,7 +385,7 @@ fn what_no_runtime_reports_is_no_device() {
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
         assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
-    // Impossible answers of a driver do no harm.
+    // Impossible answers of a driver do not cause errors.
     let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }

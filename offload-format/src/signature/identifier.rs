@@ -1,12 +1,12 @@
-//! Names that Rust can have.
+//! Conversion of names to valid Rust identifiers.
 
 use super::types::{Scalar, VOID};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words that name no function, field or type, of all editions; `bool` and the other types are
-/// beside them.
+/// Words of all editions that cannot name a function, field or type; `bool` and other types are not
+/// here because they are in other lists.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -15,18 +15,17 @@ const KEYWORDS: [&str; 53] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Types of Rust that no record may be mistaken for.
+/// Rust types that a record must not be confused with.
 const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
 
-/// Signs of types in the arguments of templates, in words.
+/// Words for the signs of types in template arguments.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
-/// Returns the name that Rust has for this name of a source. `ns::scale<float *, 3>` is
-/// `ns_scale_float_ptr_3`.
+/// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
 ///
 /// `*`, `&` and `-` become the words `ptr`, `ref` and `minus`. Each run of characters other than
 /// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
-/// gets a `_` before it, and a reserved word of Rust gets one after it.
+/// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end.
 pub fn identifier(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;
@@ -58,7 +57,7 @@ pub fn identifier(name: &str) -> String {
     out
 }
 
-/// Names that are given once.
+/// A set of names that are each given only once.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Signatures of kernels: the arguments of a launch, in types that host code has, too.
+//! Signatures of kernels: the arguments of a launch, in types that host code also has.
 //!
 //! | item | is |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
-//! Types are those of the device. They have the sizes and alignments of the host's types: device
+//! The types are the device's types. They have the sizes and alignments of the host's types: device
 //! compilers guarantee that.
 
 mod identifier;
@@ -32,45 +32,46 @@ use alloc::vec::Vec;
 pub struct Signatures {
     /// The kernels, in the order of the sources. The list has each name once.
     pub kernels: Vec<Signature>,
-    /// The records that their types name. The list has each name once.
+    /// The records that the kernels' types refer to. The list has each name once.
     pub records: Vec<Record>,
 }
 
 /// A kernel of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Its name in images, mangled if the source is C++.
+    /// The kernel's name in images, mangled if the source is C++.
     pub symbol: String,
-    /// Its name in Rust.
+    /// The kernel's name in Rust.
     pub name: String,
-    /// Its name in the source, with namespaces and the arguments of a template:
-    /// `ns::scale<float, 3>`.
+    /// The kernel's name in the source, with namespaces and template arguments: `ns::scale<float,
+    /// 3>`.
     pub source_name: String,
-    /// The file and the line where it is defined, `kernels/scale.cu:21`. The file's path is
+    /// The file and the line of the kernel's definition: `kernels/scale.cu:21`. The file's path is
     /// relative to the package.
     pub place: String,
-    /// The lines of the comment above it, without the signs of comments.
+    /// The lines of the comment above the kernel, without comment signs.
     pub comment: Vec<String>,
-    /// Its parameters, in order.
+    /// The kernel's parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The differences between the source and an image about the arguments, a line for each.
+    /// The differences between the arguments in the source and in an image, one line for each.
     pub difference: Vec<String>,
 }
 
 /// A parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in Rust.
+    /// The parameter's name in Rust.
     pub name: String,
     /// Its type.
     pub ty: Type,
 }
 
 impl Signature {
-    /// Returns the place of each parameter among the arguments, and its size: each is at the next
-    /// multiple of its alignment.
+    /// Returns the offset of each parameter among the arguments, and its size. Each offset is the
+    /// next multiple of the parameter's alignment.
     ///
-    /// `None` if the size of a type is not known, or if the arguments are too large to be counted.
+    /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
+    /// overflows.
     pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
         let mut end: u64 = 0;
         let place = |parameter: &Parameter| {

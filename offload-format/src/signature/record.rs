@@ -5,14 +5,14 @@ use super::types::Type;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A struct, class, union or vector that parameters have, or that pointers among them name.
+/// A struct, class, union or vector that is the type of a parameter or that a pointer refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its name in Rust.
+    /// The record's name in Rust.
     pub name: String,
-    /// Its name in the source.
+    /// The record's name in the source.
     pub source_name: String,
-    /// Its size. `None` if only pointers name it.
+    /// Its size. The record's size; `None` if only pointers refer to the record.
     pub size: Option<Size>,
     /// The content of the record.
     pub content: Content,
@@ -21,7 +21,7 @@ pub struct Record {
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing that host code can name.
+    /// Content that host code cannot name.
     Opaque,
     /// Fields in ascending order, each at the next multiple of its alignment; the record's
     /// alignment may be greater.
@@ -33,20 +33,20 @@ pub enum Content {
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in Rust.
+    /// The field's name in Rust.
     pub name: String,
-    /// Its offset in bytes from where the record starts.
+    /// The field's offset in bytes from the start of the record.
     pub offset: u64,
     /// Its type.
     pub ty: Type,
 }
 
-/// Device compilers are of 64 bits.
+/// Device compilers use 64-bit pointers.
 const POINTER: u64 = 8;
 
 impl Type {
-    /// Returns its size. `None` if that is not known: of a record that is not in the list, or that
-    /// only pointers name.
+    /// Returns its size. Returns the size, or `None` if it is unknown: the record is not in the
+    /// list, or only pointers refer to it.
     pub fn size(&self, records: &[Record]) -> Option<Size> {
         match self {
             Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
@@ -62,7 +62,7 @@ impl Type {
 }
 
 impl Record {
-    /// Returns a record with these fields, if Rust can lay them out as they are; otherwise the
+    /// Returns a record with these fields if Rust can lay them out in the same way; otherwise the
     /// record is opaque. `records` has the records of the fields' types.
     pub fn new(
         name: String,
@@ -84,8 +84,8 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
-    /// Returns whether Rust needs the alignment as an attribute, since no field implies it: it is
-    /// then `repr(align)`.
+    /// Returns whether Rust needs the attribute `repr(align)` because no field has the record's
+    /// alignment.
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
@@ -100,13 +100,14 @@ impl Record {
         natural.is_some_and(|natural| natural < size.align)
     }
 
-    /// Makes one that only pointers name.
+    /// Creates a record that only pointers refer to.
     pub fn pointed_to(name: String, source_name: String) -> Self {
         Self { name, source_name, size: None, content: Content::Opaque }
     }
 }
 
-/// Whether a type is a record that names its alignment, or has one in it: no packed struct may.
+/// Whether a type is a record with the attribute `repr(align)`, or contains one. Such types are not
+/// allowed in packed structs.
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     match ty {
         Type::Array { of, .. } => names_alignment(of, records),
@@ -124,8 +125,8 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// Whether each field has the place that a `#[repr(C)]` struct gives it, where `align` gives the
-/// alignment of fields, and whether the whole then has this size.
+/// Whether each field is at the offset that a `#[repr(C)]` struct gives it, and the whole has this
+/// size. `align` returns the alignment of fields.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -137,7 +138,7 @@ fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) ->
         let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
         end = next;
     }
-    // C++ gives a byte to a struct without fields, Rust none.
+    // C++ gives one byte to a struct without fields, but Rust gives it none.
     !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
 }
 
@@ -174,8 +175,8 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Another offset, padding inside, bytes at the end, overlapping fields, packed by two,
-            // nothing.
+            // The cases are: another offset, padding inside, bytes at the end, overlapping fields,
+            // packed by two, no fields.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

@@ -5,14 +5,14 @@ use super::types::Scalar;
 /// The size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Bytes, the padding at the end included.
+    /// The number of bytes, including the padding at the end.
     pub bytes: u64,
     /// The alignment of its address, a power of two.
     pub align: u64,
 }
 
 impl Scalar {
-    /// Returns its size, which is also its alignment.
+    /// Returns the scalar's size, which is also its alignment.
     pub fn bytes(self) -> u64 {
         match self {
             Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,

@@ -15,10 +15,11 @@
 //! differs the image for sm_80 has 4 parameters
 //! ```
 //!
-//! A `record` line has its name in Rust, size and alignment in bytes (`-` if only pointers refer to
-//! it), its content, and its name in the source; the fields follow, with offsets in bytes. A
-//! `signature` line has the kernel's name in Rust and its symbol; the others follow in this order,
-//! `differs` only where an image has other parameters than the source.
+//! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
+//! pointers refer to it), content, and name in the source. The lines of its fields follow, with
+//! offsets in bytes. A `signature` line contains the kernel's name in Rust and its symbol. The
+//! other lines follow in this order; `differs` occurs only if an image has other parameters than
+//! the source.
 
 use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};
@@ -28,7 +29,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-/// A misplaced line of signatures.
+/// The error for an unexpected line in the text of signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
     /// The line.
@@ -48,7 +49,7 @@ const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
 
 impl Signatures {
-    /// Reads a line. Returns whether it is one of signatures.
+    /// Reads a line. Returns whether the line belongs to signatures.
     fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {
@@ -136,7 +137,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
     Some(())
 }
 
-/// A name that the macro can write into a program.
+/// Returns a name if the macro can write it into a program.
 fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
@@ -148,7 +149,7 @@ impl fmt::Display for Signatures {
     }
 }
 
-/// Its line, and the lines of its fields.
+/// Writes the record's line, and the lines of its fields.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} ", self.name)?;
@@ -174,7 +175,7 @@ impl fmt::Display for Signature {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
         writeln!(f, "source {}\nplace {}", escape(&self.source_name), escape(&self.place))?;
         for line in &self.comment {
-            // No space at the end of an empty one.
+            // An empty comment line must not end with a space.
             writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
         }
         self.parameters

@@ -7,17 +7,17 @@ use core::str::FromStr;
 
 /// The type of a parameter, of a field, or of a pointee.
 ///
-/// Its text is Rust's; `f16`, `bf16` and `void` have names of their own, and any other name is a
-/// record's.
+/// The text form is Rust's. `f16`, `bf16` and `void` are additional names, and any other name is a
+/// record's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
-    /// A number or a truth value.
+    /// A number or a boolean.
     Scalar(Scalar),
-    /// A pointer to device memory; or a C++ reference, which is passed as one.
+    /// A pointer to device memory, or a C++ reference, which is passed like a pointer.
     Pointer {
         /// Whether the kernel may write through it.
         is_mutable: bool,
-        /// The type that it points to.
+        /// The type that the pointer points to.
         to: Box<Type>,
     },
     /// An array, in a record.
@@ -27,13 +27,13 @@ pub enum Type {
         /// The number of its elements.
         count: u64,
     },
-    /// A record, by its name in Rust.
+    /// A record, given by its name in Rust.
     Record(String),
-    /// The target of a pointer whose type is unknown.
+    /// The unknown type that a pointer points to.
     Void,
 }
 
-/// A number or a truth value.
+/// A number or a boolean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Scalar {
@@ -48,16 +48,16 @@ pub enum Scalar {
     U64,
     I128,
     U128,
-    /// IEEE 754, 16 bits.
+    /// An IEEE 754 number with 16 bits.
     F16,
-    /// The upper half of an `f32`.
+    /// A number with 16 bits: the upper half of an `f32`.
     Bf16,
     F32,
     F64,
 }
 
 impl Scalar {
-    /// All of them, by name.
+    /// All scalars with their names.
     pub const ALL: [(&'static str, Scalar); 15] = [
         ("bool", Scalar::Bool),
         ("i8", Scalar::I8),
@@ -76,7 +76,7 @@ impl Scalar {
         ("f64", Scalar::F64),
     ];
 
-    /// Returns its name: Rust's, `f16` or `bf16`.
+    /// Returns the scalar's name: Rust's name, `f16` or `bf16`.
     pub fn name(self) -> &'static str {
         let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
         known.map_or("", |(name, _)| name)
@@ -98,7 +98,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// A text that is no type.
+/// The error for a text that is not a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeError {
     /// The text.
@@ -113,7 +113,7 @@ impl fmt::Display for TypeError {
 
 impl core::error::Error for TypeError {}
 
-/// The deepest nesting of types: more than any source has, and less than a stack allows.
+/// The deepest allowed nesting of types: deeper than in any source, but safe for the stack.
 const DEEPEST: usize = 32;
 
 impl FromStr for Type {

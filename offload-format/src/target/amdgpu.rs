@@ -1,22 +1,21 @@
-//! AMD's processors as data: names, features, ELF machine numbers, which generic target covers
-//! which.
+//! AMD's processors as data: names, features, ELF machine numbers, and the generic targets that
+//! cover them.
 //!
 //! Source: `clang -mcpu=...` and the ELF headers it wrote, LLVM 22.1.8; LLVM's AMDGPUUsage for the
-//! generic targets. A name that is not in the table is no error anywhere in this crate: it only
-//! gets fewer checks.
+//! generic targets. This crate accepts a name that is not in the table, but checks it less.
 
-/// One row of the table.
+/// One processor or generic target: a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// `gfx90a`, `gfx12-generic`.
     pub name: &'static str,
-    /// Other names for it (`fiji` for `gfx803`).
+    /// Other names for the processor (`fiji` for `gfx803`).
     pub aliases: &'static [&'static str],
-    /// Features that its target ID may name, in alphabetic order.
+    /// Features that the processor's target ID may name, in alphabetical order.
     pub features: &'static [&'static str],
-    /// The low 8 bits of `e_flags` of its code objects.
+    /// The low 8 bits of `e_flags` in the processor's code objects.
     pub mach: u8,
-    /// The generic target that covers it.
+    /// The generic target that covers the processor.
     pub generic: Option<&'static str>,
 }
 
@@ -42,8 +41,8 @@ const G11: Option<&str> = Some("gfx11-generic");
 const G12: Option<&str> = Some("gfx12-generic");
 const G12_5: Option<&str> = Some("gfx12-5-generic");
 
-/// Every processor of the `amdgcn` architecture that LLVM 22 knows, and gfx940/gfx941, which LLVM
-/// 20 still knew.
+/// All processors of the `amdgcn` architecture that LLVM 22 supports, and gfx940/gfx941, which LLVM
+/// 20 supported.
 pub const PROCESSORS: &[Processor] = &[
     row("gfx600", 0x20, NONE, None, &["tahiti"]),
     row("gfx601", 0x21, NONE, None, &["pitcairn", "verde"]),
@@ -102,28 +101,28 @@ pub const PROCESSORS: &[Processor] = &[
     row("gfx12-generic", 0x59, NONE, None, &[]),
 ];
 
-/// The row whose name or alias this is.
+/// Returns the row with this name or alias.
 pub fn find(name: &str) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.name == name || it.aliases.contains(&name))
 }
 
-/// The row whose code objects have this value in the low 8 bits of `e_flags`.
+/// Returns the row whose code objects have this value in the low 8 bits of `e_flags`.
 pub fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
-/// Whether a name may be a processor's or a generic target's: `gfx` and a digit, or a name in the
-/// table.
+/// Whether a name may belong to a processor or a generic target: it starts with `gfx` and a digit,
+/// or it is in the table.
 pub fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
 
-/// Whether a name is spelled as primary names are, `gfx` and a digit, and as no alias is.
+/// Whether a name has the form of primary names, `gfx` and a digit; no alias has this form.
 pub(crate) fn is_primary_name(name: &str) -> bool {
     matches!(name.as_bytes(), [b'g', b'f', b'x', b'0'..=b'9', ..])
 }
 
-/// The lowest code object version in which runtimes load code for a generic target.
+/// The lowest code object version in which runtimes accept code for a generic target.
 pub const FIRST_GENERIC_VERSION: u32 = 6;
 
 /// Whether a name is a generic target's, which covers a family (`gfx11-generic`).
@@ -158,8 +157,8 @@ mod tests {
                 .into_iter()
                 .filter(|f| members.iter().all(|it| it.features.contains(f)));
             assert!(shared.eq(generic.features.iter().copied()), "{}", generic.name);
-            // gfx10-3-generic covers gfx103x, gfx11-generic covers gfx11xx; gfx9-generic leaves out
-            // some of gfx9xx.
+            // gfx10-3-generic covers gfx103x, and gfx11-generic covers gfx11xx; gfx9-generic does
+            // not cover some of gfx9xx.
             let family = generic.name.trim_end_matches("-generic").replacen('-', "", 1);
             let is_9_4 = generic.name == "gfx9-4-generic";
             assert!(

@@ -9,7 +9,7 @@ use core::fmt;
 /// The state of one feature in a target ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
-    /// Not named: code for it runs in either mode.
+    /// The feature is not named: the code runs in either mode.
     Any,
     /// `+`.
     On,
@@ -27,11 +27,12 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// Each feature is compared with the earlier ones, and with those of other target IDs: a name from
-/// a file may not have very many. No processor has more than two.
+/// The most features in a target ID. Each feature is compared with the earlier features and with
+/// those of other target IDs, so a hostile name must not have very many. No processor has more than
+/// two.
 const MOST_FEATURES: usize = 16;
 
-/// A well-formed target ID. The processor need not be one that this crate knows.
+/// A well-formed target ID. This crate does not need to know the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
     processor: &'a str,
@@ -39,16 +40,17 @@ pub struct TargetId<'a> {
 }
 
 impl<'a> TargetId<'a> {
-    /// Reads `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; the features in any order.
+    /// Parses `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; features may have any order.
     ///
-    /// Returns an error if the processor is empty or has a character that no processor has, if a
-    /// feature is empty, has no sign or is named twice, or if there are more than 16.
+    /// Returns an error if the processor is empty or contains an invalid character, or if there are
+    /// more than 16 features. Also returns an error if a feature is empty, has no sign or is named
+    /// twice.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses without building an error: returns only place and reason, which takes no allocation
-    /// and works in constants.
+    /// Parses without building an error: an error is only a position and a reason. This needs no
+    /// allocation and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -106,19 +108,21 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// Splits a text that [`TargetId::check`] has accepted: the processor ends at `end`.
+    /// Splits a text that [`TargetId::check`] has accepted, where `end` is the end of the
+    /// processor.
     #[cfg(feature = "select")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
         Self { processor, features }
     }
 
-    /// The processor as written: `gfx90a`, `gfx11-generic`, or an alias.
+    /// Returns the processor as written: `gfx90a`, `gfx11-generic`, or an alias.
     pub fn processor(&self) -> &'a str {
         self.processor
     }
 
-    /// Returns the processor's primary name: that of the alias's row, or the name itself.
+    /// Returns the processor's primary name: for an alias, the primary name in its row; otherwise
+    /// the name itself.
     pub fn primary_processor(&self) -> &'a str {
         if amdgpu::is_primary_name(self.processor) {
             return self.processor;
@@ -126,12 +130,12 @@ impl<'a> TargetId<'a> {
         amdgpu::find(self.processor).map_or(self.processor, |row| row.name)
     }
 
-    /// The features that are named, in the order written.
+    /// Returns the named features, in the order written.
     pub fn features(&self) -> Features<'a> {
         Features { rest: self.features }
     }
 
-    /// The features as written: `:sramecc+:xnack-`.
+    /// Returns the features as written: `:sramecc+:xnack-`.
     #[cfg(feature = "select")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
@@ -144,26 +148,27 @@ impl<'a> TargetId<'a> {
             .map_or(FeatureState::Any, |(_, state)| state)
     }
 
-    /// The first named feature that the processor does not have; `None` also for a processor that
-    /// no table holds.
+    /// Returns the first named feature that the processor does not have. Returns `None` if the
+    /// processor is not in the table.
     pub fn unsupported_feature(&self) -> Option<&'a str> {
         let row = amdgpu::find(self.processor)?;
         self.features().map(|(name, _)| name).find(|name| !row.features.contains(name))
     }
 
-    /// Whether code made for `self` runs on a device that reports `requested`: the processor is the
-    /// same, and each feature of `self` has the same state there. Features that only `requested`
-    /// names do not matter.
+    /// Whether code made for `self` runs on a device that reports `requested`. The processors must
+    /// be equal, and each feature of `self` must have the same state in `requested`. Features that
+    /// only `requested` names do not matter.
     ///
-    /// Generic targets are [`select`](crate::select())'s business: a name is all that counts here,
-    /// as in LLVM.
+    /// Generic targets are compared like any other name, as in LLVM; [`select`](crate::select())
+    /// has the rules for them.
     pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
         self.primary_processor() == requested.primary_processor()
             && self.features().all(|(name, state)| requested.feature(name) == state)
     }
 
-    /// Compares with a target ID that was not parsed yet; a malformed one provides for nothing.
-    /// Most are for another processor, which shows without parsing them.
+    /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
+    /// is malformed. Most target IDs are for another processor, which can be detected without
+    /// parsing.
     #[cfg(feature = "read")]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
@@ -175,9 +180,9 @@ impl<'a> TargetId<'a> {
         TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
-    /// Whether the two may not be in one bundle: the processor is the same, and only one of them
-    /// names some feature, so that some device fits both. Symmetric, as LLVM's documentation has
-    /// it.
+    /// Whether the two target IDs may not be in one bundle: the processor is the same, and only one
+    /// of them names some feature. Then some device fits both. The relation is symmetric, as in
+    /// LLVM's documentation.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
@@ -186,11 +191,11 @@ impl<'a> TargetId<'a> {
             && (leaves_open(self, other) || leaves_open(other, self))
     }
 
-    /// The canonical form: primary processor name, features in alphabetic order.
+    /// Returns the canonical form: primary processor name, features in alphabetical order.
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
-        // They are few, and a sort of the standard library is much more code, which each program
-        // would compile. A sign sorts before the characters of names.
+        // There are few features, and a sort of the standard library is much more code, which each
+        // program would compile. A sign sorts before the characters of names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');
@@ -205,12 +210,12 @@ impl<'a> TargetId<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CanonicalTargetId {
     text: String,
-    /// Bytes of the processor's name.
+    /// The length of the processor's name in bytes.
     processor: usize,
 }
 
 impl CanonicalTargetId {
-    /// The target ID, without parsing it again.
+    /// Returns the target ID, without parsing it again.
     pub fn as_id(&self) -> TargetId<'_> {
         let (processor, features) = self.text.split_at(self.processor);
         TargetId { processor, features }
@@ -248,7 +253,7 @@ impl<'a> Iterator for Features<'a> {
         let end = rest.bytes().position(|byte| byte == b':').unwrap_or(rest.len());
         let (feature, rest) = rest.split_at(end);
         self.rest = rest;
-        // `TargetId::parse` has seen to the sign.
+        // `TargetId::parse` has already checked the sign.
         match feature.strip_suffix('+') {
             Some(name) => Some((name, FeatureState::On)),
             None => Some((feature.strip_suffix('-')?, FeatureState::Off)),

@@ -1,9 +1,9 @@
-//! Names of targets. Nothing here knows a container.
+//! Names of targets. This module does not depend on any container format.
 //!
-//! A *target ID* names an AMD GPU and the modes of it that the code was made for:
+//! A *target ID* names an AMD GPU and the modes that the code was made for:
 //! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,
 //! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is any of
-//! them as `--offload-arch` takes it.
+//! these in the form of an `--offload-arch` argument.
 //!
 //! | name | grammar | source |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | feature | `sramecc`, `xnack`: those that the processor has | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
-//! In a bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, all of them
-//! come together: `bundle::EntryId`.
+//! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines all of
+//! them: `bundle::EntryId`.
 
 pub mod amdgpu;
 mod id;

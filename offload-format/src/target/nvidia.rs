@@ -7,11 +7,11 @@
 use super::ParseError;
 use core::fmt;
 
-/// The alignment of arguments in memory whose start is left to each GPU: ptxas lays them out in one
-/// way for sm_80 and in another for sm_90 (CUDA 13.0).
+/// The alignment of arguments in memory if their start address depends on the GPU: ptxas lays them
+/// out differently for sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
-/// Whether an architecture name stands for machine code or for PTX.
+/// Whether an architecture name means machine code or PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NvidiaCode {
     /// `sm_*`: machine code, a cubin.
@@ -20,11 +20,11 @@ pub enum NvidiaCode {
     Ptx,
 }
 
-/// The letter behind the number, which narrows where the code runs.
+/// The letter after the number, which limits where the code runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
-    /// `a`: this compute capability alone.
+    /// `a`: only this compute capability.
     ArchSpecific,
     /// `f`: the family of this compute capability.
     FamilySpecific,
@@ -39,13 +39,13 @@ pub struct NvidiaArch {
     pub major: u32,
     /// Minor compute capability: 0 of `sm_90`, 1 of `sm_121`.
     pub minor: u32,
-    /// `a`, `f` or nothing.
+    /// The suffix: `a`, `f` or nothing.
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The PTX ISA version for clang's option (compute capability times ten, version): one that its
-/// backend accepts for the architecture and that is low, so that old drivers accept the text.
-/// Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
+/// The PTX ISA version for clang's option, as pairs of compute capability times ten and version.
+/// Clang's backend accepts the version for the architecture, and it is low, so old drivers accept
+/// the text. Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
 const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (50, PtxVersion::new(6, 0)),
     (52, PtxVersion::new(6, 0)),
@@ -70,8 +70,8 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
-/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13 (PTX ISA 9.1, target
-/// notes: "Renamed to sm_110a from PTX ISA version 9.0").
+/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13. Source: PTX ISA 9.1,
+/// target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
 /// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute
@@ -85,13 +85,13 @@ fn is_tegra(major: u32, minor: u32) -> bool {
 impl NvidiaArch {
     /// Reads `sm_80`, `sm_90a`, `sm_100f`, `compute_120`. The last digit is the minor number.
     ///
-    /// Returns an error if the prefix, the number (two or three digits) or the suffix is another.
+    /// Returns an error if the prefix, the number (two or three digits) or the suffix is invalid.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses without building an error: returns only place and reason, which takes no allocation
-    /// and works in constants.
+    /// Parses without building an error: an error is only a position and a reason. This needs no
+    /// allocation and works in constants.
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
@@ -102,7 +102,7 @@ impl NvidiaArch {
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
-            // Too many digits are refused below; what they come to does not matter.
+            // Numbers with too many digits are refused below, so their value here does not matter.
             number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
             digits += 1;
         }
@@ -123,7 +123,7 @@ impl NvidiaArch {
         Ok(Self { code, major: number / 10, minor: number % 10, suffix })
     }
 
-    /// The compute capability times ten, as names have it: 121 for 12.1.
+    /// Returns the compute capability times ten, as in names: 121 for 12.1.
     pub fn number(&self) -> u32 {
         self.major.saturating_mul(10).saturating_add(self.minor)
     }
@@ -134,11 +134,11 @@ impl NvidiaArch {
         Self { code, ..self }
     }
 
-    /// A low PTX ISA version that knows this architecture; `None` for one that the table does not
-    /// hold. The lower the version, the older the drivers that take the text.
+    /// Returns a low PTX ISA version that supports this architecture, or `None` if the architecture
+    /// is not in the table. A lower version is accepted by older drivers.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
-            // Families came with PTX ISA 8.8 (CUDA 12.9).
+            // PTX ISA 8.8 (CUDA 12.9) introduced families.
             return Some(PtxVersion::new(8, 8).max(self.with_suffix(None).lowest_ptx()?));
         }
         LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
@@ -148,8 +148,8 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether this is the compute capability of a device: its own number, or 10.1 for a device of
-    /// 11.0.
+    /// Whether this is the compute capability of a device: the device's own number, or 10.1 for a
+    /// device of 11.0.
     pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
@@ -168,8 +168,8 @@ impl NvidiaArch {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of this compute capability is a Tegra, and the two are not the
-    /// same. Machine code does not run there, even if the numbers would allow it.
+    /// Whether `self` or a device of this compute capability is a Tegra, and the two differ.
+    /// Machine code does not run on such a device, even if the numbers would allow it.
     pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
@@ -190,7 +190,7 @@ impl fmt::Display for NvidiaArch {
     }
 }
 
-/// A version of the PTX instruction set: what `.version` says in the text.
+/// A version of the PTX instruction set, from the directive `.version` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
     /// 8 of 8.6.
@@ -205,9 +205,9 @@ impl PtxVersion {
         Self { major, minor }
     }
 
-    /// The first CUDA driver that compiles text of this version, as `cuDriverGetVersion` counts:
-    /// 12080 for CUDA 12.8. Versions that are newer than the release history go on as 9.x does: PTX
-    /// ISA n.m came with CUDA (n+4).m.
+    /// Returns the first CUDA driver that compiles text of this version, in the format of
+    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history, the
+    /// rule of 9.x is assumed: PTX ISA n.m came with CUDA (n+4).m.
     pub fn first_driver(&self) -> u32 {
         let (major, minor) = match (self.major, self.minor) {
             (..=5, _) => (8, 0),
@@ -216,7 +216,7 @@ impl PtxVersion {
             (8, minor @ 6..) => (12, minor.saturating_add(1)),
             (major, minor) => (major.saturating_add(4), minor),
         };
-        // The numbers may come from a file.
+        // The numbers may come from a file, so the computation must not overflow.
         major.saturating_mul(1000).saturating_add(minor.saturating_mul(10))
     }
 }

@@ -1,4 +1,4 @@
-//! One item of a list of targets, as `--offload-arch` and `OFFLOAD_ARCH` have it.
+//! One item of a list of targets, as in `--offload-arch` and `OFFLOAD_ARCH`.
 
 use super::{NvidiaArch, ParseError, TargetId};
 use alloc::string::String;
@@ -18,8 +18,8 @@ pub enum OffloadArch<'a> {
 impl<'a> OffloadArch<'a> {
     /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
     ///
-    /// Returns an error if the name is malformed. A well-formed name that no table holds is fine:
-    /// what there is to build for is the compiler's to know.
+    /// Returns an error if the name is malformed. A well-formed name that is not in the tables is
+    /// accepted, because the compiler decides which targets exist.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         if text == "cpu" {
             Ok(Self::Cpu)
@@ -42,7 +42,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// The name in canonical form.
+    /// Returns the name in canonical form.
     pub fn to_canonical(&self) -> String {
         use alloc::string::ToString;
         match self {

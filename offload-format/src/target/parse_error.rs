@@ -1,4 +1,4 @@
-//! Why a name could not be read.
+//! The error for a name that could not be parsed.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -16,12 +16,12 @@ impl ParseError {
         Self { text: text.to_string(), position, reason }
     }
 
-    /// The name that could not be read.
+    /// Returns the name that could not be parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Offset in bytes, from the start of the name, of the part that is wrong.
+    /// Returns the offset in bytes of the wrong part, from the start of the name.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use alloc::format;
 
-    /// `main` prints what `Debug` says.
+    /// `main` prints an error with `Debug`.
     #[test]
     fn debug_is_the_message() {
         let error = ParseError::new("sm_9O", 4, "expected a digit");

@@ -1,19 +1,19 @@
-//! Products by name: the target of a GPU as shops and drivers call it.
+//! Products by name: the target of a GPU from the name that shops and drivers use.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
-//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7); and for names that these leave
-//! out AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and what
-//! drivers call their devices. From compute capability 5.0 and gfx900 on, and not complete:
-//! products come faster than tables. For one that is not here, the target does. Names that were
-//! given to two chips (Radeon 840M, "Krackan Point") are left out.
+//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that are missing there
+//! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
+//! the device names of drivers. The table starts at compute capability 5.0 and gfx900. It is not
+//! complete, because new products appear faster than tables. For a product that is missing here,
+//! use its target. Names that were given to two chips (Radeon 840M, "Krackan Point") are left out.
 
 use alloc::string::String;
 
 /// A product and its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Product {
-    /// Its name without the vendor's: `GeForce RTX 4090`, `Instinct MI300X`.
+    /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.
     pub name: &'static str,
     /// The processor (`gfx942`), or the compute capability as machine code is named for it
     /// (`sm_89`).
@@ -381,8 +381,8 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the product of this name, as people or drivers write it. Case, spaces and punctuation do
-/// not matter, and makers, brands, memory sizes, form factors and the like may be left out.
+/// Returns the product of this name, as people or drivers write it. Case, spaces and punctuation
+/// are ignored. Makers, brands, memory sizes, form factors and similar words may be left out.
 ///
 /// ```
 /// use offload_format::target::product;
@@ -400,18 +400,19 @@ pub fn find(name: &str) -> Option<Product> {
     let all = PRODUCTS
         .iter()
         .flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
-    // Byte by byte: most names differ in the first, and no key is made for them.
+    // Compares byte by byte, without building a key for each product: most names differ in the
+    // first byte.
     all.into_iter().find(|product| {
         let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
         own.eq(wanted.bytes())
     })
 }
 
-/// Words that no name is told apart by.
+/// Words that are ignored when names are compared.
 const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics laptop mobile generation workstation server edition pcie \
     nvl oam sxm sxm2 sxm3 sxm4 sxm5 sxm6 ac developer kit hbm3 hbm3e maxq with design";
 
-/// Names that may stand before the rest without a space.
+/// Words that may be joined to the rest of a name without a space.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that is compared.
@@ -433,7 +434,7 @@ fn key(name: &str) -> String {
     key
 }
 
-/// The words that tell names apart.
+/// Returns the words that distinguish names.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| {
@@ -463,7 +464,8 @@ mod tests {
             };
             assert!(known, "{target}");
             for name in *names {
-                // Words alone: what find makes of a product's name.
+                // The words alone must equal the key, because `find` uses only the words of a
+                // product's name.
                 assert_eq!(words(name).collect::<String>().to_ascii_lowercase(), key(name));
                 assert_eq!(find(name), Some(Product { name, target }));
                 assert_eq!(keys.insert(key(name), name), None, "{name}");
@@ -471,7 +473,7 @@ mod tests {
         }
     }
 
-    /// As drivers and people have them.
+    /// Names as drivers and people write them.
     #[test]
     fn names_in_use() {
         for (name, target) in [
@@ -491,7 +493,7 @@ mod tests {
             ("NVIDIA B300 SXM6 AC", "sm_103"),
             ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
             ("Jetson AGX Thor Developer Kit", "sm_110"),
-            // Another chip than the 3050's.
+            // This product has another chip than the 3050.
             ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),
@@ -501,7 +503,7 @@ mod tests {
             ("AMD Instinct MI300X", "gfx942"),
             ("mi300x", "gfx942"),
             ("AMD Instinct MI50", "gfx906"),
-            // What may be several.
+            // Names that may mean several products, or none.
             ("RTX 6000", ""),
             ("AMD Radeon 840M Graphics", ""),
             ("AMD Radeon Graphics", ""),

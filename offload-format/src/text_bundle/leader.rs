@@ -15,8 +15,8 @@ impl CommentLeader {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Slashes, Self::Hash, Self::Semicolon];
 
-    /// The leader for a file type as `clang-offload-bundler -type` names it; `None` if that is no
-    /// text.
+    /// Returns the leader for a file type of `clang-offload-bundler -type`; `None` if the type is
+    /// not text.
     pub fn of_file_type(file_type: &str) -> Option<Self> {
         match file_type {
             "i" | "ii" | "cui" | "hipi" => Some(Self::Slashes),

@@ -1,10 +1,10 @@
-//! The two kinds of lines that an entry lies between.
+//! The two kinds of marker lines, before and after an entry.
 
 use super::CommentLeader;
 use crate::bundle::MAGIC;
 use alloc::vec::Vec;
 
-/// Which of the two lines.
+/// The kind of a marker line.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Marker {
     Start,
@@ -19,13 +19,13 @@ impl Marker {
         }
     }
 
-    /// The line with this ID, and the line end before it.
+    /// Returns the line with this ID, and the line end before it.
     pub(super) fn line(self, leader: CommentLeader, id: &str) -> Vec<u8> {
         [b"\n", leader.as_str().as_bytes(), b" ", MAGIC, self.word(), id.as_bytes(), b"\n"].concat()
     }
 
-    /// The size of the marker at the start of `text`, which starts with the line end before it;
-    /// `None` if there is another line. The ID follows.
+    /// Returns the size of the marker at the start of `text`, including the line end before it;
+    /// `None` if `text` starts with another line. The ID follows.
     pub(super) fn size_at(self, leader: CommentLeader, text: &[u8]) -> Option<usize> {
         let rest = text
             .strip_prefix(b"\n")?
@@ -35,8 +35,8 @@ impl Marker {
         Some(text.len() - rest.len())
     }
 
-    /// The first line of this kind in `text`: the offset of the line end before it, and that of its
-    /// ID.
+    /// Finds the first line of this kind in `text`: the offsets of the line end before it and of
+    /// its ID.
     pub(super) fn find(self, leader: CommentLeader, text: &[u8]) -> Option<(usize, usize)> {
         let line_ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         line_ends

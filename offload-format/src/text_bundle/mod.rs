@@ -1,8 +1,8 @@
 //! The text form of the offload bundle: payloads between comment lines. clang-offload-bundler
 //! writes it for source text, assembly and dependency files.
 //!
-//! There is no header. Each entry is (LLVM's ClangOffloadBundler page; bytes checked against LLVM
-//! 22.1.8):
+//! There is no header. Each entry has this form (LLVM's ClangOffloadBundler page; bytes checked
+//! against LLVM 22.1.8):
 //!
 //! | bytes | |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | the payload, unchanged | |
 //! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; its LF before it is no part of the payload |
 //!
-//! A line end is LF; a CR before it is part of what the line holds. What stands outside of entries
-//! has no meaning. The ID of an END line has none either: a payload goes on to the first END line,
-//! and START lines on the way are part of it.
+//! A line end is LF; a CR before it is part of the line's content. Text outside of entries has no
+//! meaning. The ID of an END line has no meaning either. A payload ends at the first END line;
+//! START lines before it are part of the payload.
 //!
 //! ```
 //! use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};

@@ -7,7 +7,7 @@ use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// A text bundle in which every entry has its end.
+/// A text bundle whose entries all have an END line.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
@@ -17,8 +17,8 @@ pub struct TextBundle<'data> {
 }
 
 impl<'data> TextBundle<'data> {
-    /// Looks for the entries between comments with this leader, and borrows from `data`. Text
-    /// without any is a bundle without entries.
+    /// Finds the entries between comments with this leader, and borrows from `data`. Text without
+    /// entries is also a valid bundle.
     ///
     /// Returns an error if an entry has no END line, or if an ID is not UTF-8.
     pub fn parse(data: &'data [u8], leader: CommentLeader) -> Result<Self> {
@@ -31,8 +31,8 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// The leader of the first START line in `data`; `None` if there is no START line, so that this
-    /// is no text bundle.
+    /// Returns the leader of the first START line in `data`; `None` if there is no START line, so
+    /// `data` is not a text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let is_start = |leader: &CommentLeader, at: usize| {
@@ -43,7 +43,7 @@ impl<'data> TextBundle<'data> {
             .find_map(|at| CommentLeader::ALL.into_iter().find(|leader| is_start(leader, at)))
     }
 
-    /// The entries in file order. More than one may have the same ID.
+    /// Returns the entries in file order. Several entries may have the same ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, leader: self.leader, at: 0 }
     }
@@ -66,7 +66,7 @@ pub struct Entries<'data> {
 }
 
 impl<'data> Entries<'data> {
-    /// Every byte is looked at once: each search goes on where the one before it ended.
+    /// Every byte is read only once: each search starts where the previous search ended.
     fn read(&mut self) -> Result<Option<Entry<'data>>> {
         let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else {
             return Ok(None);
@@ -110,24 +110,24 @@ pub struct Entry<'data> {
 }
 
 impl<'data> Entry<'data> {
-    /// The bundle entry ID as stored.
+    /// Returns the bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
         self.id
     }
 
-    /// The bundle entry ID, split.
+    /// Returns the bundle entry ID, split into its parts.
     ///
-    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
         EntryId::parse(self.id)
     }
 
-    /// Offset in bytes of the payload from the start of the bundle.
+    /// Returns the offset in bytes of the payload from the start of the bundle.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The payload, without the line end that belongs to the END line.
+    /// Returns the payload, without the line end that belongs to the END line.
     pub fn payload(&self) -> &'data [u8] {
         self.payload
     }

@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// It is told the sizes of the payloads; [`Layout`] takes the bytes, from memory or from files. A
-/// payload that has an END line in it is cut short there by every reader.
+/// The builder needs the sizes of the payloads; [`Layout`] needs their bytes, from memory or from
+/// files. If a payload contains an END line, every reader cuts it there.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
@@ -21,21 +21,22 @@ pub struct TextBundleBuilder {
 }
 
 impl TextBundleBuilder {
-    /// A bundle without entries, whose lines start with this leader.
+    /// Creates a bundle without entries, whose marker lines start with this leader.
     pub fn new(leader: CommentLeader) -> Self {
         Self { leader, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// Adds an entry whose payload has `size` bytes; entries stand in the order in which they were
-    /// added. The ID is written in its canonical form.
+    /// Adds an entry whose payload has `size` bytes; entries keep the order of the calls. The ID is
+    /// written in its canonical form.
     ///
-    /// Returns an error as [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry) does.
+    /// Returns an error in the same cases as
+    /// [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry).
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
         self.entries.push((self.composition.add(id)?, size));
         Ok(self)
     }
 
-    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0.
+    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0.
     pub fn layout(&self) -> Layout {
         let mut layout = Layout::new();
         for (index, (id, size)) in self.entries.iter().enumerate() {

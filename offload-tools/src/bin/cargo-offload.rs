@@ -1,4 +1,4 @@
-//! `cargo offload`, which runs tests with checks of their kernels.
+//! The program `cargo offload`, which runs tests and checks their kernels.
 
 fn main() -> std::process::ExitCode {
     offload_tools::cargo_offload::main()

@@ -1,4 +1,4 @@
-//! `clang-offload-packager`: one tool by two names.
+//! The program `clang-offload-packager`: the same tool as `llvm-offload-binary`.
 
 use std::process::ExitCode;
 

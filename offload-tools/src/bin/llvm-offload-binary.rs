@@ -1,4 +1,4 @@
-//! `llvm-offload-binary`: one tool by two names.
+//! The program `llvm-offload-binary`: the same tool as `clang-offload-packager`.
 
 use std::process::ExitCode;
 

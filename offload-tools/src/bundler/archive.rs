@@ -1,4 +1,4 @@
-//! `-type=a -unbundle`: the library for one target, out of a library for many.
+//! `-type=a -unbundle`: extracts the library for one target from a library for many targets.
 
 use super::options::Work;
 use super::settings::Settings;
@@ -65,7 +65,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of a thin archive's members, relative to the archive's folder.
+/// Returns the files of a thin archive's members; the paths are relative to the archive's folder.
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let outside = archive.members().filter(|member| member.data().is_none());
@@ -77,9 +77,9 @@ fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failu
     outside.map(open).collect()
 }
 
-/// Returns LLVM's message for a damaged archive, with ours after it.
+/// Returns LLVM's message for a damaged archive, followed by this tool's own message.
 fn malformed(error: &Error, size: u64) -> Failure {
-    // LLVM has this message for every file that is no archive.
+    // LLVM prints this message for every file that is not an archive.
     if error.kind() == ErrorKind::BadMagic || size < archive::MAGIC.len() as u64 {
         Failure::new("file too small to be an archive")
     } else {
@@ -102,8 +102,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// Returns the IDs of the entries in an uncompressed member. A member that is no bundle has none;
-/// the reader of a broken one reports it.
+/// Returns the IDs of the entries in an uncompressed member. A member that is not a bundle has no
+/// entries; the reader reports a damaged bundle.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
@@ -112,11 +112,11 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
     }
 }
 
-/// Checks, for `-check-input-archive`, that the target IDs of a member may be in one bundle.
+/// Checks that the target IDs of a member may be in one bundle, as `-check-input-archive` requires.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
-    // Within one kind and triple LLVM 22 names the entries. Its main branch looks across kinds, and
-    // names the target IDs.
+    // LLVM 22 compares entries of one kind and triple, and names the entries. LLVM's main branch
+    // compares across kinds, and names the target IDs.
     let conflict = Composition::find_conflict(ids.iter().copied());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),
@@ -129,7 +129,7 @@ fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     }
 }
 
-/// Prints about a member the lines of `-verbose` and `-debug-only`.
+/// Prints the lines of `-verbose` and `-debug-only` about a member.
 fn say(
     options: &Options,
     settings: &Settings,

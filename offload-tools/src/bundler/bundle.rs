@@ -16,7 +16,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let inputs = options.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
-    // The input that decides whether there is an object for the others.
+    // This input decides whether there is a host object for the other inputs.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
@@ -42,7 +42,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     };
     let sources: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
     match &settings.compress {
-        // Where there is an object, linkers look into it.
+        // Linkers read a host object, so its bundle is not compressed.
         Some(compression) if !is_object => {
             let compressed =
                 Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;

@@ -19,14 +19,14 @@ pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
 }
 
-/// Entries with the same bytes.
+/// Entries whose bytes come from the same carrier.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) carrier: Carrier<'a>,
     pub(super) entries: Vec<Entry>,
 }
 
-/// Where the bytes of entries are.
+/// The source of the bytes of entries.
 #[derive(Debug)]
 pub(super) enum Carrier<'a> {
     /// In the input.
@@ -35,12 +35,12 @@ pub(super) enum Carrier<'a> {
     Memory(Vec<u8>),
     /// The bytes of a large file.
     Buffer(Buffer),
-    /// The entry is in a compressed bundle, and only the bundle's table has been decompressed.
+    /// A compressed bundle; only its table has been decompressed.
     Stream(CompressedBundle<'a>),
 }
 
 impl Carrier<'_> {
-    /// All of it, where it is in memory or mapped.
+    /// Returns all bytes of the carrier, if they are in memory or mapped.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             Carrier::Input(input) => Some(input.bytes()),
@@ -50,8 +50,8 @@ impl Carrier<'_> {
         }
     }
 
-    /// All of a stream decompressed, if so many bytes of it are wanted that this is the fastest way
-    /// to them.
+    /// Returns a stream decompressed as a whole, if so many of its bytes are needed that this is
+    /// the fastest way.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
         let size = bundle.uncompressed_size();
@@ -64,7 +64,7 @@ impl Carrier<'_> {
             .and_then(Buffer::new)
             .map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
-        // All are decompressed in one go, so that only the results are kept.
+        // Everything is decompressed at once, so that only the results are kept.
         let read =
             bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
         Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
@@ -74,19 +74,19 @@ impl Carrier<'_> {
 /// One entry.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its bundle entry ID, as it is stored.
+    /// The bundle entry ID, as stored.
     pub(super) id: String,
-    /// The place of its code object in the carrier: offsets in bytes from the start.
+    /// The range of the code object in the carrier: offsets in bytes from the start.
     pub(super) range: Range<u64>,
-    /// Whether it represents the host object around it.
+    /// Whether the entry represents the host object that contains the bundle.
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. Reading them in the order of their offsets is cheapest.
+/// Copies code objects out of a carrier. The cheapest order is by offset.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
-    /// The stream, and how many bytes of it have gone by.
+    /// The stream, and the number of its bytes that have been read.
     stream: Option<(Decompressor<'a>, u64)>,
 }
 
@@ -100,8 +100,8 @@ impl<'a> Copier<'a> {
         self.carrier
     }
 
-    /// Copies a range of offsets in bytes to the output at `to`; the carrier came from the input at
-    /// `from`.
+    /// Copies a range of byte offsets to the output at `to`; `from` is the path of the carrier's
+    /// input.
     pub(super) fn copy(
         &mut self,
         range: Range<u64>,
@@ -117,7 +117,7 @@ impl<'a> Copier<'a> {
             Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),
         };
         let failed = |error: Error| not_decompressed(from, &error);
-        // Bytes before the stream's position come from a new stream.
+        // Bytes before the stream's position need a new stream.
         let (mut stream, at) = match self.stream.take().filter(|(_, at)| *at <= range.start) {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
@@ -146,20 +146,20 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// Bytes that are decompressed at once, and not as they are written, if there are so many of them.
+/// The number of needed bytes from which a stream is decompressed at once instead of while writing.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
-/// Bytes that are decompressed at a time.
+/// The number of bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Returns a range of bytes in memory; a checked table has its place.
+/// Returns a range of bytes in memory; the range comes from a checked table.
 fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
     &bytes[range.start as usize..range.end as usize]
 }
 
 impl<'a> Contents<'a> {
-    /// Returns the entries; a file that is no bundle has none. `say` is whether to print about
-    /// decompression.
+    /// Returns the entries; a file that is not a bundle has no entries. If `say` is set, prints
+    /// messages about decompression.
     pub(super) fn read(
         input: &'a Input,
         path: &OsStr,
@@ -168,7 +168,7 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // Anything shorter does not look like a compressed bundle, and is not reported.
+        // A shorter file does not look like a compressed bundle and is not reported.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }
@@ -194,7 +194,7 @@ impl<'a> Contents<'a> {
                 Ok((_, Found::Compressed(bundle))) => {
                     groups.push(compressed(bundle, path, file_type, say)?)
                 }
-                // The file is no bundle, or has other bytes after one.
+                // The file is not a bundle, or other bytes follow a bundle.
                 Err(error) if error.kind() == ErrorKind::BadMagic => break,
                 Err(error) if is_compressed && groups.is_empty() => {
                     return Err(not_decompressed(path, &error));
@@ -209,7 +209,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The entries of a compressed bundle, by its table alone if that is enough.
+/// Returns the entries of a compressed bundle; decompresses only its table if that is enough.
 fn compressed<'a>(
     bundle: CompressedBundle<'a>,
     path: &OsStr,
@@ -228,7 +228,7 @@ fn compressed<'a>(
                 });
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
             }
-            // Something else is compressed, or too little for a table.
+            // The compressed content is not a bundle, or is too short for a table.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
             Err(error) => return Err(failed(error)),
@@ -244,7 +244,7 @@ fn compressed<'a>(
     Ok(Group { carrier: Carrier::Memory(decompressed), entries })
 }
 
-/// The entries in bytes that are not compressed, and hold one bundle.
+/// Returns the entries in uncompressed bytes that contain one bundle.
 fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     let entry = |id: &str, offset: u64, bytes: &[u8], is_host_placeholder| Entry {
         id: id.to_owned(),
@@ -271,7 +271,7 @@ fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     }
 }
 
-/// The entries of a binary bundle that begins at offset `at`.
+/// Returns the entries of a binary bundle that starts at offset `at`.
 fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     let entry = |found: offload_format::bundle::Entry<'_>| {
         let offset = at + found.offset();
@@ -281,7 +281,7 @@ fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     bundle.entries().map(entry).collect()
 }
 
-/// Returns LLVM's message for a damaged compressed bundle, with ours after it.
+/// Returns LLVM's message for a damaged compressed bundle, followed by this tool's own message.
 fn not_decompressed(path: &OsStr, error: &Error) -> Failure {
     let reason = match error.kind() {
         ErrorKind::Truncated { .. } => "Compressed bundle header size too small".to_owned(),

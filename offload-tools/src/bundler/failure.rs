@@ -1,15 +1,15 @@
-//! Why the tool ends with 1.
+//! The failures that make the tool exit with status 1.
 
 use crate::files::os_message;
 use crate::text::escaped;
 use std::ffi::OsStr;
 use std::io;
 
-/// A message that is printed before the tool ends with 1.
+/// A message that is printed before the tool exits with status 1.
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
-    /// Advice, where LLVM's message has none.
+    /// Advice, if LLVM's message contains none.
     hint: Option<String>,
 }
 
@@ -18,17 +18,17 @@ impl Failure {
         Self { message: message.into(), hint: None }
     }
 
-    /// Something about a file that the operating system says.
+    /// Returns the failure for an error of the operating system about a file.
     pub(super) fn of_file(path: &OsStr, error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
     }
 
-    /// Returns the failure for a file that a member of a thin archive names.
+    /// Returns the failure for a file that is named by a member of a thin archive.
     pub(super) fn of_member(name: &[u8], error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", escaped(name), os_message(error)))
     }
 
-    /// Something about a file's content.
+    /// Returns the failure for an error in a file's content.
     pub(super) fn of_content(path: &OsStr, error: &offload_format::Error) -> Self {
         Self::new(format!("'{}': {error}", path.to_string_lossy()))
     }

@@ -3,7 +3,7 @@
 use super::Failure;
 use offload_format::text_bundle::CommentLeader;
 
-/// The type that only unbundling knows.
+/// The type that only unbundling supports.
 pub(super) const ARCHIVE: &str = "a";
 
 /// The type of a file, which decides the form of its bundle.
@@ -13,16 +13,16 @@ pub(super) enum FileType {
     Text(CommentLeader),
     /// The binary form.
     Binary,
-    /// Sections of a host object; the binary form where there is none.
+    /// Sections of a host object; the binary form if there is no host object.
     Object,
 }
 
 impl FileType {
-    /// Returns an error if there is no such type.
+    /// Returns an error if the type is unknown.
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // In an archive as a whole, only a binary bundle could be listed.
+            // If an archive is read as a whole, only a binary bundle could be listed.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

@@ -31,9 +31,9 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The IDs of the entries of bundles that are inside of something else: in sections of a program or
-/// library, or in members of an archive. `-list` does not report malformed entries there: `offload
-/// verify` does.
+/// Returns the IDs of the entries of bundles inside of another file: in sections of a program or
+/// library, or in members of an archive. `-list` does not report malformed entries there, but
+/// `offload verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -1,8 +1,7 @@
-//! `clang-offload-bundler`: the tool of that name in LLVM 22, as a drop-in.
+//! `clang-offload-bundler`: a drop-in for the tool of that name in LLVM 22.
 //!
-//! Options, messages, exit statuses and bytes are that tool's; docs/llvm-differences.md in the
-//! repository has each case where they are not, with the reason. A run goes through these files in
-//! this order:
+//! Options, messages, exit statuses and bytes are the same as LLVM's. docs/llvm-differences.md in
+//! the repository lists each difference with its reason. A run uses these files in this order:
 //!
 //! | file | does |
 //! |---|---|
@@ -36,7 +35,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Runs the tool: `arguments` begin with its name, as it was called.
+/// Runs the tool; the first of the `arguments` is the name that the tool was called by.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let program = arguments

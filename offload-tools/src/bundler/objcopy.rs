@@ -1,5 +1,5 @@
-//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. Ours does that work
-//! itself, and prints them for `-###`.
+//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. This tool does the work
+//! without them, and prints them for `-###`.
 
 use super::Options;
 use offload_format::bundle::EntryId;
@@ -8,7 +8,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The command that adds a section for each entry to the host object, which is the input `host`.
+/// Prints the command that adds a section for each entry to the host object, which is the input
+/// with index `host`.
 pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, output: &OsStr) {
     let mut words = vec![program(options)];
     for (id, input) in ids.iter().zip(&options.inputs) {
@@ -25,7 +26,7 @@ pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, 
     print(&words);
 }
 
-/// The command that takes them away again.
+/// Prints the command that removes these sections.
 pub(super) fn print_strip(options: &Options, input: &OsStr) {
     let remove = format!("--remove-section={SECTION_PREFIX}.*");
     print(&[
@@ -43,7 +44,7 @@ fn print(words: &[String]) {
     eprintln!("{}", quoted.join(" "));
 }
 
-/// Where LLVM's tool would find `llvm-objcopy`: beside itself, then in `PATH`.
+/// Returns the path where LLVM's tool would find `llvm-objcopy`: in its own folder, then in `PATH`.
 fn program(options: &Options) -> String {
     const NAME: &str = "llvm-objcopy";
     let own = Path::new(&options.program).parent().map(PathBuf::from);
@@ -54,7 +55,8 @@ fn program(options: &Options) -> String {
     found.map_or(NAME.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// A name such as LLVM's tool gives its temporary files. Nobody reads that file: it is not made.
+/// Returns a name in the style of the temporary files of LLVM's tool. The file is never read or
+/// created.
 fn temporary() -> String {
     env::temp_dir().join("clang-offload-bundler-000000.tmp").to_string_lossy().into_owned()
 }

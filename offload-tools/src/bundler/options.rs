@@ -4,7 +4,7 @@ use super::{Failure, file_type};
 use crate::llvm_args::{Grammar, Parsed, Spec, Value};
 use std::ffi::{OsStr, OsString};
 
-/// The work to do.
+/// The work that the command line requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     List,
@@ -17,9 +17,9 @@ pub(super) enum Work {
 pub(super) struct Options {
     /// The name that the tool was called by.
     pub(super) program: String,
-    /// The type's name, which was not looked up yet.
+    /// The name of the file type, which was not checked yet.
     pub(super) file_type: String,
-    /// The targets as they are spelled.
+    /// The targets as written on the command line.
     pub(super) targets: Vec<String>,
     pub(super) inputs: Vec<OsString>,
     pub(super) outputs: Vec<OsString>,
@@ -30,9 +30,9 @@ pub(super) struct Options {
     pub(super) compress: Option<bool>,
     pub(super) compression_level: Option<i32>,
     pub(super) hip_openmp_compatible: bool,
-    /// Whether commands are printed, and not run.
+    /// Whether commands are printed instead of run.
     pub(super) print_commands: bool,
-    /// Whether to say of each entry and target whether they go together.
+    /// Whether to print for each entry and target whether they are compatible.
     pub(super) explain: bool,
     pub(super) verbose: bool,
 }
@@ -40,8 +40,8 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
-    // LLVM's words, which its own tests and other people's scripts look for; `-debug-only` is in
-    // its debug builds only.
+    // LLVM's texts, which LLVM's tests and other scripts search for; only LLVM's debug builds have
+    // `-debug-only`.
     overview: "A tool to bundle several input files of the specified type <type> \n\
                referring to the same source file but different targets into a single \n\
                one. The resulting file can also be unbundled into different files by \n\
@@ -195,7 +195,7 @@ impl Options {
     }
 }
 
-/// The values of an option that has an older name, too.
+/// Returns the values of an option that also has an older name.
 fn either(
     parsed: &Parsed,
     program: &str,

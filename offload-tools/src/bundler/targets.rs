@@ -8,7 +8,7 @@ use std::collections::HashSet;
 const FORMAT: &str = "Targets need to follow the format '<offload kind>-<target triple>', where '<target triple>' follows \
                       the format '<kind>-<arch>-<vendor>-<os>-<env>[-<target id>[:target features]]'.";
 
-/// The targets as bundle entry IDs, checked each by itself and all together.
+/// Returns the targets as bundle entry IDs, after checking each target and their combination.
 pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, Failure> {
     let mut seen = HashSet::new();
     let mut ids = Vec::with_capacity(options.targets.len());
@@ -39,15 +39,15 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
     }
 }
 
-/// Whether a target has its target ID in the place of the triple's environment:
-/// `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM refuses to mean gfx906 by that since 2025; we read it,
-/// since build systems and files have it.
+/// Whether a target has its target ID at the place of the triple's environment:
+/// `openmp-amdgcn-amd-amdhsa-gfx906`. Since 2025, LLVM does not interpret this as gfx906. This tool
+/// still does, because build systems and files contain such targets.
 fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     let environment = target.split('-').nth(4).unwrap_or("");
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
 }
 
-/// Warns in the words of the error that LLVM has for targets of another form.
+/// Warns with the text of LLVM's error for targets of another form.
 fn warn(options: &Options, target: &str, id: &EntryId<'_>) {
     let program = &options.program;
     eprintln!("{program}: warning: {FORMAT}");
@@ -67,7 +67,7 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
         wrong.push(format!(", unknown offloading kind '{}'", id.kind()));
     }
     if !id.triple().is_known() {
-        // The spelling: the four fields after the kind.
+        // The four fields after the kind, as written.
         let fields: Vec<&str> = target.splitn(6, '-').skip(1).take(4).collect();
         wrong.push(format!(", unknown target triple '{}'", fields.join("-")));
     }
@@ -78,7 +78,7 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// Returns the full spelling of a target without its triple's vendor, as old documentation has it:
+/// Returns the full spelling of a target without its triple's vendor, a form in old documentation:
 /// `openmp-amdgcn-amdhsa-gfx906`.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };

@@ -1,4 +1,4 @@
-//! `-unbundle`, but for archives.
+//! The option `-unbundle`, except for archives.
 
 use super::contents::{Carrier, Contents, Copier, Entry, Group};
 use super::options::Work;
@@ -15,8 +15,8 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Each entry serves the first target that it fits and that has no entry yet; entries are taken in
-/// file order. Outputs with an entry are written even if others have none.
+/// Each entry is used for the first compatible target without an entry; entries are processed in
+/// file order. If some outputs have no entry, the others are still written.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -36,7 +36,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     }
     let nothing_found = unserved.len() == requested.len();
     for target in unserved {
-        // A file that is no bundle is the host's own.
+        // A file that is not a bundle belongs to the host.
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| {
             if is_own {
@@ -49,8 +49,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The entries of a group that serve targets, which are no longer unserved then. An entry that
-/// cannot be understood ends the search.
+/// Returns the entries of a group that fit targets, and removes these targets from the unserved
+/// ones. An entry with an invalid ID ends the search.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -78,7 +78,7 @@ fn find<'a>(
     (found, None)
 }
 
-/// Whether an entry serves a target, which `-debug-only` explains.
+/// Whether an entry fits a target; `-debug-only` explains the result.
 pub(super) fn fits(options: &Options, provided: &EntryId<'_>, requested: &EntryId<'_>) -> bool {
     let compatibility = provided.provides_for(requested, options.hip_openmp_compatible);
     if options.explain {
@@ -121,7 +121,7 @@ fn extract(
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // The decompressed bytes then come in one go.
+    // Then all bytes can be decompressed in one pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;
@@ -134,7 +134,7 @@ fn extract(
         }
         Ok(())
     };
-    // Large files are copied at the same time; a stream has one reader.
+    // Large files are copied in parallel; a stream can have only one reader.
     let workers = match carrier {
         Carrier::Stream(_) => 1,
         _ if size < WORTH_A_THREAD => 1,
@@ -151,7 +151,7 @@ fn extract(
     })
 }
 
-/// Bytes that take longer to copy than a thread to start.
+/// The number of bytes from which copying takes longer than starting a thread.
 const WORTH_A_THREAD: u64 = 4 << 20;
 
 /// Writes an entry to the output of a target.
@@ -178,7 +178,7 @@ fn extract_one(
     })
 }
 
-/// Writes all that a file has, decompressed.
+/// Writes the whole content of a file, decompressed.
 fn copy_whole(
     options: &Options,
     carrier: &Carrier<'_>,

@@ -5,7 +5,7 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
 
-/// Prints what was compressed, and how.
+/// Prints the sizes, the time and the method of the compression.
 pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     let version = options.version.number();
     let level = options.level.unwrap_or(match options.method {
@@ -42,7 +42,7 @@ pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], too
     eprintln!("Hashes match: {}", if recalculated == compressed.hash() { "Yes" } else { "No" });
 }
 
-/// Says that nothing was to be decompressed.
+/// Prints that nothing had to be decompressed.
 pub(super) fn uncompressed() {
     eprintln!("Uncompressed bundle.");
 }
@@ -64,7 +64,7 @@ fn speed(size: u64, took: Duration) -> String {
     format!("{:.2}", size as f64 / f64::from(1 << 20) / took.as_secs_f64())
 }
 
-/// A number with commas between its thousands.
+/// Returns a number with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

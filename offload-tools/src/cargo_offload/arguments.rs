@@ -1,4 +1,4 @@
-//! The command line of `cargo offload`. Unknown options are Cargo's.
+//! The command line of `cargo offload`. Unknown options are passed to Cargo.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -37,20 +37,21 @@ pub enum Command {
     Version,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`: Cargo starts a test program. Only this program calls it.
+    /// `run PROGRAM ARGUMENTS`, with which Cargo starts a test program. Only this program makes
+    /// Cargo use it.
     Run(Vec<OsString>),
 }
 
 /// The request of a `cargo offload test`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The kinds of checks, each once.
+    /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// In how many orders test programs run; 0 if that is not to be tried.
+    /// The number of orders in which test programs run; 0 disables these runs.
     pub orders: u32,
     /// The seed of the first random order.
     pub seed: u64,
-    /// How long a kernel may run, in seconds.
+    /// The time that a kernel may run, in seconds.
     pub time_limit: u32,
     /// Cargo's arguments after `test`.
     pub cargo: Vec<OsString>,
@@ -61,18 +62,19 @@ pub struct Asked {
 /// The check of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Accesses to memory that is not the kernel's.
+    /// Accesses to memory that does not belong to the kernel.
     Memory,
-    /// Accesses that nothing orders.
+    /// Accesses without a defined order.
     Races,
-    /// Undefined behaviour of the language.
+    /// Undefined behaviour of the source language.
     Undefined,
-    /// Memory and undefined behaviour, by one image.
+    /// Memory and undefined behaviour, checked by one image.
     MemoryAndUndefined,
 }
 
 impl Check {
-    /// Returns the value of `OFFLOAD_CPU_CHECK` for the build, which `--check` takes, too.
+    /// Returns the value of `OFFLOAD_CPU_CHECK` for the build, which is also an argument of
+    /// `--check`.
     pub fn variable(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -82,7 +84,8 @@ impl Check {
         }
     }
 
-    /// Returns the name of its folder. Options of sanitizers end at a comma.
+    /// Returns the name of the check's folder. The name has no comma, because a comma ends an
+    /// option of a sanitizer.
     pub fn folder(self) -> &'static str {
         match self {
             Self::MemoryAndUndefined => "memory-undefined",
@@ -91,7 +94,7 @@ impl Check {
     }
 }
 
-/// A command line that is not understood.
+/// The error for an invalid command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wrong(String);
 
@@ -104,8 +107,8 @@ impl fmt::Display for Wrong {
 impl Command {
     /// Parses the words after `cargo offload`.
     ///
-    /// Returns an error if the command is no command, or if an option of this program's has no
-    /// value or a wrong one.
+    /// Returns an error if the command is unknown, or if an option of this program has a missing or
+    /// invalid value.
     pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
         let mut words = words.into_iter();
         let Some(command) = words.next() else { return Ok(Self::Help) };
@@ -169,7 +172,8 @@ impl Command {
     }
 }
 
-/// The runs that these kinds take: memory and undefined behaviour go into one image.
+/// Returns the runs that these kinds of checks need: one image checks both memory and undefined
+/// behaviour.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let known = ["memory", "races", "undefined", "all"];
     if let Some(other) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {

@@ -1,20 +1,20 @@
-//! Ctrl-C. The terminal sends it to Cargo and to the test programs, too: they end, and this program
-//! waits for them.
+//! Ctrl-C. The terminal also sends the interrupt to Cargo and to the test programs: they end, and
+//! this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The exit status of a program that an interrupt ended, as shells have it.
+/// The exit status of shells for a program that an interrupt ended.
 pub const STATUS: u8 = 130;
 
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on an interrupt does not end this program.
+/// Makes this program ignore interrupts from now on.
 pub fn ignore() {
     let came = CAME.get_or_init(Arc::default);
     #[cfg(unix)]
-    // Without it, an interrupt ends the program as before.
+    // If this fails, an interrupt still ends the program.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(came));
     #[cfg(not(unix))]
     let _ = came;

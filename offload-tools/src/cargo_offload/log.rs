@@ -7,9 +7,9 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! In `kernels`, a line has, with TABs between them: `launched` or `found`, the process, the
-//! kernel, and the name of the thread that launched it, which is the test's name. A line with
-//! `endless` also has the place in the kernel.
+//! A line in `kernels` has four parts, separated by TABs: `launched` or `found`, the process, the
+//! kernel, and the name of the thread that launched it. The thread's name is the test's name. A
+//! line with `endless` also contains the place in the kernel.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -22,14 +22,14 @@ pub struct Log {
     folder: PathBuf,
 }
 
-/// All that was written down.
+/// All entries in the files of a pass.
 #[derive(Debug, Default)]
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
     /// Launches with a finding.
     pub found: Vec<Launch>,
-    /// Kernels that did not end in time, and where they were.
+    /// Kernels that did not end in time, each with its last place.
     pub endless: Vec<(Launch, String)>,
     /// The programs that ran.
     pub programs: Vec<Program>,
@@ -46,7 +46,7 @@ pub struct Launch {
     pub process: u32,
     /// The kernel's symbol.
     pub kernel: String,
-    /// The name of the thread that launched it.
+    /// The name of the thread that launched the kernel.
     pub thread: String,
 }
 
@@ -55,16 +55,16 @@ pub struct Launch {
 pub struct Program {
     /// The process.
     pub process: u32,
-    /// The package that it is of.
+    /// The package of the program.
     pub package: String,
     /// Its file.
     pub path: PathBuf,
 }
 
 impl Log {
-    /// Makes the folder anew.
+    /// Creates the folder; removes an existing one first.
     ///
-    /// Returns an error in words if it cannot be written.
+    /// Returns a message if the folder cannot be written.
     pub fn new(folder: &Path) -> Result<Self, String> {
         let failed = |error| format!("cannot write {}: {error}", folder.display());
         match fs::remove_dir_all(folder) {
@@ -76,7 +76,7 @@ impl Log {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// The folder of the pass that started the runner.
+    /// Returns the folder of the pass that started the runner.
     pub fn of_runner(folder: &OsStr) -> Self {
         Self { folder: folder.into() }
     }
@@ -86,19 +86,19 @@ impl Log {
         &self.folder
     }
 
-    /// The file that `offload::run` writes.
+    /// Returns the path of the file that `offload::run` writes.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }
 
-    /// Returns the start of the names of reports, by a letter for the sanitizer.
+    /// Returns the start of the names of reports; `sanitizer` is a letter for the sanitizer.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Writes that a program runs in this process, or in which order it failed.
+    /// Records that a program runs in this process or, with an order, that it failed in this order.
     ///
-    /// Returns an error in words if the folder cannot be written.
+    /// Returns a message if the folder cannot be written.
     pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {
         let file = self.folder.join(if order.is_some() { "orders" } else { "programs" });
         let start = order.map_or_else(String::new, |order| format!("{order}\t"));
@@ -113,9 +113,9 @@ impl Log {
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))
     }
 
-    /// Reads all that was written down. Lines that were cut short are left out.
+    /// Reads all entries of the files. Incomplete lines are left out.
     ///
-    /// Returns an error in words if the folder cannot be read.
+    /// Returns a message if the folder cannot be read.
     pub fn read(&self) -> Result<Entries, String> {
         let mut entries = Entries::default();
         for line in self.lines("kernels") {
@@ -161,7 +161,7 @@ impl Log {
         Ok(entries)
     }
 
-    /// No lines if there is no such file.
+    /// Returns the lines of a file; none if the file does not exist.
     fn lines(&self, name: &str) -> Vec<String> {
         let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! `cargo offload`: runs the tests of a package with checks of its kernels, on the CPU.
+//! `cargo offload`: runs the tests of a package on the CPU and checks its kernels.
 //!
 //! | module | has |
 //! |---|---|
@@ -68,7 +68,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         }
         let entries = log.read()?;
         if entries.programs.is_empty() && !status.success() {
-            // Cargo has said why there is nothing to run.
+            // Cargo has already printed why there is nothing to run.
             return Ok(runner::code(status));
         }
         outcome.add(pass, asked, status, entries);

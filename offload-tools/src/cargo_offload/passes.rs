@@ -10,9 +10,9 @@ use std::process::{Command, ExitStatus};
 /// A run of `cargo test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// With images that check their kernels.
+    /// A run with images that check their kernels.
     Check(Check),
-    /// With images as always, in several orders.
+    /// A run with ordinary images, in several orders.
     Orders,
 }
 
@@ -20,20 +20,20 @@ pub enum Pass {
 pub mod variables {
     /// The folder of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
-    /// In how many orders a program runs.
+    /// The number of orders in which a program runs.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
     /// The first seed.
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
 }
 
-/// The passes that are asked for.
+/// Returns the requested passes.
 pub fn of(asked: &Asked) -> Vec<Pass> {
     let checks = asked.checks.iter().copied().map(Pass::Check);
     checks.chain((asked.orders > 0).then_some(Pass::Orders)).collect()
 }
 
 impl Pass {
-    /// Returns the line that is printed before it runs.
+    /// Returns the line that is printed before the pass runs.
     pub fn title(self) -> &'static str {
         match self {
             Self::Check(Check::Memory) => {
@@ -48,7 +48,7 @@ impl Pass {
         }
     }
 
-    /// The name of its folder.
+    /// Returns the name of the pass's folder.
     fn name(self) -> &'static str {
         match self {
             Self::Check(check) => check.folder(),
@@ -56,7 +56,7 @@ impl Pass {
         }
     }
 
-    /// The command that runs it alone.
+    /// Returns the command that runs only this pass.
     pub fn command(self, asked: &Asked) -> String {
         let option = match self {
             Self::Check(check) => format!("--check {}", check.variable()),
@@ -74,14 +74,14 @@ pub struct Place {
     target_folder: PathBuf,
     /// `target/offload-check`.
     folder: PathBuf,
-    /// The variable for the program that Cargo starts test programs by.
+    /// The variable that names the program with which Cargo starts test programs.
     runner: String,
 }
 
 impl Place {
-    /// Asks Cargo and rustc.
+    /// Queries Cargo and rustc.
     ///
-    /// Returns an error in words if they cannot be asked: where there is no package.
+    /// Returns a message if this fails, for example because there is no package.
     pub fn find(asked: &Asked) -> Result<Self, String> {
         let mut metadata = cargo();
         metadata.args(["metadata", "--no-deps", "--format-version=1"]);
@@ -115,15 +115,15 @@ impl Place {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
-    /// The folder in which programs of a pass write their logs.
+    /// Returns the folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
         self.folder.join(pass.name()).join("log")
     }
 }
 
-/// Runs `cargo test`. Returns how it ended.
+/// Runs `cargo test`. Returns the exit status.
 ///
-/// Returns an error in words if it cannot be started.
+/// Returns a message if Cargo cannot be started.
 pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitStatus, String> {
     let mut command = cargo();
     command.args(["test", "--no-fail-fast"]).args(without_target_folder(&asked.cargo));
@@ -146,8 +146,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
-    // A device that the user has chosen stays. Nothing may be checked then, and the summary reports
-    // it.
+    // If the user has chosen a device, it is kept. Then possibly nothing is checked, which the
+    // summary reports.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -168,7 +168,7 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
 }
 
-/// The Cargo that runs this program, or the one on the path.
+/// Returns a command for the Cargo that runs this program, or for the one on the path.
 fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -183,7 +183,7 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The value of an option of Cargo's.
+/// Returns the value of an option of Cargo.
 fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
@@ -196,7 +196,8 @@ fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     None
 }
 
-/// Without `--target-dir`: each pass has a folder in it.
+/// Returns the arguments without `--target-dir`, because each pass has its own folder in the target
+/// folder.
 fn without_target_folder(arguments: &[OsString]) -> impl Iterator<Item = &OsStr> {
     let mut is_value = false;
     arguments.iter().map(OsString::as_os_str).filter(move |word| {

@@ -1,5 +1,5 @@
-//! The record in an image for the CPU of its sanitizer: text among its bytes, which
-//! `offload/checks.cpp` puts there.
+//! The record of the sanitizer in an image for the CPU: text that `offload/checks.cpp` puts into
+//! the image.
 
 use crate::files::{Input, MEMORY_LIMIT};
 use offload_format::inventory::{Images, Inventory};
@@ -10,18 +10,19 @@ const START: &[u8] = b"offload-cpu-check 1\n";
 /// The record of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The checks, as the build named them.
+    /// The checks, as listed in the build.
     pub kind: String,
-    /// The library that has to be in a program before all others.
+    /// The library that must be loaded into a program before all others.
     pub library: PathBuf,
     /// The program with which the sanitizer finds source lines, if it uses one.
     pub symbolizer: Option<PathBuf>,
 }
 
 impl Record {
-    /// Returns the record of the first image in a program that has one. `None` if none does.
+    /// Returns the first record in the images of a program. Returns `None` if no image has a
+    /// record.
     ///
-    /// Returns an error in words if the program cannot be read.
+    /// Returns a message if the program cannot be read.
     pub fn of_program(program: &Path) -> Result<Option<Self>, String> {
         let input = Input::open(program)
             .map_err(|error| format!("cannot read {}: {error}", program.display()))?;

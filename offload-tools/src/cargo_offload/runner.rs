@@ -1,4 +1,4 @@
-//! The program that Cargo starts in place of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
+//! The program that Cargo starts instead of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
 use super::interrupt;
 use super::log::{Log, Program};
@@ -12,14 +12,14 @@ use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
 
 /// Runs a test program.
 ///
-/// Returns an error in words if it cannot be started.
+/// Returns a message if the program cannot be started.
 pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let usage = "this command is Cargo's to run: see 'cargo offload test --help'";
     let (program, arguments) = words.split_first().ok_or(usage)?;
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    // A program that is not run in several orders takes this process.
+    // Unless a program runs in several orders, it replaces this process.
     log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(count) = number(variables::ORDERS) {
@@ -41,7 +41,7 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Puts the sanitizer into the program, and into none that the program starts.
+/// Preloads the sanitizer into the program, but not into programs that it starts.
 fn put_before(record: &Record, log: &Log, command: &mut Command) {
     let mut libraries = vec![record.library.clone()];
     libraries.extend(for_one_process(log.folder()));
@@ -58,24 +58,25 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
         .map(|path| format!(":external_symbolizer_path='{}'", path.display()));
     let symbolizer = symbolizer.unwrap_or_default();
     for (name, own) in [
-        // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
+        // Leaks do not come from kernels. A program continues after a finding, and its tests
+        // determine its exit status.
         ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
-        // Shared memory is at addresses that earlier blocks had, where ThreadSanitizer would report
-        // one race only.
+        // Shared memory reuses addresses of earlier blocks, where ThreadSanitizer would otherwise
+        // report only one race.
         ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0:exitcode=0:"),
         ("UBSAN_OPTIONS", "print_stacktrace=1:"),
     ] {
-        // The last of two counts.
+        // If an option occurs twice, the last one counts.
         let of_user =
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
-        // Two runtimes in one program do not share a file.
+        // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
         command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
     }
 }
 
-/// A library that removes the sanitizer from the environment once it is loaded, compiled if there
-/// is a compiler.
+/// Returns a library that removes the sanitizer from the environment after loading. The library is
+/// compiled, which needs a compiler.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -83,7 +84,7 @@ fn for_one_process(folder: &Path) -> Option<PathBuf> {
     if library.exists() {
         return Some(library);
     }
-    // Programs of several packages may start at once.
+    // Programs of several packages may start at the same time, so each process has its own files.
     let (source, own) = (
         folder.join(format!("{}-source.c", process::id())),
         folder.join(format!("{}-own.so", process::id())),
@@ -115,8 +116,8 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     Ok(code(status))
 }
 
-/// Runs a program in one order after the other, until it fails. Its output is shown for the first
-/// run, and for the one that fails.
+/// Runs a program in one order after the other, until it fails. The output of the first run and of
+/// a failing run is shown.
 fn in_orders(
     program: &Path,
     arguments: &[OsString],
@@ -125,7 +126,7 @@ fn in_orders(
     log: &Log,
 ) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
-    // An interrupt ends the program that runs; its files are removed then.
+    // An interrupt ends the running program; afterwards its files are removed.
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
@@ -155,7 +156,7 @@ fn in_orders(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the files of images that a program has left which did not end by itself.
+/// Removes the image files that a killed program left.
 fn remove_images(process: u32) {
     let prefix = format!("offload-{process}-");
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
@@ -165,14 +166,14 @@ fn remove_images(process: u32) {
     }
 }
 
-/// Forward and reverse, which find most, then random ones.
+/// Returns forward and reverse, which find most errors, then random orders.
 fn orders(count: u64, seed: u64) -> impl Iterator<Item = String> {
     let random = (0..).map(move |more: u64| format!("random:{}", seed.wrapping_add(more)));
     let first = ["forward".to_owned(), "reverse".to_owned()].into_iter();
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// The exit status as this program's own.
+/// Converts the exit status to this program's exit code.
 pub fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }

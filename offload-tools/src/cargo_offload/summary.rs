@@ -13,12 +13,12 @@ use std::process::{ExitCode, ExitStatus};
 /// The result of all passes.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The kernels that were launched, each once.
+    /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
     findings: Vec<Found>,
-    /// Why sanitizers did not work.
+    /// The reasons why sanitizers did not work.
     failures: BTreeSet<String>,
-    /// The first status of Cargo's that is none of success.
+    /// The first exit status of Cargo that is not success.
     failed: Option<u8>,
     /// Passes without any launched kernel.
     without_kernels: Vec<String>,
@@ -30,7 +30,7 @@ struct Found {
     finding: Finding,
     /// The tests that launched the kernel.
     tests: BTreeSet<String>,
-    /// How to see it again.
+    /// The command that reproduces the finding.
     again: String,
 }
 
@@ -75,7 +75,7 @@ impl Outcome {
         }
     }
 
-    /// The exit status: see [`HELP`](super::arguments::HELP).
+    /// Returns the exit status, which [`HELP`](super::arguments::HELP) describes.
     pub fn exit_code(&self) -> ExitCode {
         match (self.findings.is_empty() && self.failures.is_empty(), self.failed) {
             (false, _) => ExitCode::FAILURE,
@@ -151,7 +151,7 @@ impl Found {
     }
 }
 
-/// The name in the source, of a symbol.
+/// Returns a symbol's name in the source.
 fn readable(symbol: &str) -> String {
     let options = DemangleOptions::new().no_params().no_return_type();
     let demangled =
@@ -159,8 +159,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Returns whether two findings are the same error: one fault of a kernel at the same lines, by
-/// whichever threads.
+/// Returns whether two findings are the same error: the same kind of fault in the same kernel at
+/// the same lines, in any threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
@@ -178,8 +178,8 @@ fn endless(launch: &Launch, place: &str) -> Finding {
     }
 }
 
-/// Returns the tests of the process that launched the kernel: those whose launches failed, if any
-/// did. A race fails none.
+/// Returns the tests of the process that launched the kernel. If some launches failed, returns only
+/// their tests. A race does not make a launch fail.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let names = |launches: &[Launch]| -> BTreeSet<String> {
         let of_process = launches.iter().filter(|launch| launch.process == finding.process);

@@ -8,7 +8,7 @@ use std::fmt;
 /// The target in the header of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Header {
-    /// A code object: its target ID, where the header has one, and its version.
+    /// A code object: its version, and its target ID if the header contains one.
     CodeObject {
         /// Canonical.
         id: Option<String>,
@@ -29,7 +29,8 @@ pub enum Header {
     None,
 }
 
-/// Its version has no "any": a feature that is off may only be unspecified.
+/// The code object version that cannot express "any": a feature that is off may only be
+/// unspecified.
 const WITHOUT_ANY: u32 = 3;
 
 impl Header {
@@ -44,13 +45,13 @@ impl Header {
             Ok(image::Image::SpirV { .. }) => Header::SpirV,
             Ok(image::Image::Elf { machine }) => Header::Cpu(machine),
             Ok(image::Image::Pe { machine }) => Header::CpuOfWindows(machine),
-            // Their target is the one that their container records.
+            // Only the container records the target of these images.
             Ok(image::Image::Bitcode | image::Image::Fatbin) | Err(_) => Header::None,
         }
     }
 
-    /// Returns the code of an image with this header for the rules of selection, if its names give
-    /// `by_name`.
+    /// Returns the code of an image with this header, for the rules of selection; `by_name` is the
+    /// code that its names describe.
     pub fn code<'a>(&'a self, by_name: Code<'a>) -> Code<'a> {
         match self {
             Header::CodeObject { id, version } => {
@@ -69,7 +70,7 @@ impl Header {
                 }
             }
             Header::Cubin(number) => match by_name {
-                // No header has the letter after the number.
+                // Headers do not contain the letter after the number.
                 Code::Cubin(arch) if arch.number() == *number => Code::Cubin(arch),
                 _ => Code::Cubin(cubin(*number)),
             },
@@ -88,7 +89,7 @@ impl Header {
         }
     }
 
-    /// Whether an image with this header does not run on everything that its names promise it for.
+    /// Whether an image with this header cannot run on some device that its names claim.
     pub fn contradicts(&self, by_name: &Code<'_>) -> bool {
         match (self, by_name) {
             (Header::None, _) | (_, Code::Other) => false,
@@ -111,7 +112,7 @@ impl Header {
                     || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
             (Header::SpirV, Code::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
-            // Not every triple that is no GPU's is a CPU's.
+            // A triple that is not for a GPU is not always for a CPU.
             (Header::SpirV | Header::Cpu(_) | Header::CpuOfWindows(_), Code::Cpu(_)) => false,
             _ => true,
         }

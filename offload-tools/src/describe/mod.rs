@@ -1,5 +1,5 @@
-//! Descriptions of [`offload_format::inventory`]'s finds for the commands: in JSON, for the rules
-//! of selection, of problems.
+//! Descriptions of what [`offload_format::inventory`] finds: JSON records, facts for the rules of
+//! selection, and texts of problems.
 
 mod header;
 mod named;

@@ -5,8 +5,8 @@ use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::{Candidate, Code};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
-/// An image by its header and, where that says nothing, by its names: a candidate of
-/// `offload_format::select`. Nothing is decompressed for it.
+/// An image as a candidate of `offload_format::select`, described by its header or, if the header
+/// has no target, by its names. Nothing is decompressed to create it.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,
@@ -15,12 +15,12 @@ pub struct Named<'i> {
 }
 
 impl<'i> Named<'i> {
-    /// Looks at the header, if it can be had for nothing.
+    /// Reads the header only if that needs no decompression.
     pub fn new(image: &'i Image<'i>) -> Self {
         Self::with_header(image, image.in_file())
     }
 
-    /// Returns the image with its first bytes, where they were read.
+    /// Returns the image with its first bytes, if they were read.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.map_or(Header::None, Header::of);
         let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
@@ -32,7 +32,7 @@ impl<'i> Named<'i> {
         self.image
     }
 
-    /// Returns the code that the image's names give.
+    /// Returns the code that the image's names describe.
     pub fn by_name(&self) -> Code<'_> {
         match by_name(self.image.target_id.as_deref(), self.image.triple.as_deref(), self.is_ptx) {
             Code::Ptx { arch, version: None } => {
@@ -42,7 +42,7 @@ impl<'i> Named<'i> {
         }
     }
 
-    /// Returns the target of the image's header, if its names give another.
+    /// Returns the target in the image's header, if its names describe another target.
     pub fn contradiction(&self) -> Option<String> {
         self.header.contradicts(&self.by_name()).then(|| self.header.to_string())
     }
@@ -58,8 +58,8 @@ impl Candidate for Named<'_> {
     }
 }
 
-/// Returns the code that a target ID and a target triple give. PTX may have the name of the GPU
-/// that it was made for, as in clang.
+/// Returns the code for a target ID and a target triple. PTX may have the name of the GPU that it
+/// was made for, as in clang.
 pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Code<'a> {
     if let Some(target) = target {
         match NvidiaArch::parse(target) {
@@ -83,8 +83,8 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
     else {
         return Code::Other;
     };
-    // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no
-    // `arch` then.
+    // In LLVM's main branch, `amdgpu9.06-amd-amdhsa` names the processor, and such images may have
+    // no `arch`.
     match triple.amdgpu_processor().map(TargetId::parse) {
         Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
         _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {
@@ -98,7 +98,7 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
 mod tests {
     use super::*;
 
-    /// LLVM's main branch writes images without `arch`, whose triple names the processor.
+    /// LLVM's main branch writes images without `arch`; their triple names the processor.
     #[test]
     fn a_triple_with_a_number_names_the_processor() {
         let processor = |target, triple| match by_name(target, Some(triple), false) {

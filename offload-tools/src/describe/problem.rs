@@ -5,7 +5,8 @@ use offload_format::ErrorKind;
 use offload_format::inventory::Problem;
 use std::fmt::Write;
 
-/// `member a.o: section .hip_fatbin: code object: ...`, without the name of the file.
+/// Returns the text of a problem without the file's name: `member a.o: section .hip_fatbin: code
+/// object: ...`.
 pub fn problem_text(problem: &Problem<'_>) -> String {
     let Problem { place, error, .. } = problem;
     let mut out = String::new();
@@ -27,7 +28,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
             out += "; the system does not give them"
         }
-        // For kernels, the amount of work is limited.
+        // For kernels, the limit is on work, not on memory.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
             out += "; --max-size allows more"
         }

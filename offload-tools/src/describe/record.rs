@@ -9,26 +9,26 @@ use sha2::{Digest, Sha256};
 /// A file in JSON.
 #[derive(Debug, Serialize)]
 pub struct FileRecord {
-    /// Its path as it was given.
+    /// The file's path, as given on the command line.
     pub file: String,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size: u64,
-    /// Its images, in file order.
+    /// The file's images, in file order.
     pub images: Vec<ImageRecord>,
 }
 
 /// An image in JSON: the fields of [`Image`], and facts from its bytes. Unknown values are null.
 #[derive(Debug, Serialize)]
 pub struct ImageRecord {
-    /// The name of the section that it is in.
+    /// The name of the section that contains the image.
     pub section: Option<String>,
-    /// The kind of its container.
+    /// The kind of the image's container.
     pub container: &'static str,
-    /// The number of its container in the file, from 0.
+    /// The number of the image's container in the file, from 0.
     pub container_index: usize,
     /// The bundle entry ID as stored.
     pub entry_id: Option<String>,
-    /// The module that it belongs to.
+    /// The module that the image belongs to.
     pub module: Option<String>,
     /// Who made it.
     pub offload_kind: Option<String>,
@@ -38,24 +38,24 @@ pub struct ImageRecord {
     pub target_id: Option<String>,
     /// The kind of the image.
     pub image_kind: &'static str,
-    /// Offset in bytes in the file; null inside of something compressed.
+    /// Offset in bytes in the file; null for an image in compressed data.
     pub offset: Option<u64>,
     /// Size in bytes.
     pub size: u64,
-    /// SHA-256 of its bytes, in hexadecimal digits; null if they cannot be read.
+    /// SHA-256 of the image's bytes, in hexadecimal digits; null if they cannot be read.
     pub sha256: Option<String>,
-    /// Its kernels; null if images of its kind do not list them.
+    /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
-    /// The name of the archive's member that it is in.
+    /// The name of the archive member that contains the image.
     pub member: Option<String>,
 }
 
 /// A kernel in JSON. Sizes are in bytes.
 #[derive(Debug, Serialize)]
 pub struct KernelRecord {
-    /// Its name, as it was mangled.
+    /// The kernel's name, mangled as in the image.
     pub name: String,
-    /// The size of its code.
+    /// The size of the kernel's code.
     pub code_size: Option<u64>,
     /// The number of arguments of a launch, without those that the runtime fills in.
     pub arguments: u64,
@@ -73,7 +73,7 @@ pub struct KernelRecord {
     pub agprs: Option<u64>,
     /// Vector registers that are kept in memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers that are kept elsewhere.
+    /// Scalar registers that are spilled, to memory or elsewhere.
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share.
     pub shared_memory: Option<u64>,
@@ -88,16 +88,17 @@ pub struct KernelRecord {
 /// A parameter of a kernel in JSON.
 #[derive(Debug, Serialize)]
 pub struct ParameterRecord {
-    /// Its name in the image.
+    /// The parameter's name in the image.
     pub name: Option<String>,
-    /// Its type in the image: `f32` in PTX, `float*` in AMD's code objects of OpenCL C.
+    /// The parameter's type in the image: `f32` in PTX, `float*` in AMD's code objects from OpenCL
+    /// C.
     #[serde(rename = "type")]
     pub type_name: Option<String>,
-    /// Its offset in bytes from where the arguments start.
+    /// The parameter's offset in bytes from the start of the arguments.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The parameter's size in bytes.
     pub size: u64,
-    /// Whether the image records that it is a pointer to memory of the GPU.
+    /// Whether the image records the parameter as a pointer to GPU memory.
     #[serde(skip)]
     pub is_pointer: bool,
 }
@@ -105,7 +106,7 @@ pub struct ParameterRecord {
 impl KernelRecord {
     /// Returns the kernels of an image; `None` if images of its kind do not list them.
     ///
-    /// Returns an error if their records cannot be read.
+    /// Returns an error if the records of the kernels cannot be read.
     pub fn all_of(kind: ImageKind, bytes: &[u8]) -> Result<Option<Vec<Self>>> {
         use offload_format::image::Image as Header;
         let tells = match kind {
@@ -154,7 +155,7 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// Returns the JSON record of `image`, whose bytes `images` reads; with the error of an
+    /// Returns the JSON record of `image`, whose bytes `images` reads. Also returns the error of an
     /// unreadable part, for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,

@@ -3,8 +3,8 @@
 use offload_format::image::Image;
 use offload_format::offload_binary::ImageKind;
 
-/// Returns the kind that an offload binary should state for an image with these bytes; `None` for
-/// an unknown one.
+/// Returns the kind that an offload binary should state for an image with these bytes; `None` if
+/// the bytes are of an unknown kind.
 pub fn stated_kind(bytes: &[u8]) -> Option<ImageKind> {
     Some(match Image::parse(bytes).ok()? {
         Image::CodeObject(_) | Image::Elf { .. } | Image::Pe { .. } => ImageKind::OBJECT,

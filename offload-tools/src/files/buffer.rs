@@ -4,8 +4,8 @@ use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
-/// Zeros of any number, in pages as large as the system has: of small ones, asking for each takes
-/// longer than filling it.
+/// A buffer of zeros of any size, in the largest pages that the system has. With small pages,
+/// requesting each page takes longer than filling it.
 #[derive(Debug)]
 pub struct Buffer(MmapMut);
 
@@ -13,7 +13,7 @@ impl Buffer {
     /// So many bytes.
     pub fn new(size: usize) -> io::Result<Self> {
         let map = MmapMut::map_anon(size)?;
-        // Small pages do, too.
+        // If this fails, small pages also work.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Self(map))

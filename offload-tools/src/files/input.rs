@@ -8,8 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// The bytes of a file: mapped if it is a regular file, else read to its end. On Windows all are
-/// read.
+/// The bytes of a file: mapped if it is a regular file, else read to its end. On Windows all files
+/// are read.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
@@ -20,11 +20,11 @@ enum Bytes {
 }
 
 impl Input {
-    /// Opens a file, pipe or device. A folder is an error.
+    /// Opens a file, pipe or device. Returns an error for a folder.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Files whose content is made when it is read, as in /proc, also have the size 0. A folder
-        // is no file: reading it is the error that the system has for that.
+        // Files whose content is generated on reading, as in /proc, also have the size 0. A folder
+        // is not a file: the attempt to read it returns the system's error.
         let is_regular = match file.metadata() {
             Ok(metadata) => metadata.is_file() && metadata.len() > 0,
             // Windows has no metadata for its devices, such as `NUL`, but reads them.
@@ -34,12 +34,12 @@ impl Input {
         if is_regular { Self::regular(file) } else { Self::read(file) }
     }
 
-    /// Takes over a regular file that no other is going to replace. It may be empty.
+    /// Takes over a regular file that no other file will replace. The file may be empty.
     pub fn of_file(file: File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 { Ok(Self::of_bytes(Vec::new())) } else { Self::map(file) }
     }
 
-    /// A regular file that has a name, which an output may be going to take.
+    /// Opens a regular file with a name, which an output may replace later.
     fn regular(file: File) -> io::Result<Self> {
         if cfg!(windows) { Self::read(file) } else { Self::of_file(file) }
     }
@@ -55,9 +55,10 @@ impl Input {
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
         // SAFETY: The mapping is only read. Another process that writes to the file changes bytes
-        // to which we have a shared reference. Readers here therefore copy each number out before
-        // they check it, so that they see one value of it, and make no `str` of bytes without
-        // checking them. A process that cuts the file short makes a signal end this one.
+        // to which this program has a shared reference. Readers here therefore copy each number
+        // before they check it, so that they see only one value of it. They also create no `str`
+        // from bytes without checking them. If a process truncates the file, a signal ends this
+        // process.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
     }
@@ -65,19 +66,19 @@ impl Input {
     /// Opens the file of a thin archive's member.
     ///
     /// Returns an error unless it is a regular file: reading a device may never end, and opening
-    /// one may do something.
+    /// one may have side effects.
     pub fn open_thin_member(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
-            // The system has an error for that.
+            // The system returns an error for this case.
             return Self::open(path);
         }
-        // Before it is opened, and again afterwards: in between another file may have taken the
-        // name.
+        // The check runs before and after opening, because another file may get the name in
+        // between.
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
-        // Otherwise opening a pipe waits for a writer. For regular files it makes no difference.
+        // Otherwise opening a pipe waits for a writer. This flag does not affect regular files.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(
             &mut options,
@@ -90,19 +91,19 @@ impl Input {
         Self::regular(file)
     }
 
-    /// Opens a file of the command line as [`Input::open`] does, but `-` is standard input.
+    /// Opens a file of the command line like [`Input::open`], but `-` is standard input.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" { Self::stdin() } else { Self::open(Path::new(path)) }
     }
 
-    /// All that standard input has.
+    /// Reads all of standard input.
     pub fn stdin() -> io::Result<Self> {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes)?;
         Ok(Self(Bytes::Read(bytes)))
     }
 
-    /// Bytes that are in memory.
+    /// Returns an input for bytes in memory.
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         Self(Bytes::Read(bytes))
     }
@@ -115,16 +116,16 @@ impl Input {
         }
     }
 
-    /// Its size in bytes.
+    /// Returns the file's size in bytes.
     pub fn size(&self) -> u64 {
         self.bytes().len() as u64
     }
 
-    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Bytes of a
-    /// mapped file are read, so that no more memory is used than `out` has.
+    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. A mapped
+    /// file is read instead of accessed by its mapping, so that only `out` needs memory.
     ///
     /// # Panics
-    /// If the range is outside of the file as it was when it was opened.
+    /// Panics if the range is outside of the file's size at the time of opening.
     pub fn read_to(&self, range: Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         let size = self.check(&range);
         match &self.0 {
@@ -145,10 +146,10 @@ impl Input {
     }
 
     /// Copies the bytes of `range`, offsets in bytes from the start of the file. Several threads
-    /// may copy at once.
+    /// may copy at the same time.
     ///
     /// # Panics
-    /// If the range is outside of the file as it was when it was opened.
+    /// Panics if the range is outside of the file's size at the time of opening.
     pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
         self.check(&range);
         #[cfg(target_os = "linux")]
@@ -162,7 +163,7 @@ impl Input {
         }
     }
 
-    /// The kernel copies from file to file, and may share the blocks.
+    /// Copies from file to file in the kernel, which may share the blocks.
     #[cfg(target_os = "linux")]
     fn copy_in_kernel(&self, from: &File, mut range: Range<u64>, mut to: &File) -> io::Result<()> {
         while range.start < range.end {
@@ -170,9 +171,10 @@ impl Input {
             match rustix::fs::copy_file_range(from, Some(&mut range.start), to, None, left) {
                 Ok(0) => return Err(shrunk()),
                 Ok(_) => {}
-                // A full disk will not have more room for another way of writing.
+                // If the disk is full, another way of writing fails as well.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
-                // Two file systems, one of them old or of an unusual kind; or a device.
+                // The files are on two file systems, one of which is old or unusual, or one file is
+                // a device.
                 Err(_) => {
                     return to.write_all(&self.bytes()[range.start as usize..range.end as usize]);
                 }
@@ -181,7 +183,7 @@ impl Input {
         Ok(())
     }
 
-    /// The size in bytes of a range.
+    /// Checks a range and returns its size in bytes.
     fn check(&self, range: &Range<u64>) -> u64 {
         assert!(range.start <= range.end, "{range:?} lies in {} bytes", self.size());
         assert!(range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
@@ -189,7 +191,7 @@ impl Input {
     }
 }
 
-/// Returns an error unless it is a regular file.
+/// Returns an error unless the metadata is that of a regular file.
 fn check_regular(metadata: &Metadata) -> io::Result<()> {
     let what = "not a regular file, as members of thin archives must be; copy its content to one";
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
@@ -199,7 +201,7 @@ fn shrunk() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read")
 }
 
-/// Where bytes are copied to.
+/// The destination of copied bytes.
 pub(super) enum Destination<'a> {
     File(&'a File),
     Stream(&'a mut dyn Write),

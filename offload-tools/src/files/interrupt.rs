@@ -1,7 +1,7 @@
 //! Removal of files when a signal, or Ctrl-C on Windows, ends the program.
 //!
-//! SIGBUS is among the signals: it comes if another process cut a mapped file short. The access
-//! that failed is tried again and again until the thread here has cleaned up and ends the process.
+//! SIGBUS is one of these signals: it is sent if another process truncates a mapped file. The
+//! failed access is repeated until the thread of this module has cleaned up and ends the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use std::sync::Mutex;
 /// Files half written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Notes a file that is going to be written.
+/// Records a file that will be written.
 pub(super) fn add(path: &Path) {
     clean_up_when_signalled();
     lock().push(path.to_owned());
 }
 
-/// Forgets a file that is finished or gone.
+/// Removes the record of a file that is finished or deleted.
 pub(super) fn remove(path: &Path) {
     lock().retain(|unfinished| unfinished != path);
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    // Nothing in here panics while it holds the lock.
+    // No code in this module panics while it holds the lock.
     UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -33,7 +33,7 @@ fn remove_all(unfinished: &[PathBuf]) {
     }
 }
 
-/// Lets a signal remove half-written files before it ends the program.
+/// Makes signals remove unfinished files before they end the program.
 #[cfg(unix)]
 pub(super) fn clean_up_when_signalled() {
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
@@ -41,16 +41,16 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's own handler for SIGBUS looks for full stacks, and lets the signal end the program
-        // at once if it finds none; and signal-hook calls the earlier handlers. SAFETY: the default
-        // action is a valid one. Nobody but Rust's runtime has set another before, and on Linux a
-        // full stack is SIGSEGV.
+        // Rust's own handler for SIGBUS detects stack overflows. For other causes it lets the
+        // signal end the program at once, and signal-hook calls earlier handlers. SAFETY: the
+        // default action is a valid one. Only Rust's runtime has set another handler before, and on
+        // Linux a stack overflow is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-        // Where this fails, signals end the program as they always did.
+        // If this fails, signals end the program without the cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
         std::thread::spawn(move || {
             for signal in signals.forever() {
-                // The lock is kept, so that no file is begun any more.
+                // The lock is kept, so no new file can be started.
                 let unfinished = lock();
                 remove_all(&unfinished);
                 if signal == SIGBUS {
@@ -62,27 +62,27 @@ pub(super) fn clean_up_when_signalled() {
     });
 }
 
-/// Makes sure that Ctrl-C, Ctrl-Break or the end of the console removes what is half written before
-/// it ends the program.
+/// Makes Ctrl-C, Ctrl-Break or the end of the console remove unfinished files before the program
+/// ends.
 #[cfg(windows)]
 pub(super) fn clean_up_when_signalled() {
     use std::sync::Once;
 
-    /// Runs on a thread of its own, which the system makes.
+    /// Runs on a separate thread, which the system creates.
     unsafe extern "system" fn clean_up(_event: u32) -> i32 {
         let unfinished = lock();
         remove_all(&unfinished);
-        // The lock is kept: nobody begins a file any more.
+        // The lock is kept, so no new file can be started.
         std::mem::forget(unfinished);
-        // Not dealt with: the system's own handler is next, and ends the process.
+        // The value 0 means not handled: the system's own handler runs next and ends the process.
         0
     }
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Where this fails, Ctrl-C ends the program as it always did. SAFETY: the function has the
-        // type that the system asks for, lives as long as the program, and does not unwind: nothing
-        // in it panics.
+        // If this fails, Ctrl-C ends the program without the cleanup. SAFETY: the function has the
+        // type that the system requires, lives as long as the program, and does not unwind, because
+        // no code in it panics.
         let _ = unsafe { console::SetConsoleCtrlHandler(clean_up, 1) };
     });
 }
@@ -114,7 +114,7 @@ mod tests {
     use std::time::Duration;
     use std::{env, fs, thread};
 
-    /// Leads the process that is interrupted to the file that it writes.
+    /// The variable with the path of the file that the interrupted process writes.
     const FILE: &str = "OFFLOAD_TEST_INTERRUPTED";
 
     const NAME: &str = "files::interrupt::tests::ctrl_c_removes_what_is_half_written";
@@ -145,7 +145,7 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
         }
         // SAFETY: the function has the type that the system asks for, and does nothing. The other
-        // takes two numbers: Ctrl-C, for all processes of this console.
+        // function needs two numbers: Ctrl-C, and all processes of this console.
         let sent = unsafe {
             SetConsoleCtrlHandler(goes_on, 1) != 0 && GenerateConsoleCtrlEvent(0, 0) != 0
         };

@@ -1,12 +1,12 @@
-//! Files that come in and go out.
+//! Input files and output files.
 //!
-//! Inputs are mapped, and the kernel copies bytes from file to file. On Windows inputs are read: no
-//! file can replace a mapped one, and an output may be an input. Outputs appear whole or not at
-//! all: they are written beside their place, and renamed. An error or a signal removes unfinished
-//! files; SIGKILL leaves them beside the old file.
+//! Inputs are mapped, and the kernel copies bytes from file to file. On Windows inputs are read,
+//! because a mapped file cannot be replaced there, and an output may have the path of an input.
+//! Outputs appear complete or not at all: they are written next to their final place, then renamed.
+//! An error or a signal removes unfinished files; after SIGKILL they remain next to the old file.
 //!
-//! Nothing waits until a file is on the disk: after a power cut, or a crash of the system, an
-//! output of the last seconds may be empty. ARCHITECTURE.md has the cost of waiting.
+//! The program does not wait until a file is on the disk. After a power failure or a crash of the
+//! system, an output of the last seconds may be empty. ARCHITECTURE.md has the cost of waiting.
 
 mod buffer;
 mod input;
@@ -21,7 +21,7 @@ pub use output::{Output, Source, read_layout};
 
 use std::io;
 
-/// The message of the operating system alone, as `strerror` has it: Rust adds the error's number.
+/// Returns only the operating system's message, like `strerror`: Rust adds the error's number.
 pub fn os_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
@@ -30,7 +30,7 @@ pub fn os_message(error: &io::Error) -> String {
     }
 }
 
-/// Bytes that may be allocated for the content of a compressed file. A file that claims more is
-/// refused before anything is allocated; one that claims less is believed, for memory that is not
-/// written to costs nothing.
+/// The most bytes that may be allocated for the content of a compressed file. A file that claims
+/// more is refused before the allocation. A smaller claim is trusted, because memory that is never
+/// written costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

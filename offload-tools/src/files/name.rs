@@ -1,13 +1,13 @@
-//! Names of files that are made of text from inside a file.
+//! Names for files, made from text inside a file.
 
-/// The most bytes that file systems take for a name.
+/// The most bytes that file systems allow in a name.
 const MOST_BYTES: usize = 255;
 
-/// Returns a name for a file in the current folder: `start` and `end`, with `_` in place of
-/// characters that would lead elsewhere or that names should not have, and with `start` cut to the
-/// limit of file systems.
+/// Returns a name for a file in the current folder, made of `start` and `end`. `_` replaces
+/// characters that could lead to another folder or should not be in names, and `start` is cut to
+/// the limit of file systems.
 ///
-/// `end` is the caller's own and short.
+/// `end` must come from the caller and be short.
 pub fn name_in_folder(start: &str, end: &str) -> String {
     let is_bad = |letter: char| {
         letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter)

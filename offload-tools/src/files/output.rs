@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears whole, when it is [committed](Output::commit), or not at all, whatever error
-/// or signal comes between. Standard output, pipes and devices are written to as bytes come.
+/// A file that appears complete when it is [committed](Output::commit), or not at all after an
+/// error or a signal. Standard output, pipes and devices are written directly.
 #[derive(Debug)]
 pub struct Output(Target);
 
@@ -27,21 +27,21 @@ enum Target {
     Stdout(io::Stdout),
 }
 
-/// Where the bytes of a layout's payload come from.
+/// The source of a payload's bytes in a layout.
 #[derive(Debug, Clone)]
 pub enum Source<'a> {
     /// From memory.
     Bytes(&'a [u8]),
-    /// The reader starts at the beginning of a whole file.
+    /// The bytes of a whole file, from its start.
     File(&'a Input),
-    /// From a part of a file: offsets in bytes from its start.
+    /// The bytes of a part of a file: offsets in bytes from its start.
     Part(&'a Input, Range<u64>),
 }
 
-/// A layout in memory, with `payloads[index]` in the place of each payload.
+/// Returns a layout in memory, in which `payloads[index]` replaces each payload.
 ///
 /// # Panics
-/// If a payload is missing or has another size than the layout says.
+/// Panics if a payload is missing or has another size than in the layout.
 pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
@@ -80,14 +80,14 @@ impl Source<'_> {
 }
 
 impl Output {
-    /// Begins a file. An existing file stays as it is until the new one is committed.
+    /// Begins a file. An existing file remains unchanged until the new one is committed.
     ///
-    /// Returns an error if it is a folder, if it may not be written to, or if its folder is not
-    /// there or takes no files.
+    /// Returns an error if the path is a folder, if the file is not writable, or if its folder is
+    /// missing or not writable.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
-            // For a folder this is the error.
+            // For a folder, this line returns the error.
             Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
             // Windows has no metadata for its devices, such as `NUL`, but writes to them.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -97,7 +97,7 @@ impl Output {
                     .filter(|_| cfg!(windows))
                     .map_or(Err(error), |device| Ok(Self(Target::Direct(device))))
             }
-            // A link to a missing file: its target is created.
+            // For a link to a missing file, the target of the link is created.
             Err(_) => match fs::read_link(path) {
                 Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),
                 Err(_) => Self::beside(path.to_owned(), None),
@@ -106,20 +106,20 @@ impl Output {
     }
 
     /// Begins a file whose name comes from inside another file. A link, pipe or device of that name
-    /// is replaced and never written through: the user did not name it.
+    /// is replaced and never written through, because the user did not choose the name.
     ///
-    /// Returns an error as [`Output::create`] does.
+    /// Returns an error in the same cases as [`Output::create`].
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => Self::over(path.to_owned(), &metadata),
-            // This is the error.
+            // This call returns the error for a folder.
             Ok(metadata) if metadata.is_dir() => Self::create(path),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Self::beside(path.to_owned(), None),
         }
     }
 
-    /// Creates a file of the command line as [`Output::create`] does, but `-` is standard output.
+    /// Creates a file of the command line like [`Output::create`], but `-` is standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" {
             Ok(Self(Target::Stdout(io::stdout())))
@@ -128,9 +128,9 @@ impl Output {
         }
     }
 
-    /// Begins a file in the place of a regular one.
+    /// Starts a file that replaces a regular file.
     fn over(path: PathBuf, metadata: &fs::Metadata) -> io::Result<Self> {
-        // Whether it may be written to is asked of the file, as if it were overwritten.
+        // Opening the old file for writing checks whether it may be overwritten.
         OpenOptions::new().write(true).open(&path)?;
         Self::beside(path, Some(metadata.permissions()))
     }
@@ -138,7 +138,7 @@ impl Output {
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
 
-        // The path is no file's: returns the error of opening it.
+        // The path cannot name a file: returns the error of opening it.
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return File::create(&path).map(|file| Self(Target::Direct(file)));
         }
@@ -157,7 +157,7 @@ impl Output {
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
-                    // Left by a process that had this number before.
+                    // A process that had the same number left this file.
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(error);
                     }
@@ -179,10 +179,10 @@ impl Output {
         }
     }
 
-    /// Adds a layout with `payloads[index]` in the place of each payload.
+    /// Appends a layout in which `payloads[index]` replaces each payload.
     ///
     /// # Panics
-    /// If a payload is missing or has another size than the layout says.
+    /// Panics if a payload is missing or has another size than in the layout.
     pub fn layout(&mut self, layout: &Layout, payloads: &[Source<'_>]) -> io::Result<()> {
         for piece in layout.pieces() {
             match piece {
@@ -211,8 +211,8 @@ impl Output {
         Ok(())
     }
 
-    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error for outputs without
-    /// seeking.
+    /// Overwrites earlier bytes at `offset` with `bytes`. Returns an error if the output is not
+    /// seekable.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         match &mut self.0 {
@@ -231,14 +231,14 @@ impl Output {
         matches!(self.0, Target::Whole { .. })
     }
 
-    /// The file is complete, and takes its place. The file need not be on the disk yet: a power cut
-    /// may leave an empty one.
+    /// Completes the file and moves it to its final place. The file may not be on the disk yet: a
+    /// power failure may leave an empty file.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
             Target::Whole { unfinished, path, file } => {
                 drop(file);
-                // Where they have traded places, it is the old file that `unfinished` removes.
+                // If the files were exchanged, `unfinished` now removes the old file.
                 if trade_places(&unfinished.0, &path) {
                     Ok(())
                 } else {
@@ -266,8 +266,8 @@ impl Write for Output {
     }
 }
 
-/// Lets the new file and the one that is there trade places; `false` where there is none, or where
-/// the system cannot.
+/// Exchanges the new file with the existing one; returns `false` if there is no existing file or
+/// the system cannot exchange files.
 ///
 /// ext4 writes a file to the disk when it is renamed over another: that would take longer than all
 /// else.
@@ -288,7 +288,7 @@ struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // After a commit it is not there any more.
+        // After a commit, the file does not exist under this name.
         let _ = fs::remove_file(&self.0);
         interrupt::remove(&self.0);
     }

@@ -1,62 +1,62 @@
-//! The grammar of a tool's command line.
+//! The description of a tool's command line.
 
-/// A tool's command line.
+/// A description of a tool's command line.
 #[derive(Debug)]
 pub struct Grammar {
-    /// The tool's purpose, for its help: lines.
+    /// The lines about the tool's purpose, for its help.
     pub overview: &'static str,
-    /// The text that prints the version.
+    /// The version text that the tool prints.
     pub version: &'static str,
-    /// The tool's options. Where a misspelled one resembles several alike, the first of them is
-    /// proposed.
+    /// The tool's options. If a misspelled option is equally similar to several options, the first
+    /// of them is suggested.
     pub options: &'static [Spec],
-    /// The description of the one argument that is no option, for the help; `None` if none is
-    /// allowed.
+    /// The description of the one argument that is not an option, for the help; `None` if no such
+    /// argument is allowed.
     pub positional: Option<&'static str>,
 }
 
 /// An option.
 #[derive(Debug)]
 pub struct Spec {
-    /// Its name without dashes.
+    /// The option's name without dashes.
     pub name: &'static str,
-    /// The kind of its value.
+    /// The kind of the option's value.
     pub value: Value,
-    /// The placeholder of its value in the help.
+    /// The placeholder for the option's value in the help.
     pub placeholder: &'static str,
-    /// The description for the help: lines.
+    /// The lines of the description in the help.
     pub help: &'static str,
-    /// Whether the tool refuses to run without it.
+    /// Whether the tool refuses to run without this option.
     pub required: bool,
 }
 
 /// The value of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing: what ends the tool, like `--help`.
+    /// No value, for options that end the tool, like `--help`.
     Nothing,
-    /// Nothing, or a truth value behind `=`.
+    /// No value, or a boolean after `=`.
     Flag,
-    /// Any text; the last one counts.
+    /// Any text; the last value counts.
     Text,
-    /// Any text, each time one more of a list.
+    /// Any text; each value is added to a list.
     List,
-    /// Texts separated by commas, each time more of a list.
+    /// Texts separated by commas; each one is added to a list.
     CommaList,
-    /// An integer of 32 bits with a sign.
+    /// A signed integer of 32 bits.
     Integer,
-    /// An integer of 32 bits without one.
+    /// An unsigned integer of 32 bits.
     Unsigned,
 }
 
 impl Grammar {
-    /// The option of that name.
+    /// Returns the option with this name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
         self.options.iter().chain(GENERIC).chain([&SHORT_HELP]).find(|option| option.name == name)
     }
 }
 
-/// The options that every tool has, but for [`SHORT_HELP`].
+/// The options of all tools, except for [`SHORT_HELP`].
 pub(super) const GENERIC: &[Spec] = &[
     generic("help", Value::Nothing, "Display available options (--help-hidden for more)"),
     generic("help-hidden", Value::Nothing, "Display all available options"),
@@ -71,15 +71,15 @@ pub(super) const GENERIC: &[Spec] = &[
     generic("version", Value::Nothing, "Display the version of this program"),
 ];
 
-/// `-h`, a flag that no list shows and no message proposes. It is for the tool to act on, when all
-/// else is right.
+/// The flag `-h`, which appears in no list and is never suggested. The tool acts on this flag,
+/// after all arguments were accepted.
 static SHORT_HELP: Spec = generic("h", Value::Flag, "");
 
 const fn generic(name: &'static str, value: Value, help: &'static str) -> Spec {
     Spec { name, value, placeholder: "", help, required: false }
 }
 
-/// The dashes before a name: one before a single letter.
+/// Returns the dashes before a name: one before a single letter, otherwise two.
 pub(super) fn dashes(name: &str) -> &'static str {
     if name.len() == 1 { "-" } else { "--" }
 }

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Whether only the hidden help shows an option.
+/// Whether an option appears only in the hidden help.
 pub(super) fn is_hidden(option: &Spec) -> bool {
     matches!(
         option.name,
@@ -15,13 +15,13 @@ pub(super) fn is_hidden(option: &Spec) -> bool {
 }
 
 impl Grammar {
-    /// The help for `-h`, and for a tool that has nothing to do: options in one list.
+    /// Returns the help for `-h`, and for a tool that has nothing to do: all options in one list.
     pub fn help_list(&self, program: &str) -> String {
         text(self, program, false, false)
     }
 }
 
-/// The help of a tool: in groups or in one list, with what is hidden or without.
+/// Returns the help of a tool: in groups or in one list, with or without hidden options.
 pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool) -> String {
     let name = Path::new(program).file_name().map_or(program.into(), OsStr::to_string_lossy);
     let mut out = format!("OVERVIEW: {}\n\nUSAGE: {name} [options]", grammar.overview);

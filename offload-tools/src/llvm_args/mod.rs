@@ -1,15 +1,16 @@
-//! The grammar of LLVM's command lines (`cl::opt`), as its tools have it in release 22.
+//! The grammar of LLVM's command lines (`cl::opt`), as in the tools of release 22.
 //!
-//! - One dash or two: `-type`, `--type`.
-//! - A value behind `=` or as the next argument, whatever that looks like; a flag takes one behind
-//!   `=` only.
-//! - `--` ends the options. `-` alone is no option.
-//! - Options of one letter may stand together behind one dash: the first ones are flags, the last
-//!   one may have a value.
+//! - Options start with one dash or two: `-type`, `--type`.
+//! - A value follows `=` or is the next argument, in any form; a flag can have a value only after
+//!   `=`.
+//! - `--` ends the options. `-` alone is not an option.
+//! - Options of one letter may be joined after one dash: all but the last must be flags, and the
+//!   last may have a value.
 //! - `@file` is replaced by the arguments in that file, where there is such a file.
-//! - Of an option that takes one value the last counts; a list collects them, some split at commas.
-//! - What is wrong is said for all arguments, then the tool ends with 1. `--help` and `--version`
-//!   act where they stand, `-h` when all was right.
+//! - If an option with one value is repeated, the last value counts. A list collects all values;
+//!   some lists split them at commas.
+//! - Errors are reported for all arguments, then the tool exits with status 1. `--help` and
+//!   `--version` act at their position; `-h` acts after all arguments were accepted.
 
 mod grammar;
 mod help;

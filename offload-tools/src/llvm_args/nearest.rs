@@ -1,10 +1,11 @@
-//! The option that somebody may have meant.
+//! The option that the user probably meant.
 
 use super::{Spec, Value};
 use strsim::levenshtein;
 
-/// Returns `text` with the option's name that differs in the fewest letters; the first of several.
-/// An option without a value is compared with all of the text, others with the part before `=`.
+/// Returns `text` with its name replaced by the most similar option's name; if several are equally
+/// similar, by the first. An option without a value is compared with all of the text, other options
+/// with the part before `=`.
 pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let changes = |option: &&Spec| {

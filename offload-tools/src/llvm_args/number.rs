@@ -1,7 +1,7 @@
 //! Numbers as LLVM's command lines spell them.
 
-/// A number of any of the bases that LLVM knows: `0x`, `0b`, `0o` and a leading `0` for octal; with
-/// a sign.
+/// Parses a number with an optional sign, in any base that LLVM supports: `0x`, `0b`, `0o` and a
+/// leading `0` for octal.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         [b'0', second, ..] if second.is_ascii_digit() => (8, &lower[1..]),
         _ => (10, lower.as_str()),
     };
-    // `from_str_radix` takes a sign of its own.
+    // `from_str_radix` itself accepts a sign, so a second sign must be refused.
     let digits = digits.bytes().next()?.is_ascii_alphanumeric().then_some(digits)?;
     let value = i64::from_str_radix(digits, base).ok()?;
     Some(if negative { -value } else { value })

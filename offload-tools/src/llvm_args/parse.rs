@@ -1,4 +1,4 @@
-//! From arguments to values.
+//! The parser from arguments to values.
 
 use super::grammar::{GENERIC, dashes};
 use super::nearest::nearest;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The result of a command line.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The tool does its work.
+    /// The tool runs with these values.
     Run(Parsed),
     /// The tool ends.
     Exit {
@@ -33,34 +33,34 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Whether a flag stands; `None` if it is not there at all.
+    /// Whether a flag is set; `None` if it is not on the command line.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.last(name).map(|value| truth(value) == Some(true))
     }
 
-    /// The last value of an option.
+    /// Returns the last value of an option.
     pub fn last(&self, name: &str) -> Option<&OsStr> {
         self.all(name).last().map(OsString::as_os_str)
     }
 
-    /// The last value of an option that takes a number.
+    /// Returns the last value of an option with numbers.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.last(name).and_then(OsStr::to_str).and_then(number::parse)
     }
 
-    /// All values of an option, in order.
+    /// Returns all values of an option, in order.
     pub fn all(&self, name: &str) -> &[OsString] {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The argument that is no option.
+    /// Returns the argument that is not an option.
     pub fn positional(&self) -> Option<&OsStr> {
         self.positional.as_deref()
     }
 }
 
 impl Grammar {
-    /// Reads a command line. `program` is the tool's name as it was called.
+    /// Parses a command line. `program` is the name that the tool was called by.
     pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         let mut run = Run {
             grammar: self,
@@ -96,12 +96,13 @@ struct Run<'a> {
     program: &'a str,
     errors: String,
     parsed: Parsed,
-    /// Whether there is more than one argument that is no option.
+    /// Whether more than one argument is not an option.
     surplus: bool,
 }
 
 impl Run<'_> {
-    /// Takes all arguments; an error is the text of an option that ends the tool at once.
+    /// Processes all arguments; an error contains the output of an option that ends the tool at
+    /// once.
     fn arguments(&mut self, arguments: Vec<OsString>) -> Result<(), String> {
         let mut arguments = arguments.into_iter();
         let mut options_end = false;
@@ -123,7 +124,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Options of one letter may stand together behind one dash, and the last of them may have a
+    /// Processes options of one letter that are joined after one dash; the last of them may have a
     /// value.
     fn group(
         &mut self,
@@ -221,7 +222,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the output of an option that all tools have, which then ends the tool.
+    /// Returns the output of an option that all tools have; the tool then exits.
     fn generic(&self, option: &Spec) -> Option<String> {
         if option.value != Value::Nothing {
             return None;
@@ -236,8 +237,8 @@ impl Run<'_> {
         }
     }
 
-    /// An argument that is no option. `text` is what is left of it, behind the options that could
-    /// stand together.
+    /// Reports an unknown option. `text` is the rest of the argument after the joined options that
+    /// were recognized.
     fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
         let options = GENERIC.iter().chain(self.grammar.options);
@@ -258,7 +259,8 @@ impl Run<'_> {
         self.error(&format!("for the {}{} option: {what}", dashes(option.name), option.name));
     }
 
-    /// Reports an error after the name of the file that runs, not the name by which it was called.
+    /// Reports an error after the file name of the program, without the path in the name that it
+    /// was called by.
     fn error(&mut self, what: &str) {
         let name =
             Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
@@ -266,7 +268,7 @@ impl Run<'_> {
     }
 }
 
-/// The name of an option, and its value.
+/// Splits an option into its name and its value.
 fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     match split_once(text, b'=') {
         Some((name, value)) => (name.to_string_lossy().into_owned().into(), Some(value)),
@@ -274,8 +276,8 @@ fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     }
 }
 
-/// Returns the text after the dashes of an option; `None` if it is no option, empty for the `--`
-/// that ends them.
+/// Returns the text after the dashes of an option. Returns `None` if the argument is not an option,
+/// and an empty text for the `--` that ends the options.
 fn option_text(argument: &OsStr) -> Option<OsString> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {
@@ -333,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Returns the standard error of a command line that ends the tool with 1.
+    /// Returns the standard error of a command line that makes the tool exit with status 1.
     fn errors(grammar: &Grammar, arguments: &[&str]) -> String {
         match outcome(grammar, arguments) {
             Outcome::Exit { stdout, stderr, status: 1 } if stdout.is_empty() => stderr,
@@ -341,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Returns the standard output of a command line that ends the tool with 0.
+    /// Returns the standard output of a command line that makes the tool exit with status 0.
     fn printed(arguments: &[&str]) -> String {
         match outcome(&GRAMMAR, arguments) {
             Outcome::Exit { stdout, status: 0, .. } => stdout,
@@ -391,7 +393,7 @@ mod tests {
         }
         assert_eq!(parsed(&["--list", "--list=0"]).flag("list"), Some(false));
         assert_eq!(parsed(&[]).flag("list"), None);
-        // What stands behind a flag is not its value.
+        // An argument after a flag is not the flag's value.
         assert_eq!(parsed(&["--list", "0"]).positional(), Some(OsStr::new("0")));
         let message = "tool: for the --list option: 'yes' is invalid value for boolean argument! Try 0 or 1\n";
         assert_eq!(errors(&GRAMMAR, &["--list=yes"]), message);
@@ -453,7 +455,7 @@ mod tests {
             ("--help-hid", "--help-hidden"),
             ("--print-option=0", "--print-options=0"),
             ("--imge=", "--image"),
-            // The first letter was taken for `-h`.
+            // The first letter was parsed as `-h`.
             ("--hel=3", "--o=3"),
         ] {
             let expected = format!(
@@ -507,7 +509,7 @@ mod tests {
             (Some(OsStr::new("a b")), Some(OsStr::new("d")))
         );
         assert_eq!(all.all("targets"), ["a", "b", "c"]);
-        // One that asks for itself ends at some time.
+        // A file that includes itself must not be read forever.
         let own = folder.join("own");
         let own = file("own", &format!("@{}", own.display()));
         assert_eq!(parsed(&[&own]).positional(), Some(OsStr::new(&own)));

@@ -4,11 +4,11 @@ use super::split_once;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// How many files may be read for one command line: files that name each other end here.
+/// The most files that are read for one command line; it stops files that include each other.
 const MOST_FILES: usize = 64;
 
-/// Replaces each `@file` by the arguments in it, in which there may be more of them. Where there is
-/// no such file, the argument stays.
+/// Replaces each `@file` by the arguments in the file, which may contain more such references. If
+/// the file does not exist, the argument stays unchanged.
 pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut open: Vec<OsString> = arguments.into_iter().collect();
     open.reverse();
@@ -31,8 +31,8 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     out
 }
 
-/// The bytes of a file as UTF-8, in which there may be bytes that are none: of a file that starts
-/// with the mark of UTF-8 or UTF-16, that is taken off.
+/// Converts a file's bytes to UTF-8 and removes a mark of UTF-8 or UTF-16 at their start. Invalid
+/// bytes in a file that is not UTF-16 are kept.
 fn decoded(text: Vec<u8>) -> Vec<u8> {
     let from_utf16 = |number: fn([u8; 2]) -> u16| {
         let units: Vec<u16> =
@@ -47,8 +47,8 @@ fn decoded(text: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Splits a file's text as a GNU shell would: at white space, outside of quotes; a backslash takes
-/// what follows as it is.
+/// Splits a file's text like a GNU shell: at white space outside of quotes. A backslash keeps the
+/// next character unchanged.
 fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
@@ -70,9 +70,10 @@ fn split(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Splits a file's text as programs on Windows split their command lines: at white space, outside
-/// of double quotes. Backslashes stand for themselves, as in paths, unless a quote follows: then
-/// two are one, and one that is left makes the quote a letter. Two quotes inside of quotes are one.
+/// Splits a file's text like the command line of a Windows program: at white space outside of
+/// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Then
+/// each pair is one backslash, and a remaining backslash makes the quote an ordinary character. Two
+/// quotes inside of quotes are one.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
@@ -111,7 +112,8 @@ fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// An argument, which ends at its first NUL, as those do that the operating system passes on.
+/// Converts bytes to an argument, which ends at its first NUL like an argument from the operating
+/// system.
 fn os_string(bytes: &[u8]) -> OsString {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     #[cfg(unix)]

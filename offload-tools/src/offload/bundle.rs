@@ -1,4 +1,4 @@
-//! `offload bundle`: a bundle from files.
+//! `offload bundle`: makes a bundle from files.
 
 use super::pack::write;
 use super::parts::{Part, Target};
@@ -25,19 +25,19 @@ use std::process::ExitCode;
     at multiples of 4096 bytes."
 )]
 pub struct Args {
-    /// An image and what it is for: gfx90a:xnack-=a.hsaco
+    /// An image and its target: gfx90a:xnack-=a.hsaco
     #[arg(required = true, value_name = "TARGET=FILE")]
     images: Vec<String>,
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Put images at multiples of so many bytes
+    /// Put images at multiples of this number of bytes
     #[arg(long, value_name = "BYTES", default_value_t = HIP_ALIGN, value_parser = clap::value_parser!(u64).range(1..))]
     align: u64,
     /// Compress it
     #[arg(long)]
     compress: bool,
-    /// Take images that are for something else by their headers, and more than HIP's runtime can
+    /// Accept images whose headers contradict their targets, and more images than HIP's runtime can
     /// find
     #[arg(long)]
     force: bool,
@@ -82,7 +82,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     written.map(|()| ExitCode::SUCCESS)
 }
 
-/// The entry ID for an image.
+/// Returns the entry ID for an image.
 fn entry_id(part: &Part<'_>) -> Result<String> {
     let shown = text::escaped_str(part.text);
     match &part.target {
@@ -90,7 +90,8 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
             Ok(format!("hipv4-spirv64-amd-amdhsa--{id}"))
         }
         Target::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
-            // Kind hipv4 came with version 4. Of earlier ones the runtime reads the header.
+            // Kind hipv4 started with code object version 4. For earlier versions the runtime reads
+            // the header.
             Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
             _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
         }),

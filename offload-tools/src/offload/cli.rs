@@ -17,8 +17,8 @@ const STYLES: Styles = Styles::styled()
     .invalid(crate::text::WARNING)
     .valid(crate::text::GOOD);
 
-/// Shows, takes apart and puts together files that have GPU code in them: executables,
-/// libraries, objects, archives, bundles, offload binaries, fatbins, code objects.
+/// Shows, splits and creates files that contain GPU code: executables, libraries, objects,
+/// archives, bundles, offload binaries, fatbins, code objects.
 #[derive(Debug, Parser)]
 #[command(name = "offload", version, styles = STYLES, max_term_width = 80, disable_help_subcommand = true)]
 pub struct Cli {
@@ -45,7 +45,7 @@ struct Global {
     )]
     color: Color,
 
-    /// The most to decompress at once, and to unpack of an archive: 512M, 4G
+    /// The most bytes to decompress at once, and to unpack from an archive: 512M, 4G
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 }
@@ -69,27 +69,27 @@ enum Command {
     Bundle(bundle::Args),
     /// Show which image a device gets, and why not the others
     Select(select::Args),
-    /// Check all that can be checked
+    /// Check everything that can be checked
     Verify(verify::Args),
-    /// Show what takes how much space
+    /// Show the size of each part
     Size(size::Args),
-    /// Show which compilers and runtimes are here, and what can be built
+    /// Show which compilers and runtimes this machine has, and what can be built
     Doctor(doctor::Args),
     /// Print completions for a shell
     Completions(completions::Args),
 }
 
-/// Settings that all commands get from the command line.
+/// Settings from the command line for all commands.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// How many bytes may be decompressed at once.
+    /// The number of bytes that may be decompressed at once.
     pub max_size: u64,
-    /// Whether the command line says so.
+    /// Whether `max_size` comes from the command line.
     pub is_max_size_given: bool,
 }
 
-/// The most that may be decompressed at once without `--max-size`: more than a device program has,
-/// and less than makes a machine of today unusable.
+/// The most bytes that may be decompressed at once without `--max-size`. The limit is more than any
+/// device program has, but too small to make a current machine unusable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {
@@ -103,7 +103,7 @@ impl Context {
         Inventory::of(input.bytes(), self.max_size)
     }
 
-    /// Says on standard error what could not be read in a file.
+    /// Warns on standard error about a part of a file that could not be read.
     pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
         out::warn(&format!(
             "{}: {problem}",
@@ -122,7 +122,8 @@ pub fn main() -> ExitCode {
     }
     match cli.run() {
         Ok(status) => status,
-        // As a program that the signal ended: there is nobody to tell.
+        // A broken pipe ends the program silently, like the signal would: there is no reader for a
+        // message.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             out::error(&error.to_string());
@@ -150,7 +151,7 @@ impl Cli {
     }
 }
 
-/// Reads `1000`, `64K`, `512M`, `4G`, `1T`, with or without `iB` behind the letter.
+/// Parses `1000`, `64K`, `512M`, `4G`, `1T`, with or without `iB` after the letter.
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

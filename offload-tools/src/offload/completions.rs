@@ -1,4 +1,4 @@
-//! `offload completions`: what a shell has to know to complete command lines.
+//! `offload completions`: prints a script with which a shell completes command lines.
 
 use super::{Result, out};
 use clap_complete::{Shell, generate};

@@ -1,15 +1,15 @@
-//! Errors, as people read them.
+//! Errors and their messages for users.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The result of a command: its exit status, or why it ended.
+/// The result of a command: its exit status, or the error that ended it.
 pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 
-/// Why a command ended: what was attempted, what happened, and what to do. It is printed as
-/// `offload: error: ...`, and the exit status is 1.
+/// The error that ended a command: the attempt, the failure, and the advice. The error is printed
+/// as `offload: error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
     what: What,
@@ -19,33 +19,33 @@ pub struct Error {
 #[derive(Debug)]
 enum What {
     Text(String),
-    /// Who reads what is printed has had enough.
+    /// The reader of standard output has closed it.
     BrokenPipe,
 }
 
 impl Error {
-    /// A message: `attempted: happened`.
+    /// Creates a message of two parts: `attempted: happened`.
     pub fn new(attempted: impl fmt::Display, happened: impl fmt::Display) -> Self {
         Self::text(format!("{attempted}: {happened}"))
     }
 
-    /// A message of one part.
+    /// Creates a message of one part.
     pub fn text(text: impl Into<String>) -> Self {
         Self { what: What::Text(text.into()), advice: None }
     }
 
-    /// Adds what to do, a line of its own.
+    /// Adds advice, which is printed on a separate line.
     #[must_use]
     pub fn advice(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    /// An input that cannot be read.
+    /// Creates the error for an input that cannot be read.
     pub fn read(path: &Path, error: &io::Error) -> Self {
         Self::file("cannot read", path, error)
     }
 
-    /// An output that cannot be written.
+    /// Creates the error for an output that cannot be written.
     pub fn write(path: &Path, error: &io::Error) -> Self {
         Self::file("cannot write", path, error)
     }
@@ -55,7 +55,7 @@ impl Error {
         Self::text(format!("{verb} {path}: {}", crate::files::os_message(error)))
     }
 
-    /// Whether who reads what is printed has gone, so that there is nothing to say.
+    /// Whether the reader of standard output has closed it, so that no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self.what, What::BrokenPipe)
     }

@@ -8,10 +8,10 @@ use crate::unpack::{self, Archive, Found};
 use offload_format::inventory::{ImageKind, Inventory};
 use std::path::Path;
 
-/// A file inside of an archive, with what is in it.
+/// A file inside of an archive, with its inventory.
 #[derive(Debug)]
 pub(super) struct Inside<'m> {
-    /// Its name as stored.
+    /// The file's name as stored.
     pub(super) name: &'m [u8],
     pub(super) input: &'m Input,
     pub(super) inventory: &'m Inventory<'m>,
@@ -22,25 +22,24 @@ pub(super) struct Inside<'m> {
 /// The totals of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// How many files have images.
+    /// The number of files with images.
     pub(super) files: usize,
-    /// How many images they have.
+    /// The number of images in these files.
     pub(super) images: usize,
-    /// Bytes of these images, once decompressed.
+    /// The size of these images in bytes, decompressed.
     pub(super) bytes: u64,
-    /// Bytes of all files, also of those without images.
+    /// The size of all files in bytes, including files without images.
     pub(super) unpacked: u64,
-    /// Members that could not be unpacked, by name.
+    /// Members that could not be unpacked, each with its name.
     pub(super) problems: Vec<String>,
     /// Archives inside of the archive.
     closed: Vec<String>,
 }
 
 impl Context {
-    /// Goes through the files of an archive that have containers, problems, or parts in other
-    /// files.
+    /// Visits the files of an archive that have containers, problems, or parts in other files.
     ///
-    /// Returns an error if `visit` does.
+    /// Returns an error if `visit` returns one.
     pub(super) fn inside(
         &self,
         path: &Path,
@@ -85,8 +84,8 @@ impl Context {
         Ok(summary)
     }
 
-    /// Warns that a file without device code is an archive of a kind that is not opened. Returns
-    /// whether it is.
+    /// Warns if a file without device code is an archive of an unsupported kind. Returns whether
+    /// the file is such an archive.
     pub(super) fn warn_if_unopened(
         &self,
         path: &Path,
@@ -107,7 +106,7 @@ impl Context {
 }
 
 impl Summary {
-    /// `zip archive with 118.0 MiB of images in 11 files`.
+    /// Returns a description of the archive: `zip archive with 118.0 MiB of images in 11 files`.
     pub(super) fn words(&self, archive: &Archive<'_>, size: impl Fn(u64) -> String) -> String {
         let what = archive.words();
         match self.files {
@@ -122,16 +121,16 @@ impl Summary {
         }
     }
 
-    /// Says on standard error what could not be unpacked, and which archives were not opened.
+    /// Reports on standard error which members could not be unpacked, and which archives were not
+    /// opened.
     pub(super) fn report(&self, context: &Context, path: &Path) {
         self.problems.iter().for_each(|problem| context.warn_of(path, problem));
         self.note_closed(path);
     }
 
-    /// Says on standard error which archives were not opened.
+    /// Reports on standard error which archives were not opened.
     pub(super) fn note_closed(&self, path: &Path) {
-        /// More names than these are too many for a message: packages of Debian have dozens of
-        /// compressed pages.
+        /// The most names in one message: Debian packages contain dozens of compressed pages.
         const MOST: usize = 3;
         let Some(more) = self.closed.len().checked_sub(1) else { return };
         let names = self.closed[..self.closed.len().min(MOST)].join(", ");
@@ -147,12 +146,13 @@ impl Summary {
 }
 
 impl Inside<'_> {
-    /// Its name for messages: `x.whl: lib/libx.so`.
+    /// Returns the file's name for messages: `x.whl: lib/libx.so`.
     pub(super) fn shown(&self, path: &Path) -> String {
         format!("{}: {}", escaped(path.as_os_str().as_encoded_bytes()), escaped(self.name))
     }
 
-    /// Says on standard error what could not be read in it. Returns whether all could be.
+    /// Reports on standard error which parts of the file could not be read. Returns whether
+    /// everything could be read.
     pub(super) fn warn_of_problems(&self, path: &Path) -> bool {
         for problem in &self.inventory.problems {
             out::warn(&format!("{}: {}", self.shown(path), problem_text(problem)));

@@ -1,12 +1,12 @@
-//! Kernel packs beside programs and libraries: found by the paths that these have in the place of
-//! their code objects.
+//! Kernel packs of programs and libraries, found by the paths that these contain instead of their
+//! code objects.
 //!
-//! The rule is that of ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path counts
-//! from the folder of the program or library, or is absolute; the loader puts a device's target ID
-//! in the place of `@GFXARCH@`, and here every file that such a name could mean is taken. Nothing
-//! else leads to another file, and only regular files with the magic of kernel packs are read. The
-//! loader's environment variables (`ROCM_KPACK_PATH`) are not followed: what is shown depends on
-//! the files alone.
+//! The rule is the same as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
+//! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
+//! with a device's target ID; this module uses every file that such a name could mean. No other
+//! references to files are followed, and only regular files with the magic of kernel packs are
+//! read. The loader's environment variables (`ROCM_KPACK_PATH`) are ignored, so the output depends
+//! only on the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// No more files than these are looked at in one folder, and no more packs are opened for one file.
+/// The most files that are checked in one folder, and the most packs that are opened for one file.
 const MOST: usize = 4096;
 
 /// A kernel pack that has code objects of a program or library.
@@ -26,7 +26,7 @@ const MOST: usize = 4096;
 pub(super) struct KernelPack {
     pub(super) path: PathBuf,
     pub(super) input: Input,
-    /// The name of the program or library in the pack; `None` for everything in it.
+    /// The name of the program or library in the pack; `None` selects all code objects.
     name: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct KernelPack {
 #[derive(Debug, Default)]
 pub(super) struct KernelPacks {
     pub(super) packs: Vec<KernelPack>,
-    /// Problems, in words that follow the file's name.
+    /// The texts of problems, which are printed after the file's name.
     pub(super) problems: Vec<String>,
 }
 
@@ -50,13 +50,14 @@ impl KernelPack {
 }
 
 impl KernelPacks {
-    /// Opens the packs that the references of a file, or a manifest, name.
+    /// Opens the packs that a manifest or the references of a file list.
     pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
         let mut found = Self::default();
         if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
             found.manifest(path, input.bytes(), None);
         }
-        // A link is followed as the loader follows it: the paths count from where the file is.
+        // A symbolic link is resolved, like in the loader: the paths are relative to the folder of
+        // the actual file.
         let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
         let real = if is_link { fs::canonicalize(path).ok() } else { None }
             .unwrap_or_else(|| path.to_owned());
@@ -85,13 +86,13 @@ impl KernelPacks {
         found
     }
 
-    /// Warns of what is wrong with the packs of a file. Returns whether nothing is.
+    /// Warns about the problems with the packs of a file. Returns whether there are no problems.
     pub(super) fn warn(&self, context: &Context, path: &Path) -> bool {
         self.problems.iter().for_each(|problem| context.warn_of(path, problem));
         self.problems.is_empty()
     }
 
-    /// Says which packs there are, where they are not gone into.
+    /// Reports the packs of a file, for commands that do not read them.
     pub(super) fn note(&self, path: &Path) {
         for pack in &self.packs {
             let [path, pack] =
@@ -132,7 +133,7 @@ impl KernelPacks {
         }
     }
 
-    /// Opens the packs that a manifest lists, which are beside it.
+    /// Opens the packs that a manifest lists, which are in its folder.
     fn manifest(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) {
         let shown = escaped(path.as_os_str().as_encoded_bytes());
         let manifest = match KpackManifest::parse(bytes) {
@@ -141,7 +142,8 @@ impl KernelPacks {
         };
         let names: BTreeSet<&str> = manifest.files.iter().map(|file| file.file).collect();
         for file in names {
-            // A manifest has no manifests: what is listed is opened as a pack, or is a problem.
+            // A manifest cannot list manifests: each listed file is opened as a pack, or is a
+            // problem.
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
                 self.problems
@@ -154,7 +156,8 @@ impl KernelPacks {
     }
 }
 
-/// The files that a path can mean: itself, or those with a target ID in the place of [`GFX_ARCH`].
+/// Returns the files that a path can mean: the path itself, or all paths with a target ID instead
+/// of [`GFX_ARCH`].
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
@@ -169,17 +172,17 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
         let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { &parent };
         let entries = fs::read_dir(folder).into_iter().flatten().take(MOST).filter_map(Result::ok);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        // In order, so that the same is shown on every machine.
+        // The order is sorted, so that the output is the same on every machine.
         let names: BTreeSet<String> =
             names.filter(|name| is_for_a_target(name, start, end)).collect();
-        // Joined with nothing, a path would get a slash at its end.
+        // Joining an empty rest would add a slash at the end of the path.
         let with_rest = |it: PathBuf| if rest.as_os_str().is_empty() { it } else { it.join(rest) };
         return names.into_iter().map(|name| with_rest(parent.join(name))).collect();
     }
     vec![pattern.to_owned()]
 }
 
-/// Whether a name has what can be a target ID between these two texts.
+/// Whether a name has a possible target ID between these two texts.
 fn is_for_a_target(name: &str, start: &str, end: &str) -> bool {
     let target = name.strip_prefix(start).and_then(|it| it.strip_suffix(end));
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '-' | '_');

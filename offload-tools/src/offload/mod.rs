@@ -1,8 +1,9 @@
-//! The commands of `offload`, for people. One file each, with its arguments and `run`.
+//! The commands of `offload`, which users run. Each command has one file, with its arguments and
+//! `run`.
 //!
-//! A command prints to [`out::stdout`], which drops colour where there is no terminal, and returns
-//! its exit status: 0, or 1 for findings, for parts of a file that could not be read, and for
-//! errors ([`Error`]). Wrong arguments are clap's: 2.
+//! A command prints to [`out::stdout`], which removes colour if the output is not a terminal. It
+//! returns its exit status: 0, or 1 for findings, for parts of a file that could not be read, and
+//! for errors ([`Error`]). For wrong arguments, clap exits with status 2.
 
 pub mod bundle;
 pub mod cli;

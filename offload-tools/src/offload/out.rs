@@ -4,7 +4,7 @@ use crate::text::{BAD, WARNING, styled};
 use anstream::AutoStream;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
-/// Standard output: buffered, and without colour where no terminal takes it. It has to be flushed.
+/// Standard output: buffered, and without colour if it is not a terminal. The caller must flush it.
 pub type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
 
 /// Standard output.
@@ -12,34 +12,34 @@ pub fn stdout() -> Out {
     BufWriter::new(anstream::stdout().lock())
 }
 
-/// Whether a person looks at standard output.
+/// Whether standard output is a terminal.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Columns of the terminal that standard output is; `None` if it is none.
+/// Returns the number of columns if standard output is a terminal, otherwise `None`.
 pub fn width() -> Option<usize> {
     let columns =
         terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     is_terminal().then(|| columns.unwrap_or(80).max(40))
 }
 
-/// Says on standard error what could not be done, while the command goes on.
+/// Prints a warning to standard error about a failure after which the command continues.
 pub fn warn(text: &str) {
     say(&styled(WARNING, "warning:"), text);
 }
 
-/// Says on standard error why the command ends.
+/// Prints the error that ends the command to standard error.
 pub fn error(text: &str) {
     say(&styled(BAD, "error:"), text);
 }
 
-/// Says something on standard error.
+/// Prints a note to standard error.
 pub fn note(text: &str) {
     say("note:", text);
 }
 
 fn say(kind: &str, text: &str) {
-    // Where nobody listens, nothing is said.
+    // If standard error is closed, the message is dropped.
     let _ = writeln!(anstream::stderr().lock(), "offload: {kind} {text}");
 }

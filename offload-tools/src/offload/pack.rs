@@ -1,4 +1,4 @@
-//! `offload pack`: an offload binary from files.
+//! `offload pack`: makes an offload binary from files.
 
 use super::parts::{Part, Target};
 use super::progress::Busy;
@@ -23,13 +23,13 @@ use std::process::ExitCode;
     line feed or a NUL at its end."
 )]
 pub struct Args {
-    /// An image and what it is for: gfx90a=a.hsaco, sm_80=a.cubin
+    /// An image and its target: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
     images: Vec<String>,
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// A name for what the images are versions of
+    /// A name for the module that all images are versions of
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The format's version: 1, 2 or 3 [default: 1; compressed 3]
@@ -38,7 +38,7 @@ pub struct Args {
     /// Compress it
     #[arg(long)]
     compress: bool,
-    /// Take images that are for something else by their headers
+    /// Accept images whose headers contradict their targets
     #[arg(long)]
     force: bool,
 }
@@ -111,7 +111,7 @@ pub(super) fn write(
         fill(&mut output)?;
         output.commit()
     });
-    // A reader of standard output that has gone away is no error of ours.
+    // A closed standard output is not an error of this program.
     written.map_err(
         |error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) },
     )
@@ -163,7 +163,7 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
     })
 }
 
-/// The triple of the machine that this runs on.
+/// Returns the target triple of the machine that this program runs on.
 fn host_triple() -> Result<String> {
     let arch = std::env::consts::ARCH;
     let system = match (std::env::consts::OS, cfg!(target_env = "musl")) {
@@ -181,7 +181,7 @@ fn host_triple() -> Result<String> {
     Ok(format!("{arch}-{system}"))
 }
 
-/// Returns the kind of an image file: by its bytes, otherwise by its name as LLVM's tool does.
+/// Returns the kind of an image file: from its bytes, otherwise from its name, like LLVM's tool.
 fn image_kind(part: &Part<'_>) -> ImageKind {
     stated_kind(part.input.bytes()).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
@@ -191,7 +191,7 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
     })
 }
 
-/// Returns the bytes after an image, so that a NUL follows where a driver reads up to one. In
+/// Returns the bytes to add after an image, so that a NUL follows if a driver reads up to one. In
 /// version 1 zeros fill the file up to a multiple of 8; in later versions the next image follows at
 /// once.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
@@ -205,7 +205,7 @@ fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
     }
 }
 
-/// Two images for one target, or two of which some device could get either, are a mistake.
+/// Returns an error if two images have the same target, or if a device fits both of their targets.
 fn check_together(parts: &[Part<'_>]) -> Result<()> {
     for (number, part) in parts.iter().enumerate() {
         for earlier in &parts[..number] {

@@ -1,4 +1,4 @@
-//! `TARGET=FILE` arguments: what `pack` and `bundle` put together.
+//! `TARGET=FILE` arguments of `pack` and `bundle`.
 
 use super::{Context, Error, Result, out};
 use crate::describe::{Header, by_name};
@@ -9,10 +9,10 @@ use offload_format::select::Code;
 use offload_format::target::{NvidiaArch, OffloadArch, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 
-/// An image to be put in, and what it is for.
+/// An image to be added, with its target.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
-    /// The target as it was given.
+    /// The target as written on the command line.
     pub(super) text: &'a str,
     pub(super) target: Target<'a>,
     pub(super) path: PathBuf,
@@ -26,13 +26,13 @@ pub(super) struct Part<'a> {
 pub(super) enum Target<'a> {
     /// `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     Arch(OffloadArch<'a>),
-    /// A target triple, with an offload kind before and a target ID behind it, or not.
+    /// A target triple, with an optional offload kind before it and an optional target ID after it.
     Full {
-        /// `hip`; empty if it was not given.
+        /// The offload kind: `hip`; empty if it was not given.
         kind: String,
-        /// As it was given, without dashes at its end.
+        /// The triple as given, without dashes at its end.
         triple: String,
-        /// `gfx90a:xnack-`, `sm_80`; empty if it was not given.
+        /// The target ID: `gfx90a:xnack-`, `sm_80`; empty if it was not given.
         target: String,
     },
 }
@@ -41,10 +41,10 @@ pub(super) enum Target<'a> {
 const KINDS: [&str; 6] = ["host", "hip", "hipv4", "openmp", "cuda", "sycl"];
 
 impl<'a> Part<'a> {
-    /// Reads an argument and opens its file.
+    /// Parses an argument and opens its file.
     ///
-    /// Returns an error if the target is none, if the file cannot be read, or if its header
-    /// contradicts the target and nobody has said `--force`.
+    /// Returns an error if the target is invalid, if the file cannot be read, or if its header
+    /// contradicts the target without `--force`.
     pub(super) fn parse(argument: &'a str, force: bool, context: &Context) -> Result<Self> {
         let Some((target, path)) = argument.split_once('=') else {
             return Err(no_target(argument));
@@ -60,7 +60,7 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    /// The file's name, for messages.
+    /// Returns the file's name, for messages.
     pub(super) fn name(&self) -> String {
         escaped_path(&self.path)
     }
@@ -98,8 +98,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// A processor that no table holds may be a new one, or mistyped; its image has not said that
-    /// it is another.
+    /// Warns about a processor that is not in the table: it may be new, or mistyped. The image's
+    /// header does not name another processor.
     fn warn_if_unknown(&self) {
         let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -118,7 +118,7 @@ impl<'a> Part<'a> {
         match &self.target {
             Target::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
             Target::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
-            // Another name for a triple that is no GPU's.
+            // The name `cpu-` works like any triple that is not for a GPU.
             Target::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
             Target::Full { triple, target, .. } => {
                 let target = Some(target.as_str()).filter(|target| !target.is_empty());
@@ -154,15 +154,15 @@ impl<'a> Target<'a> {
     }
 
     fn full(kind: &str, name: &str, start: usize, target: &str) -> Self {
-        // A dash without a target ID may stand at the end.
+        // Without a target ID, the name may end with a dash.
         let end = name.len() - if name.ends_with(target) { target.len() } else { 0 };
         let triple = name[start..end].trim_end_matches('-').to_owned();
         Target::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
     }
 }
 
-/// Names that `name` may be meant for: those that take the fewest changes of a letter, if these are
-/// few.
+/// Returns names that `name` may have been meant for: the names with the fewest changed letters, if
+/// these are few.
 fn similar(name: &str) -> String {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
     let name = name.to_ascii_lowercase();
@@ -175,7 +175,7 @@ fn similar(name: &str) -> String {
     let nvidia = nvidia.flat_map(|sm| [sm.replace("sm_", "compute_"), sm]);
     let names: Vec<String> =
         amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
-    // Of names as near as each other, those whose letters are.
+    // If several names have equally few changes, those with the closest letters are preferred.
     let letters = |known: &str| -> u32 {
         name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
     };
@@ -185,14 +185,14 @@ fn similar(name: &str) -> String {
         .collect();
     nearest.sort_unstable();
     let least = nearest[0].0;
-    // With more changes, any short name would become any other.
+    // With more changes, any short name would match any other.
     nearest.retain(|(distance, ..)| *distance == least && *distance <= 2.min(name.len() / 2));
     let nearest = nearest.iter().take(2).map(|(_, _, known)| format!("{known}{features}"));
     nearest.collect::<Vec<_>>().join(" or ")
 }
 
-/// The error for an argument without `=`. If it is a file that says what it is for, that is what to
-/// write.
+/// Returns the error for an argument without `=`. If the argument is a file whose header contains
+/// its target, the error suggests this target.
 fn no_target(argument: &str) -> Error {
     let shown = text::escaped_str(argument);
     let error = Error::text(format!("'{shown}' does not say what it is for"));
@@ -204,7 +204,7 @@ fn no_target(argument: &str) -> Error {
     })
 }
 
-/// A path for messages.
+/// Returns a path, escaped for messages.
 pub(super) fn escaped_path(path: &Path) -> String {
     text::escaped(path.as_os_str().as_encoded_bytes())
 }

@@ -6,8 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Work of a known number of bytes. Nothing is shown in the first second, or where standard error
-/// is no terminal. Who prints to the same terminal meanwhile has no use for it.
+/// A progress bar for work on a known number of bytes. Nothing is shown in the first second, or if
+/// standard error is not a terminal. Commands that print to the same terminal during the work do
+/// not need it.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -20,12 +21,12 @@ pub struct Progress {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Begins work on so many bytes; `what` is done to them: `reading images`.
+    /// Starts work on `total` bytes; `what` describes the work: `reading images`.
     pub fn new(what: &'static str, total: u64) -> Self {
         Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
     }
 
-    /// So many more bytes are done.
+    /// Adds a number of finished bytes.
     pub fn add(&mut self, bytes: u64) {
         if self.bar.length().is_none()
             && self.begun.elapsed() >= QUIET
@@ -52,17 +53,17 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // What was printed stays, the bar does not.
+        // Removes the bar, but not other output.
         self.bar.finish_and_clear();
     }
 }
 
-/// Work of which nobody knows how far it is, shown until it is dropped.
+/// A progress display for work of unknown length, shown until it is dropped.
 #[derive(Debug)]
 pub struct Busy(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Busy {
-    /// Begins work; `what` is done: `compressing`.
+    /// Starts work; `what` describes it: `compressing`.
     pub fn new(what: &'static str) -> Self {
         Self(std::io::stderr().is_terminal().then(|| {
             let (running, ended) = mpsc::channel::<()>();
@@ -85,7 +86,7 @@ impl Drop for Busy {
     fn drop(&mut self) {
         if let Some((running, shown)) = self.0.take() {
             drop(running);
-            // It does not panic; and the work itself is done.
+            // The thread does not panic, and the work itself is finished.
             let _ = shown.join();
         }
     }

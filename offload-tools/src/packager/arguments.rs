@@ -10,8 +10,8 @@ use std::path::Path;
 pub(super) struct Arguments(Vec<(OsString, OsString)>);
 
 impl Arguments {
-    /// Takes `text` apart. A piece without `=` is a key with an empty value, and the values of a
-    /// key that is there more than once are joined with commas.
+    /// Takes `text` apart. Parses an argument. A piece without `=` is a key with an empty value.
+    /// The values of a repeated key are joined with commas.
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
         for piece in split(text) {
@@ -27,18 +27,18 @@ impl Arguments {
         Self(all)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&OsStr> {
         self.iter().find(|(found, _)| *found == key).map(|(_, value)| value)
     }
 
-    /// All keys with their values.
+    /// Returns all keys with their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
     }
 }
 
-/// The pieces between commas; one, if there is none.
+/// Returns the pieces between commas: one piece if there is no comma.
 pub(super) fn split(text: &OsStr) -> Vec<OsString> {
     let mut pieces = Vec::new();
     let mut rest = text.to_owned();
@@ -50,8 +50,8 @@ pub(super) fn split(text: &OsStr) -> Vec<OsString> {
     pieces
 }
 
-/// The name of a file without its folder, taken apart at the last dot: a name like `.o` is all
-/// extension, unlike for [`Path::extension`]. Without a dot the extension is empty.
+/// Splits the name of a file, without its folder, at the last dot. A name like `.o` is only an
+/// extension, unlike in [`Path::extension`]. Without a dot the extension is empty.
 pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.rsplit_once('.') {
@@ -60,7 +60,7 @@ pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
     }
 }
 
-/// The offload kind of that name; none for another one.
+/// Returns the offload kind with this name, or the kind for none if the name is unknown.
 pub(super) fn offload_kind(name: &OsStr) -> OffloadKind {
     let kinds = [OffloadKind::OPENMP, OffloadKind::CUDA, OffloadKind::HIP, OffloadKind::SYCL];
     kinds.into_iter().find(|kind| name == kind.to_string().as_str()).unwrap_or(OffloadKind::NONE)

@@ -1,4 +1,4 @@
-//! From a file to its images.
+//! Extracts images from a file.
 
 use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::images::{Found, images};
@@ -12,7 +12,7 @@ use offload_format::offload_binary::ImageKind;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Writes the images of `input` that `arguments`, one text for each `--image`, ask for.
+/// Writes the requested images of `input`; `arguments` has one text for each `--image`.
 pub(super) fn extract(
     program: &str,
     input: &OsStr,
@@ -58,8 +58,8 @@ pub(super) fn extract(
     Ok(())
 }
 
-/// Writes all images, including those inside of images, and prints the names of the files, as
-/// LLVM's main branch does without options. LLVM 22 writes nothing then.
+/// Writes all images, including nested ones, and prints the names of the files, like LLVM's main
+/// branch without options. LLVM 22 writes nothing then.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
@@ -77,7 +77,7 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an image has all that is asked for. Missing values are empty.
+/// Whether an image has all requested values. A missing value counts as empty.
 fn matches(arguments: &Arguments, image: &Found) -> bool {
     arguments.iter().all(|(key, value)| match key.to_str() {
         Some("file") => true,
@@ -94,7 +94,8 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
     })
 }
 
-/// The library with these members. All that come from one file have its name.
+/// Returns the layout of a library with these members. All members from the same file have the name
+/// of that file.
 fn library(images: &[&Found]) -> Result<Layout, String> {
     let mut builder = ArchiveBuilder::new();
     for image in images {
@@ -111,8 +112,8 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
     Ok(builder.layout())
 }
 
-/// Where an image goes that no file was named for: a file in the current folder, called as its
-/// input, target and architecture, and numbered.
+/// Returns the default output name for an image: a file in the current folder. The name consists of
+/// the input's name, the target, the architecture and a number.
 fn name(input: &Path, image: &Found, number: usize) -> String {
     let (stem, _) = stem_and_extension(input);
     let [triple, arch] =

@@ -1,4 +1,4 @@
-//! The images in a file, for whatever it is that has offload binaries in it.
+//! Reads the images of a file of any kind that contains offload binaries.
 
 use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use crate::text::escaped;
@@ -13,13 +13,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Thin archives may name thin archives.
+/// The maximum depth of thin archives that contain names of thin archives.
 const DEPTH: u32 = 8;
 
-/// The largest ratio of decompressed to compressed size: no stream reaches half of it.
+/// The largest accepted ratio of decompressed to compressed size: no stream reaches half of it.
 const MOST_INFLATED: u64 = 1 << 16;
 
-/// LLVM's header and entry: shorter files are no offload binaries for it.
+/// The size of LLVM's header and entry: LLVM accepts no shorter offload binary.
 const LEAST_SIZE: usize = 72;
 
 /// An image, its strings, and its place.
@@ -35,20 +35,22 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The value of a key, empty if there is none; the last one, should the key be there more than
-    /// once.
+    /// Returns the value of a key: empty if the key is missing, the last value if the key is
+    /// repeated.
     pub(super) fn string(&self, key: &str) -> &[u8] {
         let found = self.strings.iter().rev().find(|(found, _)| found == key);
         found.map_or(b"", |(_, value)| value)
     }
 
-    /// Whether it comes from a file or archive member of this name, with or without its folder.
+    /// Whether the image comes from a file or archive member with this name, with or without its
+    /// folder.
     pub(super) fn is_of_member(&self, name: &[u8]) -> bool {
         let file_name = self.origin.rsplit(|byte| *byte == b'/').next();
         self.origin == name || file_name == Some(name)
     }
 
-    /// The images of the offload binaries that it consists of; `None` if it is something else.
+    /// Returns the images of the nested offload binaries; `None` if the image contains something
+    /// else.
     pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
         if !self.bytes().starts_with(&MAGIC) {
             return None;
@@ -63,7 +65,7 @@ impl Found {
         Some(walked.map(|()| found))
     }
 
-    /// The image, to be copied.
+    /// Returns the image as a source to copy.
     pub(super) fn source(&self) -> Source<'_> {
         Source::Part(&self.input, self.range.clone())
     }
@@ -74,8 +76,8 @@ impl Found {
     }
 }
 
-/// All images in a file, `-` for standard input, in file order; none in a file that cannot have
-/// any.
+/// Returns all images of a file in file order; `-` is standard input. Returns none for a file that
+/// cannot contain any.
 pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     let mut all = Vec::new();
     if path == Path::new("-") {
@@ -88,9 +90,9 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     Ok(all)
 }
 
-/// A message of ours, with the file's name: LLVM's have none.
+/// Returns one of this tool's own messages with the file's name; LLVM's messages have none.
 fn in_file(path: &Path, what: &str) -> String {
-    // A thin archive has names of files inside.
+    // The name may come from a thin archive, so it is escaped.
     format!("'{}': {what}", escaped(path.as_os_str().as_encoded_bytes()))
 }
 
@@ -101,7 +103,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // This tool does not check their other contents.
+        // This tool does not check other contents of such files.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,
@@ -137,7 +139,7 @@ impl Walk<'_> {
         outcome
     }
 
-    /// A member of a thin archive: a file with a path from the archive's folder.
+    /// Reads a member of a thin archive: a file whose path is relative to the archive's folder.
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
         let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
         let deeper = depth
@@ -148,7 +150,7 @@ impl Walk<'_> {
         Walk { path: &path, found: self.found }.walk(input, member, deeper)
     }
 
-    /// Bitcode for a host has offload binaries among its constants.
+    /// Reads bitcode for a host, which has offload binaries among its constants.
     fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
         let section = DeviceSection::LlvmOffloading.elf_name();
         let objects = Bitcode::variables_in_section(bitcode, section)
@@ -212,8 +214,8 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// Returns the message for a damaged offload binary with `left` bytes: in LLVM's words where
-    /// LLVM checks it.
+    /// Returns the message for a damaged offload binary with `left` bytes, in LLVM's words if LLVM
+    /// checks for the same damage.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

@@ -1,4 +1,4 @@
-//! `llvm-offload-binary`, also called `clang-offload-packager`: packs images for devices, with
+//! `llvm-offload-binary`, also called `clang-offload-packager`. Packs images for devices, with
 //! their strings, into a file of offload binaries, and extracts them again.
 //!
 //! | module | has |
@@ -9,7 +9,8 @@
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
 //! | `extract` | from a file to its images |
 //!
-//! Several output files are no unit: files written before an error stay, as with LLVM's tool.
+//! Several output files are not written as a unit: files written before an error stay, as with
+//! LLVM's tool.
 
 mod arguments;
 mod extract;
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const GRAMMAR: Grammar = Grammar {
-    // LLVM's words, which other people's scripts look for.
+    // LLVM's original text, which users' scripts search for.
     overview: "A utility for bundling several object files into a single binary.\n\
         The output binary can then be embedded into the host section table\n\
         to create a fatbinary containing offloading code.\n",
@@ -82,10 +83,10 @@ const GRAMMAR: Grammar = Grammar {
     positional: Some("Extract from <file>."),
 };
 
-/// The name that LLVM gave up.
+/// The tool's former name in LLVM.
 const OLD_NAME: &str = "clang-offload-packager";
 
-/// The tool: `arguments` begin with the name that it was called by.
+/// Runs the tool; the first of `arguments` is the name of the called program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
@@ -118,7 +119,7 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
         print(&GRAMMAR.help_list(program));
         return Ok(());
     }
-    // An empty name is none.
+    // An empty name counts as missing.
     let input = parsed.positional().filter(|input| !input.is_empty());
     let output = parsed.last("o").filter(|output| !output.is_empty());
     let images = parsed.all("image");
@@ -138,12 +139,12 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
     }
 }
 
-/// Says something that is no error.
+/// Prints a warning.
 fn warn(program: &str, what: &str) {
     anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
 }
 
-/// `error:`, coloured where the terminal takes it.
+/// Returns `error:`, coloured if the terminal supports it.
 fn label(text: &str, color: AnsiColor) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
     format!("{style}{text}:{style:#}")
@@ -154,12 +155,12 @@ fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Writes a file, standard output for `-`.
+/// Writes a file, or standard output for `-`.
 fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
     write_to(Output::named(path), path, fill)
 }
 
-/// Writes a file that was begun.
+/// Writes the contents of an output that is already open.
 fn write_to(
     output: io::Result<Output>,
     path: &OsStr,

@@ -3,16 +3,17 @@
 use super::images::Found;
 use std::path::Path;
 
-/// Offload binaries inside of each other, so many deep. LLVM sets no limit.
+/// The maximum depth of nested offload binaries. LLVM sets no limit.
 const DEPTH: u32 = 16;
 
-/// The most images that are read in one file, including nested offload binaries: many entries can
-/// name the same bytes on each level.
+/// The maximum number of images that are read in one file, including nested offload binaries. Many
+/// entries can name the same bytes on each level.
 const MOST_IMAGES: usize = 1 << 16;
 
 /// Replaces each image that consists of offload binaries by their images, in order.
 ///
-/// Returns an error if one is malformed, or if there are too many or too deep.
+/// Returns an error if a nested binary is malformed, or if there are too many or the nesting is too
+/// deep.
 pub(super) fn expand(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, String> {
     let (mut all, mut left) = (Vec::new(), MOST_IMAGES);
     add(path, images, DEPTH, &mut left, &mut all)?;

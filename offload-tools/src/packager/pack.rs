@@ -1,4 +1,4 @@
-//! From files to offload binaries.
+//! Writes offload binaries from files.
 
 use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
 use super::write;
@@ -12,8 +12,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 
-/// How to compress: `--compress`, `--compression-format` and `--compression-level` of LLVM's main
-/// branch.
+/// The compression options: `--compress`, `--compression-format` and `--compression-level` of
+/// LLVM's main branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Compression {
     method: Method,
@@ -47,7 +47,7 @@ impl Compression {
             None => Ok(Some(Self { method, level: None })),
             Some(level) => match i32::try_from(level).ok().filter(|level| range.contains(level)) {
                 Some(level) => Ok(Some(Self { method, level: Some(level) })),
-                // The words are LLVM's.
+                // The message is LLVM's text.
                 None => Err(format!(
                     "invalid {method} compression level {level}; expected a value in [{}, {}]",
                     range.start(),
@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// Writes the images that `arguments`, one text for each `--image`, name.
+/// Writes the images that `arguments` name; `arguments` has one text for each `--image`.
 pub(super) fn pack(
     arguments: &[OsString],
     output: &OsStr,
@@ -68,7 +68,7 @@ pub(super) fn pack(
     let mut inputs = Vec::new();
     for text in arguments {
         let arguments = Arguments::parse(text);
-        // The words are LLVM's.
+        // The message is LLVM's text.
         let files = arguments.get("file").ok_or("'file' is a required image arguments")?;
         for file in split(files) {
             let input = Input::named(&file).map_err(|error| os_message(&error))?;
@@ -106,7 +106,7 @@ fn add(
     Ok(())
 }
 
-/// Returns the kind by the file's bytes, otherwise by the extension of its name.
+/// Returns the kind, detected from the file's bytes, otherwise from the extension of its name.
 fn image_kind(file: &OsStr, bytes: &[u8]) -> ImageKind {
     if Bitcode::is_bitcode(bytes) {
         return ImageKind::BITCODE;

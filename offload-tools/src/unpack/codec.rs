@@ -22,7 +22,7 @@ pub(super) struct Names {
 const XZ_MEMORY: u32 = 512 * 1024;
 
 impl Codec {
-    /// Recognizes compressed bytes by how they start.
+    /// Detects the compression from the first bytes.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let starts: [(&[u8], Self); 3] = [
             (b"\x1f\x8b\x08", Codec::Gzip),
@@ -55,7 +55,7 @@ impl Codec {
         }
     }
 
-    /// Decompresses while it is read.
+    /// Returns a reader that decompresses the bytes.
     pub(super) fn reader<'a>(self, bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
             Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
@@ -68,7 +68,7 @@ impl Codec {
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {
-            // Bytes before an error count.
+            // Bytes before an error are kept.
             let _ = reader.take(size as u64).read_to_end(&mut start);
         }
         start

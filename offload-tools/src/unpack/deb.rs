@@ -5,7 +5,7 @@ use super::room::Room;
 use super::{Found, Visit, tar, unopened};
 use offload_format::archive::Archive;
 
-/// Unpacks the files that the package installs. Members with this suffix (`control.tar`) have no
+/// Unpacks the files that the package installs. Other members, such as `control.tar`, have no
 /// device code.
 pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Result<(), E> {
     let mut problem = |text: String| visit(Found::Problem { name: b"", text });

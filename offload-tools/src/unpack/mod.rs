@@ -1,5 +1,5 @@
-//! Files inside of archives: wheels and other zip archives, tar archives, Rust's `.crate`, packages
-//! of Debian.
+//! Files inside archives: wheels and other zip archives, tar archives, Rust's `.crate` files,
+//! Debian packages.
 //!
 //! | module | has |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `room` | how much is unpacked, and where one member is kept meanwhile |
 //!
 //! One member is unpacked at a time, into memory or into a file without a name: nothing stays on
-//! the disk. Names of members are shown and never used as paths. An archive inside of an archive is
-//! named and not opened.
+//! the disk. Names of members are shown and never used as paths. An archive inside an archive is
+//! reported but not opened.
 
 mod codec;
 mod deb;
@@ -49,14 +49,14 @@ enum Form {
 pub enum Found<'m> {
     /// A file.
     File(Member<'m>),
-    /// Something that cannot be read or that is not as it should be.
+    /// A part that cannot be read or is malformed.
     Problem {
-        /// The member's name as stored; empty if it is about the archive itself.
+        /// The member's name as stored; empty if the problem is about the archive itself.
         name: &'m [u8],
         /// The problem.
         text: String,
     },
-    /// An archive, which is not opened in its turn.
+    /// An archive inside the archive, which is not opened.
     Closed {
         /// The member's name as stored.
         name: &'m [u8],
@@ -68,7 +68,7 @@ pub enum Found<'m> {
 /// A file inside of an archive.
 #[derive(Debug)]
 pub struct Member<'m> {
-    /// Its name as stored.
+    /// The file's name as stored.
     pub name: &'m [u8],
     /// Its bytes.
     pub content: Input,
@@ -76,11 +76,12 @@ pub struct Member<'m> {
     pub stored: Option<u64>,
 }
 
-/// Gets each part of the archive. An error of its own ends the walk.
+/// A function that gets each part of the archive. If it returns an error, the walk ends.
 type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
 
 impl<'a> Archive<'a> {
-    /// Recognizes an archive by how it starts; `None` if it is none that can be opened.
+    /// Recognizes an archive by its first bytes; `None` if the bytes are no archive that can be
+    /// opened.
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         let form = if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             Form::Zip
@@ -100,7 +101,7 @@ impl<'a> Archive<'a> {
         Some(Self { bytes, form })
     }
 
-    /// Its name in JSON: `zip`, `deb`, `tar`, `tar.gz`, `gz`.
+    /// Returns the kind's name in JSON: `zip`, `deb`, `tar`, `tar.gz`, `gz`.
     pub fn kind(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip",
@@ -122,16 +123,17 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The most bytes that are unpacked unless the command line allows more: far more than packed
-    /// code has, and less than would fill a disk for a file of a few bytes.
+    /// Returns the maximum number of bytes to unpack unless the command line allows more. Packed
+    /// code needs far less, and a tiny file cannot fill a disk.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
         (self.bytes.len() as u64).saturating_mul(64).clamp(LEAST, MOST)
     }
 
-    /// Unpacks the members one by one, in the order of the archive. `path` is the archive's own: a
-    /// file that is only compressed has its name. No more than `limit` bytes are unpacked in all.
+    /// Unpacks the members one by one, in the order of the archive. `path` is the path of the
+    /// archive. A single compressed file gets its name from `path`. At most `limit` bytes are
+    /// unpacked in total.
     ///
     /// Returns an error if `visit` does.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
@@ -166,8 +168,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Returns the kind of an archive that cannot be opened, by its first bytes; `None` if it is no
-/// known archive.
+/// Returns the kind of an archive that cannot be opened, detected from its first bytes; `None` if
+/// the bytes are no known archive.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
     const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -182,8 +184,8 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may begin with the first three letters; the level, a digit, is followed by those of the
-    // first block.
+    // Text may also begin with the first three letters. So the check includes the magic of the
+    // first block, which follows the level (a digit).
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }
@@ -203,7 +205,7 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The error of a decoder, or of the room that there is.
+/// Returns the message for an error of a decoder, or for missing room.
 fn cannot_unpack(error: &std::io::Error) -> String {
     if error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
         error.to_string()

@@ -1,4 +1,4 @@
-//! How much is unpacked, and where it is kept.
+//! The amount of unpacked data, and the place where it is kept.
 
 use crate::files::Input;
 use crate::text;
@@ -17,7 +17,7 @@ pub(super) struct Room {
 /// is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
-/// Why something is not unpacked. Its message says all.
+/// The reason why a member is not unpacked. The message contains all details.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 
@@ -34,12 +34,12 @@ impl Room {
         Self { limit, left: Cell::new(limit) }
     }
 
-    /// Whether so many bytes more are too many.
+    /// Whether this many more bytes exceed the room.
     pub(super) fn is_too_small_for(&self, size: u64) -> bool {
         size > self.left.get()
     }
 
-    /// The error that there is no room.
+    /// Returns the error for missing room.
     pub(super) fn refusal(&self) -> Refused {
         let limit = text::size(self.limit);
         Refused(format!(
@@ -47,7 +47,7 @@ impl Room {
         ))
     }
 
-    /// A reader whose bytes take room.
+    /// Returns a reader that counts its bytes against the room.
     pub(super) fn limited<R: Read>(&self, inner: R) -> Limited<'_, R> {
         Limited { room: self, inner }
     }
@@ -58,7 +58,7 @@ impl Room {
     }
 }
 
-/// Keeps up to `in_memory` bytes there, and larger contents in a file.
+/// Keeps up to `in_memory` bytes in memory, and larger contents in a file.
 fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
     if size < in_memory {
@@ -99,7 +99,7 @@ pub(super) struct Limited<'r, R> {
 }
 
 impl<'r, R> Limited<'r, R> {
-    /// The room that its bytes take.
+    /// Returns the room against which the bytes count.
     pub(super) fn room(&self) -> &'r Room {
         self.room
     }

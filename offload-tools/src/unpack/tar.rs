@@ -6,18 +6,18 @@ use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
-/// The size that everything in a tar archive is a multiple of.
+/// The block size of tar archives: every part is a multiple of it.
 pub(super) const BLOCK: usize = 512;
 
-/// The most bytes for a name, and for other records of one file before it.
+/// The maximum size of a name, and of the other records before one file.
 const MOST_SAID: u64 = 1 << 20;
 
-/// Whether this is how a tar archive starts.
+/// Whether the bytes are the start of a tar archive.
 pub(super) fn is_start(bytes: &[u8]) -> bool {
     let Some(block) = bytes.get(..BLOCK) else { return false };
     let header = Header::from_byte_slice(block);
     let is_marked = header.as_ustar().is_some() || header.as_gnu().is_some();
-    // The oldest have no mark.
+    // The oldest archives have no mark.
     is_marked || (block[0] != 0 && is_checked(header))
 }
 
@@ -28,7 +28,7 @@ fn is_checked(header: &Header) -> bool {
     header.cksum().is_ok_and(|sum| same.cksum().is_ok_and(|real| sum == real))
 }
 
-/// Records of the next file that come before it.
+/// Records about a file that come before it in the archive.
 #[derive(Default)]
 struct Said {
     name: Option<Vec<u8>>,
@@ -36,8 +36,8 @@ struct Said {
     is_sparse: bool,
 }
 
-/// Unpacks the members. `is_packed` says that the archive is compressed, so that no member has a
-/// size of its own in it.
+/// Unpacks the members. Visits the members. `is_packed` means that the archive is compressed as a
+/// whole: then members have no stored size of their own.
 pub(super) fn walk<R: Read, E>(
     input: &mut Limited<'_, R>,
     is_packed: bool,
@@ -62,8 +62,8 @@ pub(super) fn walk<R: Read, E>(
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let said = std::mem::take(&mut said);
                 let name = said.name.unwrap_or_else(|| header.path_bytes().into_owned());
-                // A name with a slash at its end is a folder of the time before tar had a type for
-                // them.
+                // A name that ends with a slash is a folder: early tar versions had no type for
+                // folders.
                 if name.ends_with(b"/") {
                     skip_member(input, size)
                 } else {
@@ -74,7 +74,7 @@ pub(super) fn walk<R: Read, E>(
                     if said.is_sparse || entry_type == EntryType::GNUSparse {
                         let text = "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
-                        // Where the next header is depends on the holes.
+                        // The position of the next header depends on the holes.
                         return Ok(());
                     }
                     match keep(input, size) {
@@ -104,7 +104,7 @@ pub(super) fn walk<R: Read, E>(
     }
 }
 
-/// The next header; `None` at the end.
+/// Returns the next header; `None` at the end.
 fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     let mut block = [0; BLOCK];
     let mut filled = 0;
@@ -169,7 +169,7 @@ fn skip_member(input: &mut impl Read, size: u64) -> io::Result<()> {
     skip(input, padding(size))
 }
 
-/// Passes over so many bytes.
+/// Skips this many bytes.
 fn skip(input: &mut impl Read, size: u64) -> io::Result<()> {
     if io::copy(&mut input.take(size), &mut io::sink())? == size {
         Ok(())

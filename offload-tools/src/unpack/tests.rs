@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 /// The members of every archive in these tests.
 const MEMBERS: [(&str, &[u8]); 3] = [("a/one", &[1; 300]), ("two", b"two"), ("empty", b"")];
 
-/// `"two" * 100` and the bytes to 63, by `lzma.compress` of Python 3.
+/// The output of `lzma.compress` of Python 3 for `"two" * 100` and the bytes to 63.
 const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\
     \xe0\x01\x6b\x00\x47\x5d\x00\x3a\x1d\xca\x34\x6d\x98\x3f\x83\x06\x08\x88\x90\x9c\xdc\xad\x16\xc1\
     \xef\x4b\x1c\x00\xf8\x29\x4a\x76\x56\x19\xec\x39\x9c\x93\x31\xe5\x22\x56\xee\xc6\x34\x00\x3b\x32\
@@ -55,7 +55,7 @@ fn deb_archive() -> Vec<u8> {
 /// Names and contents.
 type Files = Vec<(String, Vec<u8>)>;
 
-/// The files that are found, and how many problems.
+/// Returns the files that are found, and the number of problems.
 fn walked(bytes: &[u8]) -> Option<(Files, usize)> {
     let archive = Archive::of(bytes)?;
     let (mut files, mut problems) = (Vec::new(), 0);
@@ -102,8 +102,8 @@ fn damage_at_any_byte_is_a_problem_or_nothing() {
         [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd]
     {
         for at in 0..whole.len() {
-            // Cut short, which is a problem unless only the zeros at the end of a tar archive are
-            // gone.
+            // A shortened archive is a problem, unless only the zeros at the end of a tar archive
+            // are missing.
             if let Some((files, problems)) = walked(&whole[..at]) {
                 assert!(problems > 0 || files.len() <= MEMBERS.len(), "{at}");
             }

@@ -8,7 +8,7 @@ use crate::text;
 use rawzip::{CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceEntry};
 use std::io::{self, Read};
 
-/// A line of the directory.
+/// An entry of the directory.
 struct Entry<'a> {
     name: &'a [u8],
     method: CompressionMethod,
@@ -103,7 +103,7 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
 /// A decoder of a member.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
-/// Returns the decoder of a member; an error in words if there is none.
+/// Returns the decoder of a member, or an error message if there is none.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
         return Err("is encrypted, so that it cannot be unpacked".to_owned());

@@ -18,10 +18,10 @@
 )]
 pub trait Argument<T>: Passed {}
 
-/// The value that the kernel gets for an argument. For expansions.
+/// A value of an argument, as the kernel gets it. For expansions.
 #[doc(hidden)]
 pub trait Passed {
-    /// Its bytes are the argument's bytes.
+    /// The type whose bytes are the argument's bytes.
     type Value: Copy;
 
     /// Returns the value that the kernel gets.
@@ -48,7 +48,7 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 
 /// A buffer in device memory that can be passed in place of a pointer.
 ///
-/// Buffers of the crates cust, cudarc and others get it by a type of your own around them:
+/// To pass buffers of cust, cudarc and other crates, wrap them in your own type:
 ///
 /// ```
 /// use offload::DeviceBuffer;
@@ -64,10 +64,10 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 /// }
 /// ```
 pub trait DeviceBuffer {
-    /// The type of its elements.
+    /// The type of the buffer's elements.
     type Item;
 
-    /// Returns the address of its first element in device memory.
+    /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 }
 
@@ -131,7 +131,7 @@ impl_argument! {
     [B: DeviceBuffer] &mut B => AnyMut;
 }
 
-/// For records, which expansions declare.
+/// Implements `Argument` for structs that expansions declare.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! impl_argument_of_record {

@@ -12,34 +12,34 @@ pub struct Declaration {
     pub number: usize,
     /// Its name.
     pub name: &'static str,
-    /// The layout of its type.
+    /// The layout of the parameter's type.
     pub layout: ParameterLayout,
 }
 
 /// An argument of a kernel, as an image records it. Numbers are in bytes.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Whose image it is.
+    /// The target of the image.
     pub target: &'static str,
-    /// The end of the argument before.
+    /// The end of the previous argument.
     pub after: usize,
-    /// The offset of its first byte.
+    /// The offset of the argument's first byte.
     pub offset: usize,
     /// Its size.
     pub size: usize,
-    /// Whether it is a floating-point number.
+    /// Whether the argument is a floating-point number.
     pub is_float: bool,
-    /// Whether it is a pointer.
+    /// Whether the argument is a pointer.
     pub is_pointer: bool,
-    /// Whether it may be at a later offset than its alignment requires. NVIDIA's compilers align
-    /// small structs to 4.
+    /// Whether the argument may be at a later offset than its alignment requires. NVIDIA's
+    /// compilers align small structs to 4.
     pub may_be_moved: bool,
 }
 
 /// Checks a parameter against the record of each image.
 ///
 /// # Panics
-/// If it differs from an image's record, whatever the kernel does with it.
+/// Panics if the parameter differs from an image's record in a way that is wrong for every kernel.
 #[track_caller]
 pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     let mut i = 0;
@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn what_may_be_right_is_accepted() {
-        // An address as a number, a pointer in a struct, the bits of a number.
+        // The record may mean an address as a number, a pointer in a struct, or the bits of a
+        // number.
         for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

@@ -1,4 +1,4 @@
-//! Calls of kernels with checked parameters: the results of `include_kernels!`'s functions.
+//! Calls of kernels with checked parameters, which the functions of `include_kernels!` return.
 
 mod argument;
 mod check;
@@ -14,8 +14,8 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// A kernel with the `N` arguments of one launch, which take `BYTES` bytes. Functions of
-/// [`include_kernels!`](crate::include_kernels) return it.
+/// A kernel with the `N` arguments of one launch, which have `BYTES` bytes. Functions of
+/// [`include_kernels!`](crate::include_kernels) return this type.
 ///
 /// The call owns the values. [`pointers`](Call::pointers) returns the array that launches of CUDA
 /// and HIP take:
@@ -35,8 +35,8 @@ use core::ptr;
 /// ```
 ///
 /// The compiler has checked the number of arguments and the type of each. The caller has to make
-/// sure that pointers lead to device memory of the right length, which lives until the kernel has
-/// run, and that two of one type are not swapped. A launch therefore stays `unsafe`.
+/// sure that two pointers of one type are not swapped. The device memory at the pointers must have
+/// the right length and live until the kernel has run. A launch therefore stays `unsafe`.
 ///
 /// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// Calls a function for the CPU, at the first address, with the arguments at the second.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
-/// Storage that is aligned, since kernels for the CPU read arguments in place. No type of OpenCL is
+/// Aligned storage, because kernels for the CPU read arguments in place. No type of OpenCL is
 /// aligned to more.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
@@ -62,7 +62,7 @@ struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
-/// The condition of [`Call::buffer`].
+/// The condition that [`Call::buffer`] requires of [`Images`].
 #[diagnostic::on_unimplemented(
     message = "images have arguments of this kernel in different places: no buffer is right for all of them",
     note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
@@ -74,7 +74,7 @@ impl HaveOneLayout for Images<true> {}
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Makes a call whose arguments are still to be set. For expansions.
+    /// Makes a call whose arguments are not set yet. For expansions.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
         Self { kernel, invoke, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
@@ -89,7 +89,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Sets an argument. For expansions.
     ///
     /// # Panics
-    /// If the value does not fit between its offset and the end.
+    /// Panics if the value does not fit between its offset and the end.
     #[doc(hidden)]
     #[allow(unsafe_code)]
     pub fn set<T: Copy>(&mut self, number: usize, value: T) {
@@ -99,7 +99,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
     }
 
-    /// The offsets of the arguments, each at the next multiple of its alignment.
+    /// Returns the start of the arguments, each at the next multiple of its alignment.
     pub(crate) fn start(&self) -> *const u8 {
         self.arguments.0.as_ptr().cast()
     }
@@ -112,18 +112,18 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of
     /// `hipModuleLaunchKernel`.
     ///
-    /// The pointers lead into this call: keep it until the launch has returned. A launch only reads
-    /// there.
+    /// The pointers point into this call: keep it until the launch has returned. A launch only
+    /// reads from this memory.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }
 
     /// Returns the address and the size of all arguments: `CU_LAUNCH_PARAM_BUFFER_POINTER` and
-    /// `…_SIZE` of `extra`, and those of HIP. Each is at the next multiple of its alignment, as
-    /// images have them.
+    /// `…_SIZE` of `extra`, and those of HIP. Each argument is at the next multiple of its
+    /// alignment, as in the images.
     ///
-    /// Some images have other places, and then this does not compile; [`pointers`](Call::pointers)
-    /// is right for all:
+    /// If some images have the arguments in other places, this does not compile;
+    /// [`pointers`](Call::pointers) is right for all images:
     ///
     /// | an argument | is |
     /// |---|---|

@@ -3,8 +3,8 @@
 use core::mem::MaybeUninit;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers,
-/// arrays of them, and structs that derive it.
+/// A type that a kernel takes by value, directly or in a struct: numbers, pointers, arrays of them,
+/// and structs that derive this trait.
 ///
 /// ```
 /// use offload::Parameter;
@@ -17,9 +17,10 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// }
 /// ```
 ///
-/// It is for structs that kernels take by value, if [`include_kernels!`](crate::include_kernels)
-/// declares them with `extern`. Each field has to be a `Parameter`, too. Rust lays out a struct in
-/// an order of its own unless it is `repr(C)` or `repr(transparent)`:
+/// Derive it for structs that kernels take by value, if
+/// [`include_kernels!`](crate::include_kernels) declares them with `extern`. Each field has to be a
+/// `Parameter`, too. Unless a struct is `repr(C)` or `repr(transparent)`, Rust may reorder its
+/// fields, so this does not compile:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload::Parameter)]
@@ -37,19 +38,20 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
     note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
 )]
 pub trait Parameter: Copy {
-    /// Its layout in device memory.
+    /// The layout of the type in device memory.
     #[doc(hidden)]
     const LAYOUT: ParameterLayout;
 }
 
-/// A [`Parameter`] `NUMBER`, called `Name`, of a kernel, for which an image has `BYTES` bytes.
+/// A [`Parameter`] with number `NUMBER` and name `Name` of a kernel, for which the images have
+/// `BYTES` bytes.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
     label = "not a number, a pointer or a struct that derives `Parameter`",
     note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
 )]
 pub trait DeclaredParameter<Kernel, Name, const NUMBER: usize, const BYTES: usize> {
-    /// Its layout in device memory.
+    /// The layout of the type in device memory.
     const LAYOUT: ParameterLayout;
 }
 
@@ -63,11 +65,11 @@ impl<T: Parameter, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 /// The layout of a type. Sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterLayout {
-    /// Its name, for messages.
+    /// The name of the type, for messages.
     pub(super) name: &'static str,
     pub(super) size: usize,
     pub(super) align: usize,
-    /// The end of its last field; padding may follow.
+    /// The end of the type's last field; padding may follow.
     pub(super) end: usize,
     pub(super) kind: Kind,
 }
@@ -89,7 +91,7 @@ impl ParameterLayout {
         Self { name, size, align: align_of::<T>(), end: size, kind }
     }
 
-    /// Returns the layout of a struct, whose fields end there. For expansions.
+    /// Returns the layout of a struct whose fields end at `end`. For expansions.
     pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
         Self { end, ..Self::of::<T>(name, Kind::Record) }
     }
@@ -98,7 +100,7 @@ impl ParameterLayout {
 /// The offsets of a kernel's arguments, in bytes.
 #[derive(Debug)]
 pub struct Layout<const N: usize> {
-    /// The layout of each.
+    /// The layout of each parameter.
     pub parameters: [ParameterLayout; N],
     /// The offset of each argument.
     pub offsets: [usize; N],
@@ -118,8 +120,8 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether the arguments have the offsets that these images record; and, if there is PTX, those
-    /// that every driver will choose.
+    /// Whether the arguments have the offsets that these images record. If there is PTX, also
+    /// whether every driver will choose these offsets.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {

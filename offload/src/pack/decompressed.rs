@@ -1,5 +1,5 @@
-//! Images of compressed packs: each module is a stream of its own, so that one is had without the
-//! others.
+//! Images of compressed packs. Each module is a separate stream, so a program can decompress one
+//! module without the others.
 
 use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
 use alloc::vec::Vec;
@@ -19,18 +19,18 @@ pub struct StreamRecord {
     pub size: usize,
     /// Size in bytes after decompression.
     pub inflated_size: usize,
-    /// Whether it is a zstd frame; else a zlib stream.
+    /// Whether the stream is a zstd frame; otherwise it is a zlib stream.
     pub is_zstd: bool,
 }
 
-/// An image's bytes, out of a compressed pack or not. Who decompresses it keeps it, for as long as
-/// it is of use.
+/// The bytes of an image, from a compressed or a plain pack. The caller of
+/// [`PackImage::decompress`] keeps this value as long as the bytes are needed.
 pub struct Decompressed(Bytes);
 
 enum Bytes {
-    /// The images were not compressed: `size` bytes of the pack from `start` on.
+    /// The pack was not compressed: the image is `size` bytes of the pack from `start` on.
     InPack { pack: &'static [u8], start: usize, size: usize },
-    /// `size` bytes from `start` on, and a NUL.
+    /// A buffer whose bytes from `start` on are the image, `size` bytes, and a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
@@ -46,8 +46,8 @@ impl Decompressed {
         }
     }
 
-    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData` as long as
-    /// this value lives: a NUL follows, and it is aligned to at least 8 bytes.
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`, valid as
+    /// long as this value lives. The image is aligned to at least 8 bytes, and a NUL follows it.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
@@ -62,10 +62,11 @@ impl fmt::Debug for Decompressed {
     }
 }
 
-/// Puts bytes and tables of a compressed pack together: each module is a stream.
+/// Combines the bytes and tables of a compressed pack, in which each module is a stream.
 ///
 /// # Panics
-/// If a stream is outside the bytes, or an image outside its module's decompressed stream.
+/// Panics if a stream is outside the bytes, or if an image is outside its module's decompressed
+/// stream.
 pub const fn compressed(
     name: &'static str,
     section: &'static str,
@@ -127,14 +128,14 @@ pub(super) const fn problem_of_streams(
 }
 
 impl<F: Form> PackImage<F> {
-    /// Whether [`PackImage::decompress`] has something to do.
+    /// Whether [`PackImage::decompress`] has to decompress anything.
     pub fn is_compressed(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// The image's bytes, of packs of both forms. In a compressed pack, the bytes before the image
-    /// in its module are decompressed and dropped; the bytes after it and other modules are not
-    /// read. Nothing is remembered: asked again, it does it again.
+    /// Returns the image's bytes, for compressed and plain packs. In a compressed pack, it
+    /// decompresses and drops the bytes before the image in its module. It does not read the bytes
+    /// after the image, nor other modules. The result is not cached: each call decompresses again.
     ///
     /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack
     /// needs, if there is no memory for the image, or if the stream is damaged.
@@ -146,7 +147,7 @@ impl<F: Form> PackImage<F> {
         let mut buffer: Vec<u8> = Vec::new();
         let room = self.record.size.saturating_add(ALIGN);
         buffer.try_reserve_exact(room).map_err(|_| self.too_much(stream))?;
-        // The buffer has its room, so that its bytes stay where they are.
+        // The buffer already has enough capacity, so its bytes stay where they are.
         let start = buffer.as_ptr().addr().next_multiple_of(ALIGN) - buffer.as_ptr().addr();
         buffer.resize(start, 0);
         self.append(stream, &mut buffer)?;
@@ -158,7 +159,7 @@ impl<F: Form> PackImage<F> {
     /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. PTX
     /// ends with a NUL.
     ///
-    /// Returns an error as [`PackImage::decompress`] does.
+    /// Returns an error in the same cases as [`PackImage::decompress`].
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         match self.stream {
@@ -178,7 +179,7 @@ impl<F: Form> PackImage<F> {
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
         // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
-        // Our own packs: the expected size limits the decoder.
+        // The packs are our own, so the expected size limits the decoder.
         let limit = (stream.inflated_size as u64).max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;

@@ -1,7 +1,8 @@
-//! A pack that is read when the program runs, and not linked into it: the expansion under
+//! Packs that the program reads when it runs, instead of linking them: the expansion under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, and this module interprets them.
 //!
-//! All of it is `#[inline]` or generic, so that it is compiled where it is called: few programs do.
+//! All functions are `#[inline]` or generic, so only the callers compile them, and few programs are
+//! callers.
 
 use super::decompressed::problem_of_streams;
 use super::{
@@ -18,7 +19,8 @@ use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, Pac
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
-/// Why a pack could not be read. Its text is the pack's reason for having no images.
+/// The reason why a pack could not be read. The error's text is the reason that the pack reports
+/// for having no images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiskError {
@@ -56,7 +58,7 @@ impl fmt::Display for DiskError {
 
 impl core::error::Error for DiskError {}
 
-/// Reads a file, or returns the reason why that fails.
+/// A function that reads a file, or returns the reason for a failure.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// Loads the pack of this name that is in `folder` now. The bytes stay in memory until the program
@@ -140,7 +142,7 @@ fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
     })
 }
 
-/// A copy where drivers can take it.
+/// Copies the bytes to memory with the alignment that drivers need.
 #[inline]
 fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
     const ALIGN: usize = DeviceSection::HipFatbin.align() as usize;

@@ -1,5 +1,5 @@
-//! Whether a pack is compressed, as a type: the compiler distinguishes images with bytes in the
-//! program from those that have to be decompressed.
+//! Types for plain and compressed packs: by them the compiler distinguishes images with bytes in
+//! the program from images that have to be decompressed.
 
 use core::fmt::Debug;
 
@@ -16,10 +16,10 @@ pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 
-/// The pack is compressed, as build.rs asks for with `.compress()`:
-/// [`PackImage::decompress`](super::PackImage::decompress) has its images. A build.rs that
-/// compresses in some builds alone is for `include_offload!("saxpy", compressed)`, which has this
-/// type in all of them.
+/// The pack is compressed, because build.rs calls `.compress()`:
+/// [`PackImage::decompress`](super::PackImage::decompress) returns its images. If build.rs
+/// compresses only in some builds, use `include_offload!("saxpy", compressed)`, which has this type
+/// in all builds.
 ///
 /// ```
 /// # use offload::__expansion::{ModuleRecord, not_built};

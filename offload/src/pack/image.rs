@@ -33,19 +33,20 @@ impl<F: Form> PackImage<F> {
         self.record.origin
     }
 
-    /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
-    /// they are unknown: for an image for the CPU, and for one whose list the build could not read.
+    /// Returns the names of the image's kernels in alphabetical order; C++ kernels have mangled
+    /// names. Returns `None` if the names are unknown: for an image for the CPU, and for an image
+    /// whose list the build could not read.
     pub fn kernels(&self) -> Option<&'static [&'static str]> {
         self.record.kernels
     }
 
-    /// Whether it has this kernel; `None` if its kernels are not known.
+    /// Returns whether the image has this kernel, or `None` if its kernels are not known.
     pub fn has_kernel(&self, name: &str) -> Option<bool> {
         self.record.kernels.map(|kernels| kernels.binary_search(&name).is_ok())
     }
 
-    /// The limits of this kernel's launches, as the image records them. `None` if the image has no
-    /// such kernel or no such records, as one for the CPU.
+    /// The limits of this kernel's launches, as the image records them. Returns `None` if the image
+    /// has no such kernel or no such records. An image for the CPU has no records.
     ///
     /// ```
     /// # #![deny(warnings)]
@@ -62,26 +63,27 @@ impl<F: Form> PackImage<F> {
         self.record.limits.get(at).copied()
     }
 
-    /// Offset in bytes from the start of the pack; in a compressed pack, from the start of the
-    /// module's decompressed stream.
+    /// Returns the offset in bytes from the start of the pack. In a compressed pack, it is relative
+    /// to the start of the module's decompressed stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
 
-    /// Returns this image without the form of its pack: for [`PackImage::decompress`] alone.
+    /// Returns this image without the form of its pack. Only [`PackImage::decompress`] uses it.
     #[cfg(feature = "run")]
     pub(crate) fn as_plain(self) -> PackImage<Plain> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 
-    /// The image's bytes in the pack, unless it is compressed.
+    /// Returns the image's bytes in the pack, unless the pack is compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
     }
 }
 
-/// Images of a compressed pack have [`PackImage::decompress`] in place of these.
+/// Methods for images of plain packs; images of a compressed pack have [`PackImage::decompress`]
+/// instead.
 impl PackImage<Plain> {
     /// The image.
     pub fn bytes(&self) -> &'static [u8] {
@@ -91,8 +93,8 @@ impl PackImage<Plain> {
     /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`: a NUL
     /// follows PTX, and code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
-        // A pointer into the pack, not into the image: the NUL after PTX is outside the image's
-        // slice.
+        // The pointer is into the pack, not into the image's slice, because the NUL after PTX is
+        // outside that slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
 }

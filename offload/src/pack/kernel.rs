@@ -4,8 +4,8 @@ use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A kernel of a module, by its name: [`KernelPack::kernel`](super::KernelPack::kernel). The
-/// compiler has checked that some image of the module has the kernel.
+/// A kernel of a module, selected by its name: [`KernelPack::kernel`](super::KernelPack::kernel).
+/// The compiler has checked that some image of the module has the kernel.
 /// [`PackImage::has_kernel`](super::PackImage::has_kernel) returns whether the image of a device
 /// has it.
 #[derive(Clone, Copy)]
@@ -14,24 +14,24 @@ pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) name: &'pack str,
 }
 
-/// The kernel of this name, which the index of the pack has. For expansions.
+/// Returns the kernel of this name, which the index of the pack contains. For expansions.
 pub const fn kernel<F: Form>(module: Module<'static, F>, name: &'static str) -> Kernel<'static, F> {
     Kernel { module, name }
 }
 
 impl<'pack, F: Form> Kernel<'pack, F> {
-    /// Its name, as images have it.
+    /// Returns the kernel's name, as in the images.
     pub const fn name(&self) -> &'pack str {
         self.name
     }
 
-    /// The module that has it.
+    /// Returns the module that contains the kernel.
     pub const fn module(&self) -> Module<'pack, F> {
         self.module
     }
 
-    /// Returns the address that stands for this kernel in calls of HIP's runtime such as
-    /// `hipLaunchKernel`, if the pack is embedded with `register`.
+    /// If the pack is embedded with `register`, returns the kernel's address for calls of HIP's
+    /// runtime such as `hipLaunchKernel`.
     pub fn host_function(&self) -> Option<*const c_void> {
         self.module.record.registered?.address(self.name)
     }

@@ -1,18 +1,18 @@
-//! The list of the packs that this program retains. The linker composes it in the section
+//! The list of the packs that this program retains. The linker builds the list in the section
 //! `offload_packs_1`: the entries of all crates one after another. The size of an entry is its
 //! first field, and a multiple of 8. The linker names the ends of a section with such a name. The
-//! number is the version of the layout: a program may have several versions of this crate.
+//! number in the name is the version of the layout, because a program may contain several versions
+//! of this crate.
 //!
-//! Only retained packs are listed, since a list keeps its entries in the program: with GNU ld as
-//! soon as anything reads the list, with mold 1.10 even if nothing does.
+//! Only retained packs are listed, because a list keeps its entries in the program. With GNU ld,
+//! this happens as soon as any code reads the list; with mold 1.10, even if no code does.
 //!
-//! This is the one place in the crate with unsafe code: it reads memory whose ends the linker
-//! names.
+//! This module contains unsafe code, because it reads memory whose ends the linker names.
 
 use core::fmt;
 use core::slice;
 
-/// A pack in this program, whatever crate it belongs to.
+/// A pack in this program, from any of its crates.
 #[derive(Clone, Copy)]
 pub struct LinkedPack {
     name: &'static str,
@@ -20,7 +20,7 @@ pub struct LinkedPack {
 }
 
 impl LinkedPack {
-    /// The name from its build script, or from its file.
+    /// Returns the name from the pack's build script, or from its file.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -51,18 +51,20 @@ const NAME_OFFSET: usize = 32;
 #[repr(C)]
 pub struct Entry<const NAME: usize> {
     size: u64,
-    // A pointer, not a reference to the first byte: it may be followed to all of them.
+    // This is a pointer because a reference to the first byte would not give access to the other
+    // bytes.
     pack: *const u8,
     pack_size: u64,
     name_size: u64,
     name: [u8; NAME],
 }
 
-// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and never changes.
+// SAFETY: the pointer comes from a `&'static [u8]`, which all threads may read and which never
+// changes.
 unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
-    /// The entry of a pack that is not empty.
+    /// Makes the entry of a pack that is not empty.
     pub const fn new(pack: &'static [u8], name: &str) -> Self {
         assert!(NAME.is_multiple_of(8));
         assert!(name.len() <= NAME);
@@ -89,35 +91,35 @@ if_packs_are_linked! {
             static STOP: u64;
         }
 
-        /// Without any pack there would be no section, and no ends of it.
+        /// Without any pack, the section and the symbols of its start and end would be missing.
         #[unsafe(link_section = "offload_packs_1")]
         static NO_PACK: [u64; 0] = [];
 
-        /// The entries, in words.
+        /// Returns the entries of the list, in words.
         fn list() -> &'static [u64] {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);
             // SAFETY: the linker defines both symbols, at the ends of the one section
             // `offload_packs_1` of this program. The section has only `Entry` values, since the
-            // macro lets no user choose the name: aligned to 8, of sizes that are multiples of 8,
-            // with nothing between them, and initialized. The loader writes addresses to it before
-            // any code runs, and nothing does later.
+            // macro lets no user choose the name. They are aligned to 8 and initialized, their
+            // sizes are multiples of 8, and nothing is between them. The loader writes addresses to
+            // the section before any code runs, and nothing writes to it later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {
-        /// There is no such section.
+        /// Returns an empty list, since this system has no such section.
         fn list() -> &'static [u64] {
             &[]
         }
     }
 }
 
-/// The packs of this program, or of this shared library, that are embedded with `retain`, in
-/// whatever crate. Equal packs may have several names; their bytes are then the same memory.
-/// Nothing is read from disk, and nothing runs when the program starts.
+/// Returns the packs of this program, or of this shared library, that any crate embeds with
+/// `retain`. Equal packs may have several names; their bytes are then the same memory. Nothing is
+/// read from disk, and nothing runs when the program starts.
 ///
-/// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos. On
-/// other systems this has no packs.
+/// Such a list exists only in 64-bit ELF programs: on Linux, Android, the BSDs and illumos. On
+/// other systems the iterator is empty.
 ///
 /// ```
 /// use offload::linked_packs;
@@ -139,8 +141,8 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         // initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
         // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just
-        // checked. Pointer and size are those of a `&'static [u8]`: a pack is in memory as long as
-        // the list, and nothing writes to it.
+        // checked. The pointer and the size come from a `&'static [u8]`: the pack is in memory as
+        // long as the list, and nothing writes to it.
         let bytes = unsafe {
             let pack = entry.as_ptr().add(1).cast::<*const u8>().read();
             slice::from_raw_parts(pack, usize::try_from(pack_size).ok()?)

@@ -1,8 +1,8 @@
 //! A pack of images inside this program, described while it is compiled.
 //!
 //! Nothing is parsed when the program starts. The expansion passes the bytes, which the linker put
-//! into the section, and the table of images, which the macro took from the pack's index;
-//! `linked` compares the two at compile time.
+//! into the section. It also passes the table of images, which the macro took from the pack's
+//! index. `linked` compares the two at compile time.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -34,7 +34,7 @@ use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
-/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Each of several
+/// A pack of one module can be used like the module itself: [`KernelPack::select`]. Each of several
 /// modules has a name, which is checked at compile time:
 ///
 /// ```
@@ -68,7 +68,7 @@ pub struct KernelPack<F: Form = Plain> {
     form: PhantomData<F>,
 }
 
-/// Where the contents of a pack are.
+/// The location of a pack's contents.
 #[derive(Clone, Copy)]
 enum Content<F: Form> {
     /// The pack is in the program.
@@ -81,18 +81,18 @@ enum Content<F: Form> {
     },
     /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
-    /// Its images are not known, for this reason.
+    /// The images of the pack are unknown, for this reason.
     Opaque { bytes: &'static [u8], why: &'static str },
     /// The pack is read from disk when the program first uses it. The tables of modules and images
-    /// are those of the program's compilation.
+    /// are from the time when the program was compiled.
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 
-/// Puts bytes and table together.
+/// Makes a pack from its bytes and its tables.
 ///
 /// # Panics
-/// If an image is outside the bytes. Expansions are evaluated at compile time, so this ends a
-/// compilation.
+/// Panics if an image is outside of the bytes. The macro's expansion is evaluated at compile time,
+/// so a panic ends the compilation.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -125,8 +125,8 @@ pub const fn linked<F: Form>(
     }
 }
 
-/// A pack that `load` reads when it is asked for: for development. The images and modules are those
-/// of the expansion.
+/// Makes a pack that `load` reads from disk on first use, for development. The tables of images and
+/// modules come from the macro's expansion.
 pub const fn on_disk<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -143,8 +143,8 @@ pub const fn on_disk<F: Form>(
     }
 }
 
-/// A pack that was not built, and why: every `select` says so. The pack has its modules, without
-/// images.
+/// Makes a pack that was not built; every `select` reports the reason. The pack has its modules,
+/// without images.
 pub const fn not_built<F: Form>(
     name: &'static str,
     why: &'static str,
@@ -154,7 +154,7 @@ pub const fn not_built<F: Form>(
     KernelPack { name, section, modules, content: Content::NotBuilt(why), form: PhantomData }
 }
 
-/// A file whose images are unknown, with the reason: every `select` reports it.
+/// Makes a pack from a file whose images are unknown; every `select` reports the reason.
 pub const fn opaque<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -172,7 +172,7 @@ pub const fn opaque<F: Form>(
 }
 
 impl<F: Form> KernelPack<F> {
-    /// The images of all modules, as they were known while the program was compiled.
+    /// Returns the images of all modules, as they were known at compile time.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {
             Content::Linked { images, .. } | Content::OnDisk { images, .. } => images,
@@ -180,7 +180,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The places of the modules of a compressed pack; empty if it is not compressed.
+    /// Returns the places of the modules in a compressed pack; empty if the pack is not compressed.
     const fn streams(&self) -> &'static [StreamRecord] {
         match self.content {
             Content::Linked { streams, .. } => streams,
@@ -188,20 +188,20 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The name that the build script gave it; of a pack by its path the file's name without its
-    /// extension.
+    /// Returns the name from the build script; for a pack embedded by its path, the file's name
+    /// without its extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path,
-    /// which is in no container.
+    /// Returns the name of the section that contains the pack, in ELF programs. For an image
+    /// embedded by its path, which is in no container, it is `.rodata`.
     pub const fn section(&self) -> &'static str {
         self.section
     }
 
-    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or
-    /// the file that was embedded by its path.
+    /// Returns the whole pack: offload bundles in `.hip_fatbin`, offload binaries in
+    /// `.llvm.offloading`, or the file that was embedded by its path.
     pub fn bytes(&self) -> &'static [u8] {
         match self.now().content {
             Content::Linked { bytes, .. } | Content::Opaque { bytes, .. } => bytes,
@@ -209,7 +209,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the pack itself, or the one that was read in its place.
+    /// Returns the pack itself, or the pack that was read from disk in its place.
     fn now(&self) -> &Self {
         match self.content {
             Content::OnDisk { load, .. } => load(),
@@ -217,7 +217,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Why there are no images to select from, as the error of a selection.
+    /// Returns the error of a selection if there are no images to select from.
     fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage<F>>> {
         match self.content {
             Content::NotBuilt(why) => Some(SelectError::not_built(device, why)),
@@ -226,7 +226,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Why it does not support any device, in a sentence, if it has no images.
+    /// Returns a sentence that says why the pack supports no device, if it has no images.
     pub(crate) fn unsupported(&self) -> Option<alloc::string::String> {
         let name = self.name;
         match self.now().content {
@@ -240,9 +240,9 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The reason why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), it
-    /// is a compressed file or a fatbin that was embedded by its path, or it could not be read from
-    /// disk (`OFFLOAD_FROM_DISK=1`).
+    /// Returns the reason why no images are known, if they are unknown. The pack was not built
+    /// (`OFFLOAD_SKIP=1`, docs.rs), or could not be read from disk (`OFFLOAD_FROM_DISK=1`). Or it
+    /// is a compressed file or a fatbin that was embedded by its path.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
@@ -250,12 +250,12 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The module of this name. As the value of a `const` or `static`, a name that the pack does
-    /// not have is an error of the compiler.
+    /// Returns the module of this name. In the value of a `const` or `static`, a name that the pack
+    /// does not have is a compile error.
     ///
     /// # Panics
-    /// If there is none; the message lists the modules. For names that are not known before the
-    /// program runs there is [`KernelPack::find_module`].
+    /// Panics if there is no such module; the message lists the modules. Use
+    /// [`KernelPack::find_module`] for names that are known only at run time.
     pub const fn module(&self, name: &str) -> Module<'_, F> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -273,9 +273,9 @@ impl<F: Form> KernelPack<F> {
         panic!("{}", words.list_modules(self.modules).or_none().as_str())
     }
 
-    /// The kernel of this name, which some image of the pack has; of several modules exactly one
-    /// has it. As the value of a `const` or `static`, a name that no image has is an error of the
-    /// compiler, which lists the kernels:
+    /// Returns the kernel of this name. Some image of the pack must have the kernel; if the pack
+    /// has several modules, exactly one must have it. In the value of a `const` or `static`, a name
+    /// that no image has is a compile error that lists the kernels:
     ///
     /// ```
     /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
@@ -302,14 +302,14 @@ impl<F: Form> KernelPack<F> {
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
     /// ```
     ///
-    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one.
-    /// Kernels that only the image for the CPU has are not known. If the images of a module record
-    /// no kernels, a name that no image has counts as a kernel of the first such module. That is so
-    /// if all images of a module are for the CPU, or if it has none, as in a pack that was not
-    /// built. [`Module::kernel`] is for the kernels of one module.
+    /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
+    /// Kernels that are only in the image for the CPU are unknown. If the images of a module record
+    /// no kernels, a name that no image has counts as a kernel of the first such module. The images
+    /// of such a module are all for the CPU, or the module has no images, as in a pack that was not
+    /// built. [`Module::kernel`] returns a kernel of one module.
     ///
     /// # Panics
-    /// If there is none, or if several modules have it.
+    /// Panics if no module has the kernel, or if several modules have it.
     pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack, F> {
         let (mut found, mut unknown, mut i) = (None, None, 0);
         while i < self.modules.len() {
@@ -364,17 +364,17 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// The module of this name, if there is one.
+    /// Returns the module of this name, if there is one.
     pub fn find_module(&self, name: &str) -> Option<Module<'_, F>> {
         self.modules().find(|module| module.name() == name)
     }
 
-    /// The modules, in file order.
+    /// Returns the modules, in file order.
     pub fn modules(&self) -> impl ExactSizeIterator<Item = Module<'_, F>> + Clone {
         self.modules.iter().map(move |record| Module { pack: self, record })
     }
 
-    /// The images of all modules, in file order.
+    /// Returns the images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let pack = self.now();
         let (bytes, modules, streams) = (pack.bytes(), pack.modules, pack.streams());
@@ -393,10 +393,11 @@ impl<F: Form> KernelPack<F> {
         })
     }
 
-    /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
+    /// Selects the best image for a device from a pack of one module, by the rules of
+    /// [`mod@crate::select`].
     ///
-    /// Returns an error that lists every image and why it was refused, if none fits; and one that
-    /// names the modules, if the pack has several.
+    /// Returns an error that lists every image and why it was refused, if none fits. If the pack
+    /// has several modules, the error names them.
     pub fn select(
         &self,
         device: &DeviceInfo,

@@ -10,16 +10,16 @@ use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
 /// A module of a pack: one device program, with an image for each of its targets. Programs load
-/// each module by itself.
+/// each module separately.
 ///
-/// Loading is that of `cuModuleLoadData` and `hipModuleLoadData`, which take one image.
+/// `cuModuleLoadData` and `hipModuleLoadData` load a module from one image.
 #[derive(Clone, Copy)]
 pub struct Module<'pack, F: Form = Plain> {
     pub(super) pack: &'pack KernelPack<F>,
     pub(super) record: &'static ModuleRecord,
 }
 
-/// The module of this number. For expansions.
+/// Returns the module with this number. For expansions.
 pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Module<'static, F> {
     Module { pack, record: &pack.modules[number] }
 }
@@ -28,12 +28,12 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Its name: the one that the build script gave it, or that of the pack.
+    /// Returns the name from the build script, or the pack's name.
     pub const fn name(&self) -> &'static str {
         self.record.name
     }
 
-    /// Its images, in file order.
+    /// Returns the images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let now = self.now();
         let pack = now.map_or(&[][..], |module| module.pack.bytes());
@@ -46,7 +46,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         })
     }
 
-    /// Returns the module itself, or the one of this name in the pack that was read in its place.
+    /// Returns the module itself, or the module of this name in the pack that was read from disk.
     fn now(&self) -> Option<Self> {
         let pack = self.pack.now();
         match self.pack.content {
@@ -55,34 +55,35 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// Returns a key that is unique in the program: where the module's pack lies, and which images
-    /// the module has.
+    /// Returns a key that is unique in the program: the address of the module's pack, and the
+    /// number of the module's first image.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> (usize, usize) {
         (self.pack.now().bytes().as_ptr().addr(), self.record.first)
     }
 
-    /// The place in a compressed pack.
+    /// Returns the module's place in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
         if self.pack.streams().is_empty() {
             return None;
         }
-        // By name: a constant that holds a module may refer to a copy of the record.
+        // Search by name, not by address: a constant that contains a module may refer to a copy of
+        // the record.
         let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
         self.pack.streams().get(at)
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `linked` and `compressed` have checked the range; a pack without images has none in its
-        // modules. The macro counts images and modules of a pack on disk from its index.
+        // `linked` and `compressed` have checked the range; in a pack without images, the modules
+        // have none. For a pack on disk, the macro counts images and modules from the pack's index.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
-    /// The kernel of this name, which some image of the module has, by the rules of
-    /// [`KernelPack::kernel`].
+    /// Returns the kernel of this name, by the rules of [`KernelPack::kernel`]. Some image of the
+    /// module must have the kernel.
     ///
     /// # Panics
-    /// If there is none; the message lists the kernels.
+    /// Panics if there is no such kernel; the message lists the kernels.
     pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack, F> {
         if let Some(recorded) = self.find(name) {
             return Kernel { module: *self, name: recorded };
@@ -98,7 +99,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         panic!("{}", words.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str())
     }
 
-    /// Whether some image says which kernels it has.
+    /// Whether some image records its kernels.
     pub(super) const fn knows_kernels(&self) -> bool {
         let images = self.records();
         let mut i = 0;
@@ -111,7 +112,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         false
     }
 
-    /// The name of a kernel that some image has.
+    /// Returns the name of a kernel, if some image has it.
     pub(super) const fn find(&self, name: &str) -> Option<&'static str> {
         let images = self.records();
         let mut i = 0;
@@ -126,7 +127,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         None
     }
 
-    /// The best image for a device, by the rules of [`mod@crate::select`].
+    /// Returns the best image for a device, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits.
     pub fn select(

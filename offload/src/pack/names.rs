@@ -1,9 +1,9 @@
-//! Names compared while the program is compiled, where no trait can be called.
+//! Compares names at compile time, where trait methods cannot be called.
 
 use core::cmp::Ordering;
 
-/// Finds the place of a name in a list in alphabetical order, for constants. Halves the list, since
-/// the compiler stops long evaluations: a pack may have thousands of names.
+/// Returns the position of a name in an alphabetical list, at compile time. Uses binary search,
+/// since the compiler stops long evaluations: a pack may have thousands of names.
 pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     let (mut from, mut to) = (0, names.len());
     while from < to {
@@ -17,7 +17,7 @@ pub(super) const fn position(names: &[&str], name: &str) -> Option<usize> {
     None
 }
 
-/// Compares two strings, for constants.
+/// Compares two strings at compile time.
 const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
     while i < a.len() && i < b.len() {
@@ -35,7 +35,7 @@ const fn order(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Whether two strings are one, for constants.
+/// Whether two strings are equal, at compile time.
 pub(super) const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {

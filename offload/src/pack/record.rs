@@ -10,11 +10,11 @@ use offload_format::select::Code;
 pub struct ModuleRecord {
     /// Its name.
     pub name: &'static str,
-    /// Its first image, among those of all modules in file order.
+    /// The index of the module's first image, among the images of all modules in file order.
     pub first: usize,
     /// The number of its images.
     pub count: usize,
-    /// Its kernels for HIP's runtime, if the program registers them.
+    /// The module's kernels for HIP's runtime, if the program registers them.
     pub registered: Option<&'static registered::Kernels>,
 }
 
@@ -36,7 +36,7 @@ pub struct ImageRecord {
     /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
     /// they were not read, as for an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
-    /// The limits of their launches, in the same order; empty if none are recorded.
+    /// The launch limits of the kernels, in the same order; empty if none are recorded.
     pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,
@@ -46,7 +46,7 @@ impl ImageRecord {
     /// Returns the code that the rules of selection compare, at compile time.
     ///
     /// # Panics
-    /// If the target is malformed, which ends the compilation.
+    /// Panics if the target is malformed, which ends the compilation.
     pub const fn code(target: &'static str, kind: PackImageKind) -> Code<'static> {
         match Code::of_pack_image(target, kind) {
             Some(code) => code,
@@ -54,7 +54,7 @@ impl ImageRecord {
         }
     }
 
-    /// Returns the fault of its place in a pack of `size` bytes, if there is one.
+    /// Returns the error in the image's place in a pack of `size` bytes, if there is one.
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
             return Some("an image starts past the end of its pack");
@@ -62,7 +62,7 @@ impl ImageRecord {
         if self.size > size - self.offset {
             return Some("an image ends past the end of its pack");
         }
-        // The guarantees of `PackImage::as_ptr` for drivers.
+        // Check the guarantees that `PackImage::as_ptr` gives for drivers.
         match self.kind {
             PackImageKind::Ptx { .. } if self.size == size - self.offset => {
                 Some("no NUL can follow PTX at the end of its pack")

@@ -3,7 +3,8 @@
 use core::ffi::c_void;
 use offload_format::section::HIP_WRAPPER_MAGIC;
 
-/// The wrapper of one bundle, by which the runtime finds it: `.hipFatBinSegment` has one for each.
+/// The wrapper through which HIP's runtime finds one bundle. The section `.hipFatBinSegment` has a
+/// wrapper for each bundle.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Wrapper {
@@ -14,13 +15,14 @@ pub struct Wrapper {
 }
 
 impl Wrapper {
-    /// The wrapper of the bundle that starts with this byte.
+    /// Makes the wrapper of the bundle that starts with this byte.
     pub const fn new(bundle: &'static u8) -> Self {
         Self { magic: HIP_WRAPPER_MAGIC, version: 1, bundle, unused: None }
     }
 }
 
-/// The kernels of a module, which the runtime knows by addresses in this program: a byte for each.
+/// The kernels of a module for HIP's runtime, which identifies each kernel by the address of a byte
+/// in this program.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
     /// Their names.

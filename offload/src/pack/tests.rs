@@ -167,7 +167,7 @@ fn kernels_are_facts_of_images() {
 }
 
 /// The kernels of the module `cpu` are unknown: it may have any kernel that the other modules lack.
-/// So may a module without images.
+/// A module without images may also have any such kernel.
 #[test]
 fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     const SUM: Kernel<'_> = KERNELS.kernel("sum");

@@ -7,7 +7,7 @@ use super::{ImageRecord, ModuleRecord};
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
-/// A text of limited length. Text that does not fit is left out, and the end says so.
+/// A text of limited length. Text that does not fit is omitted, and a mark at the end shows this.
 pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
@@ -25,7 +25,7 @@ impl Words {
         if self.full {
             return self;
         }
-        // Whole, so that no character is cut, and with room for the mark.
+        // Text is added whole or not at all, so that no character is cut and the mark has room.
         self.full = text.len() > ROOM - ELLIPSIS.len() - self.size;
         let text = if self.full { ELLIPSIS.as_bytes() } else { text.as_bytes() };
         let mut i = 0;
@@ -38,7 +38,7 @@ impl Words {
     }
 
     pub(crate) const fn add_number(self, number: usize) -> Self {
-        // From the last digit on.
+        // Start from the last digit.
         let (mut digits, mut start, mut rest) = ([0; 20], 20, number);
         loop {
             start -= 1;
@@ -74,8 +74,8 @@ impl Words {
         self
     }
 
-    /// The kernels of a module's images, each once, without those that earlier images have. The
-    /// compiler stops long evaluations. Text after the limit is therefore not read, and most names
+    /// Lists the kernels of a module's images, each once, without those that the images in `before`
+    /// have. The compiler stops long evaluations, so text after the limit is not read. Most names
     /// are found in the module itself.
     pub(crate) const fn list_kernels(
         mut self,
@@ -100,7 +100,7 @@ impl Words {
         self
     }
 
-    /// Says of a list without names that it has none.
+    /// Adds "none" to a list without names.
     pub(crate) const fn or_none(self) -> Self {
         if self.listed == 0 { self.add("none") } else { self }
     }

@@ -6,18 +6,18 @@ use crate::call::Invoke;
 use alloc::string::String;
 use core::ffi::{CStr, c_void};
 
-/// A handle of the driver. A handle is a number to this program.
+/// A handle that the driver returned. This program treats a handle as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handle(pub(super) *mut c_void);
 
-// SAFETY: the program does not dereference it, and drivers take handles on every thread.
+// SAFETY: the program does not dereference the handle, and drivers accept handles on every thread.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// The bytes of an image, as drivers take them.
+/// The bytes of an image, in the form that drivers need.
 pub(super) struct LoadableImage<'a> {
-    /// The image. The bytes there are aligned to 8, and PTX has a NUL after it.
+    /// The image. The bytes are aligned to 8, and PTX has a NUL after its end.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
     /// `sm_90 cubin`.
@@ -28,9 +28,9 @@ pub(super) struct LoadableImage<'a> {
 pub(super) struct Arguments<'a> {
     /// The kernel's name, for errors.
     pub(super) kernel: &'a str,
-    /// The address of each.
+    /// The address of each argument.
     pub(super) pointers: &'a mut [*mut c_void],
-    /// The address of all arguments.
+    /// The address of the memory that contains all arguments.
     pub(super) start: *const u8,
     /// The function that calls a kernel for the CPU with these arguments.
     pub(super) invoke: Option<Invoke>,
@@ -41,10 +41,12 @@ pub(super) trait Backend: Send + Sync {
     /// Loads an image.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
 
-    /// Unloads a module that is no longer used. Nothing is left to do about an error.
+    /// Unloads a module that is no longer used. Errors are ignored, since nothing can be done about
+    /// them.
     fn unload(&self, module: Handle);
 
-    /// Returns the driver's handle of a module: that of [`Backend::load`], or one for this context.
+    /// Returns the driver's handle of a module: the result of [`Backend::load`], or a handle for
+    /// this context.
     fn raw_module(&self, module: Handle) -> Result<Handle> {
         Ok(module)
     }
@@ -52,7 +54,7 @@ pub(super) trait Backend: Send + Sync {
     /// Finds a kernel.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
-    /// Lets launches of a kernel have so many bytes of dynamic shared memory.
+    /// Allows launches of a kernel to use this many bytes of dynamic shared memory.
     fn allow_shared_memory(&self, _function: Handle, _bytes: usize) -> Result<()> {
         Ok(())
     }
@@ -60,8 +62,8 @@ pub(super) trait Backend: Send + Sync {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// Arguments and launch have to fit the kernel, and the memory behind pointers has to live
-    /// until it has run.
+    /// The arguments and the launch must fit the kernel. The memory that pointers lead to must live
+    /// until the kernel has run.
     unsafe fn launch(
         &self,
         function: Handle,
@@ -69,10 +71,10 @@ pub(super) trait Backend: Send + Sync {
         arguments: Arguments<'_>,
     ) -> Result<()>;
 
-    /// Memory on the device, of more than 0 bytes.
+    /// Allocates memory on the device, of more than 0 bytes.
     fn allocate(&self, size: usize) -> Result<Handle>;
 
-    /// Frees it. Nothing is left to do about an error.
+    /// Frees it. Errors are ignored, since nothing can be done about them.
     ///
     /// # Safety
     /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
@@ -81,15 +83,15 @@ pub(super) trait Backend: Send + Sync {
     /// Copies from the host to the device, after all earlier work.
     ///
     /// # Safety
-    /// `to` has room for as many bytes.
+    /// `to` has room for the bytes of `from`.
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()>;
 
     /// Copies from the device to the host, after all earlier work.
     ///
     /// # Safety
-    /// So many bytes have to be at both.
+    /// Both `to` and `from` have at least `size` bytes.
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()>;
 
-    /// Waits for all that was started on the device.
+    /// Waits for all work that was started on the device.
     fn synchronize(&self) -> Result<()>;
 }

@@ -13,11 +13,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr;
 
-/// So many values of plain data in a device's memory: numbers, and structs of them that are
-/// [`Pod`]. Dropping the buffer frees the memory on its device.
+/// An array of plain data in a device's memory: numbers, and structs of numbers that are [`Pod`].
+/// Dropping the buffer frees the memory on its device.
 ///
-/// A reference to one is passed for a pointer of a kernel: `&x` where that only reads, `&mut y`
-/// where it writes.
+/// Pass a reference to a buffer for a pointer of a kernel: `&x` if the kernel only reads, `&mut y`
+/// if it writes.
 ///
 /// ```
 /// use offload::run::Device;
@@ -34,25 +34,25 @@ use core::ptr;
 /// Source: `cuMemAlloc_v2` (CUDA driver API) and `hipMalloc` (HIP).
 pub struct Buffer<T: Pod> {
     device: Device,
-    /// `None` if the size is 0, for which drivers have no memory.
+    /// `None` if the size is 0, since drivers cannot allocate 0 bytes.
     memory: Option<Handle>,
     len: usize,
     of: PhantomData<T>,
 }
 
 impl Device {
-    /// Memory on this device with a copy of these values.
+    /// Allocates memory on this device and copies these values to it.
     ///
-    /// Returns an error if there is not as much memory, or if the device fails.
+    /// Returns an error if the device has not enough memory, or if it fails.
     pub fn buffer<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(values.len())?;
         buffer.upload(values)?;
         Ok(buffer)
     }
 
-    /// Returns memory on this device for so many values, all bytes of which are 0.
+    /// Allocates memory on this device for `len` values, with all bytes 0.
     ///
-    /// Returns an error if there is not as much memory, or if the device fails.
+    /// Returns an error if the device has not enough memory, or if it fails.
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(len)?;
         let mut zeros = Vec::new();
@@ -84,27 +84,27 @@ impl Device {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none.
+    /// Whether the buffer has no values.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The device whose memory it is.
+    /// Returns the device that the memory is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// Copies these values to the device, after earlier launches on its default stream.
     ///
-    /// Returns an error if the device fails, or a kernel before.
+    /// Returns an error if the device fails, or if an earlier kernel failed.
     ///
     /// # Panics
-    /// If there are more or fewer values than the buffer has.
+    /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.len, "values and buffer are of different lengths");
         let Some(memory) = self.memory else { return Ok(()) };
@@ -115,22 +115,22 @@ impl<T: Pod> Buffer<T> {
 
     /// Copies the values from the device, after earlier launches on its default stream.
     ///
-    /// Returns an error if the device fails, or a kernel before.
+    /// Returns an error if the device fails, or if an earlier kernel failed.
     ///
     /// # Panics
-    /// If there is more or less room than the buffer has values.
+    /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
         assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
         let Some(memory) = self.memory else { return Ok(()) };
         let into: &mut [u8] = bytemuck::cast_slice_mut(into);
-        // SAFETY: the buffer has as many bytes as the values, whose number was compared; any bytes
-        // are such values.
+        // SAFETY: the buffer has as many bytes as the values, whose number was compared. The type
+        // is `Pod`, so any bytes are valid values.
         let copied =
             unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// The values, copied from the device: [`Buffer::download`].
+    /// Copies the values from the device to a new vector: [`Buffer::download`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = alloc::vec![T::zeroed(); self.len];
         self.download(&mut values)?;
@@ -138,10 +138,10 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Returns the address and gives up the ownership of the memory, for callers that free it by
-    /// other means; null if it has no bytes.
+    /// other means. The address is null if the buffer has no bytes.
     pub fn into_raw(self) -> *mut T {
         let this = ManuallyDrop::new(self);
-        // SAFETY: it is read once, and `this` is not dropped.
+        // SAFETY: the device is read once, and `this` is not dropped.
         drop(unsafe { ptr::read(&this.device) });
         this.address()
     }
@@ -162,8 +162,8 @@ impl<T: Pod> DeviceBuffer for Buffer<T> {
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory {
-            // SAFETY: it was allocated for this buffer, which alone frees it. If kernels still use
-            // it, the caller of their launch is responsible.
+            // SAFETY: the memory was allocated for this buffer, and only this buffer frees it. If
+            // kernels still use it, the caller of their launch is responsible.
             unsafe { self.device.0.backend.free(memory) };
         }
     }

@@ -24,39 +24,40 @@ pub(super) struct Context {
     pub(super) info: DeviceInfo,
     pub(super) memory: Option<u64>,
     pub(super) limits: DeviceLimits,
-    /// `None`: the one that the device has for all libraries of a program.
+    /// `None` for the context that the device has for all libraries of a program.
     pub(super) foreign: Option<ForeignContext>,
     pub(super) backend: Box<dyn Backend>,
     pub(super) modules: Modules,
 }
 
-/// The modules that are loaded in a context. There are none at first.
+/// The modules that are loaded in a context. The list is empty at first.
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A hash table would be a tenth of the code to compile in this
-/// module.
+/// Values in the order of their keys. A hash table would be a tenth of the code that is compiled
+/// for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ForeignContext {
     pub(super) handle: Handle,
-    /// Its number in the process, where the driver has one: a handle may come again.
+    /// The context's number in the process, if the driver has one: handles can be reused.
     pub(super) id: Option<u64>,
 }
 
-/// The key of a module in a program: where its pack lies, and its first image.
+/// The key of a module in a program: the address of its pack, and its first image.
 type ModuleKey = (usize, usize);
 
-/// The place of a module, once it is loaded. Who comes second waits for the first.
+/// The place of a module, which is filled when the module is loaded. A second thread waits until
+/// the first one has loaded the module.
 #[derive(Default)]
 struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 
 /// A module in a context.
 pub(super) struct LoadedModule {
     pub(super) handle: Handle,
-    /// The image, whatever the form of its pack is.
+    /// The image; its type does not depend on the form of its pack.
     pub(super) image: PackImage<Plain>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
 }
@@ -66,19 +67,19 @@ pub(super) struct LoadedModule {
 pub(super) struct LoadedKernel {
     pub(super) handle: Handle,
     pub(super) limits: Limits,
-    /// The dynamic shared memory that launches may use so far.
+    /// The dynamic shared memory that launches are allowed to use so far.
     shared_memory: usize,
 }
 
 /// The contexts in use, so that two requests for one device return the same one.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// Locks a mutex whose value is whole even if a thread that held it panicked.
+/// Locks a mutex, whose value is valid even if a thread panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The context of this device that is in use, or a new one.
+/// Returns the context of this device that is in use, or makes a new one.
 pub(super) fn shared(
     kind: DeviceKind,
     ordinal: i32,
@@ -104,7 +105,7 @@ fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usiz
 }
 
 impl Context {
-    /// The module, loaded: by this call, if no other has.
+    /// Returns the loaded module, and loads it if no earlier call has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let key = module.key();
         let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| {
@@ -149,7 +150,7 @@ impl Context {
         Ok(LoadedModule { handle, image: image.as_plain(), kernels: RwLock::default() })
     }
 
-    /// A kernel of a loaded module.
+    /// Returns a kernel of a loaded module.
     pub(super) fn kernel<F: Form>(
         &self,
         module: &LoadedModule,
@@ -177,7 +178,7 @@ impl Context {
         let c_name =
             CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
-        // If the image has no record, the device checks.
+        // If the image has no record of the kernel's limits, the device checks the launch.
         let limits = module.image.limits(name).unwrap_or_default();
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
@@ -188,8 +189,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Has the driver allow launches of a kernel so much dynamic shared memory, where it has to be
-    /// asked.
+    /// Lets the driver allow launches of a kernel this much dynamic shared memory, if the driver
+    /// must be asked.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

@@ -1,4 +1,4 @@
-//! The devices of this machine, as data; and which of them a pack runs on.
+//! The devices of this machine as data, and the choice of a device for a pack.
 
 use super::context::Context;
 use super::error::{Cause, Result, RunError};
@@ -18,31 +18,31 @@ use std::env;
 /// A device that runs kernels, with the modules that are loaded onto it. Clones are the same
 /// device.
 ///
-/// Images stay loaded as long as any clone is there: keep one. It may be used on any thread;
-/// drivers serialize calls where necessary. After a `fork` the child cannot use GPUs, as no driver
-/// works there: start processes with `exec`.
+/// Images stay loaded as long as any clone exists: keep one. A device can be used on any thread;
+/// drivers serialize calls where necessary. After a `fork`, the child cannot use GPUs, since no
+/// driver supports that: start processes with `exec`.
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the
-    /// CPU. The variable `OFFLOAD_DEVICE` names another one, for the program's user: `cuda:1`,
-    /// `hip:0`, `cpu`.
+    /// Returns the first device for which each module of the pack has an image: NVIDIA's GPUs, then
+    /// AMD's, then the CPU. The program's user can choose another device with the variable
+    /// `OFFLOAD_DEVICE`: `cuda:1`, `hip:0`, `cpu`.
     ///
     /// Returns an error that says for each device why no image fits, and which kinds of devices are
     /// absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
-            // No driver is loaded for the others.
+            // The drivers of other devices are not loaded.
             Some(name) => Self::named(&name).map_err(|error| error.advice(NAMED)),
             None => devices().best_for(pack),
         }
     }
 
-    /// The device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Nothing else is
-    /// looked for.
+    /// Returns the device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Other devices
+    /// are not searched for.
     ///
-    /// Returns an error if there is none, with the reason.
+    /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
         let (kind, ordinal) = parse(name)?;
         let found = match kind {
@@ -58,25 +58,26 @@ impl Device {
         Self(cpu::device())
     }
 
-    /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers
-    /// and streams of that context can be used with it. For the primary context, which most
+    /// Returns the GPU of a CUDA context that another library has made, such as cudarc or cust.
+    /// Buffers and streams of that context can be used with it. For the primary context, which most
     /// libraries use, returns the device of [`devices`].
     ///
     /// Returns an error if there is no driver, or if it does not know the context.
     ///
     /// # Safety
-    /// `raw` is a `CUcontext`, and lives as long as the device, its clones and its buffers are
-    /// used. With a driver of CUDA 12 or later, they may be dropped after the context was
-    /// destroyed. An older driver cannot distinguish a context from a later one at the same
-    /// address: drop them before.
+    /// `context` is a `CUcontext`, and lives as long as the device, its clones and its buffers are
+    /// used. With a driver of CUDA 12 or later, device, clones and buffers may be dropped after the
+    /// context was destroyed. An older driver cannot distinguish a context from a later one at the
+    /// same address: drop them before.
     #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
-        // SAFETY: the caller answers for the context.
+        // SAFETY: the caller guarantees that the context is valid.
         unsafe { cuda::foreign(context) }.map(Self)
     }
 
-    /// Returns the AMD GPU of this number in HIP's list. HIP has one context for each, which all
-    /// libraries of a program share: buffers and streams of others can be used with it.
+    /// Returns the AMD GPU of this number in HIP's list. HIP has one context for each GPU, which
+    /// all libraries of a program share: buffers and streams of other libraries can be used with
+    /// it.
     ///
     /// Returns an error if there is no runtime, or no such GPU.
     #[inline]
@@ -84,7 +85,7 @@ impl Device {
         Self::named(&format!("hip:{ordinal}"))
     }
 
-    /// Its name for users and for `OFFLOAD_DEVICE`: `cuda:0`, `hip:1`, `cpu`.
+    /// Returns the device's name for users and for `OFFLOAD_DEVICE`: `cuda:0`, `hip:1`, `cpu`.
     pub fn name(&self) -> String {
         match self.kind() {
             DeviceKind::Cpu => "cpu".to_string(),
@@ -97,8 +98,8 @@ impl Device {
         self.0.kind
     }
 
-    /// Its number among the devices of its kind, from 0: after `CUDA_VISIBLE_DEVICES` or
-    /// `HIP_VISIBLE_DEVICES`.
+    /// Returns the device's number among the devices of its kind, from 0. Devices that
+    /// `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` hide are not counted.
     pub fn ordinal(&self) -> i32 {
         self.0.ordinal
     }
@@ -108,17 +109,17 @@ impl Device {
         &self.0.product
     }
 
-    /// Returns the properties that select an image for it.
+    /// Returns the properties that select an image for the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
 
-    /// Its memory in bytes, of a GPU.
+    /// Returns the memory of a GPU in bytes.
     pub fn memory(&self) -> Option<u64> {
         self.0.memory
     }
 
-    /// Waits for all that was launched on it.
+    /// Waits for all work that was launched on the device.
     ///
     /// Returns an error if a kernel failed.
     pub fn synchronize(&self) -> Result<()> {
@@ -126,7 +127,7 @@ impl Device {
     }
 }
 
-/// `cuda:0 (NVIDIA H100 80GB HBM3)`.
+/// Prints the name and the product: `cuda:0 (NVIDIA H100 80GB HBM3)`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name(), self.product())
@@ -154,7 +155,7 @@ fn use_the_device(name: &str) -> String {
     format!("use the device \"{name}\"")
 }
 
-/// The kind and the number of the device of this name.
+/// Returns the kind and the number of the device of this name.
 fn parse(name: &str) -> Result<(DeviceKind, i32)> {
     let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
     let kind = match kind {
@@ -182,10 +183,10 @@ fn find(
     wanted.ok_or_else(|| absent(format!("there is {}", joined(&names, ", "))))
 }
 
-/// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
+/// Returns the devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
 ///
 /// Each call looks for the drivers' libraries, and lists their devices. Nothing happens before a
-/// program calls it, and nothing that is missing ends the program.
+/// program calls this function, and a missing driver does not end the program.
 ///
 /// ```
 /// let devices = offload::run::devices();
@@ -226,18 +227,18 @@ pub struct Absent {
 }
 
 impl Devices {
-    /// The devices that are there. The last is the CPU.
+    /// Returns the devices of this machine. The last device is the CPU.
     pub fn list(&self) -> &[Device] {
         &self.list
     }
 
-    /// The kinds that are not.
+    /// Returns the kinds of devices that this machine lacks.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
 
-    /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE`
-    /// names: [`Device::best_for`].
+    /// Returns the first device for which each module of the pack has an image, or the device that
+    /// `OFFLOAD_DEVICE` names: [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = asked_for() {
             return self.named(&name).map_err(|error| error.advice(NAMED));
@@ -256,7 +257,7 @@ impl Devices {
         Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }
 
-    /// The device of this name among these: [`Device::named`].
+    /// Returns the device of this name from these devices: [`Device::named`].
     fn named(&self, name: &str) -> Result<Device> {
         let (kind, ordinal) = parse(name)?;
         let of_kind = || self.list.iter().filter(|device| device.kind() == kind).cloned().collect();

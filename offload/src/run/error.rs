@@ -15,9 +15,9 @@ pub type Result<T> = core::result::Result<T, RunError>;
 pub struct RunError(Box<Content>);
 
 struct Content {
-    /// `cuda:0 (NVIDIA H100 80GB HBM3)`, if it was about one.
+    /// The device that the error is about, if any: `cuda:0 (NVIDIA H100 80GB HBM3)`.
     device: Option<String>,
-    /// `load the sm_90 cubin (3584 bytes)`.
+    /// The attempted operation: `load the sm_90 cubin (3584 bytes)`.
     attempted: String,
     cause: Cause,
     /// Advice for the user.
@@ -34,11 +34,11 @@ pub enum Cause {
     NoImage(SelectError<PackImage>),
     /// The driver or the runtime returned an error.
     Driver {
-        /// The function that returned it.
+        /// The function that returned the error.
         function: &'static str,
         /// The error's number.
         code: i32,
-        /// Its name and description, as the vendor has them; empty if it has none.
+        /// The error's name and description from the vendor; empty if it has none.
         text: String,
     },
     /// The request exceeds the limits of the device or of the image, or names something that is
@@ -55,7 +55,7 @@ impl RunError {
         Self::new(attempted, Cause::Refused(why.into()))
     }
 
-    /// Says which device it was about, unless that is known.
+    /// Adds the device that the error is about, unless the device is already known.
     pub(super) fn on(mut self, device: impl FnOnce() -> String) -> Self {
         self.0.device.get_or_insert_with(device);
         self
@@ -72,7 +72,8 @@ impl RunError {
     }
 }
 
-/// `NAME (1): description`, of a code and of its `NAME: description` or `NAME`.
+/// Returns `NAME (1): description`, from a code and its text, which is `NAME: description` or
+/// `NAME`.
 pub(super) fn in_words(code: i32, text: &str) -> String {
     match text.split_once(':') {
         None if text.is_empty() => format!("{code}, which has no name"),
@@ -84,7 +85,7 @@ pub(super) fn in_words(code: i32, text: &str) -> String {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Content { device, attempted, cause, advice } = &*self.0;
-        // The error of a selection says all there is to say.
+        // The error of a selection is already complete.
         if let Cause::NoImage(error) = cause {
             return error.fmt(f);
         }

@@ -1,8 +1,8 @@
-//! Who drives a device.
+//! The kinds of devices, by their drivers.
 
 use core::fmt;
 
-/// Who drives a device.
+/// The kind of a device, by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
     /// NVIDIA's driver.

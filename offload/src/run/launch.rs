@@ -42,17 +42,17 @@ impl Dim {
     }
 }
 
-/// The most that a device allows in a launch.
+/// The limits of a device for launches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeviceLimits {
     pub(super) threads: u64,
     pub(super) block: [u64; 3],
     pub(super) grid: [u64; 3],
-    /// Bytes that the threads of a block share, without more being asked for.
+    /// The bytes of shared memory that a block may use without a request for more.
     pub(super) shared_memory: u64,
     /// The dynamic shared memory that a kernel may use if it requests more.
     pub(super) shared_memory_on_request: u64,
-    /// Bytes that the driver reserves, and that images count as the kernel's.
+    /// The bytes of shared memory that the driver reserves, and that images count as the kernel's.
     pub(super) reserved_shared_memory: u64,
 }
 
@@ -68,7 +68,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Makes one of so many blocks, of so many threads each.
+    /// Makes a launch of `grid` blocks, with `block` threads each.
     ///
     /// ```
     /// use offload::run::Launch;
@@ -80,14 +80,14 @@ impl Launch {
         Self { grid: grid.into(), block: block.into(), shared_memory: 0, stream: ptr::null_mut() }
     }
 
-    /// Gives each block so many bytes of shared memory beside those that the kernel declares
-    /// (`extern __shared__`). If that needs the driver's permission, it is requested.
+    /// Gives each block this many bytes of shared memory (`extern __shared__`), in addition to
+    /// those that the kernel declares. If that needs the driver's permission, it is requested.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }
 
-    /// Launches on a stream, a `CUstream` or `hipStream_t` of the device, in place of the default
-    /// one. The CPU has none.
+    /// Launches on this stream instead of the default stream: a `CUstream` or `hipStream_t` of the
+    /// device. The CPU has no streams.
     pub fn stream(self, stream: *mut c_void) -> Self {
         Self { stream, ..self }
     }
@@ -156,7 +156,7 @@ impl Launch {
     }
 }
 
-/// `16 x 16`; of one dimension, the number alone.
+/// Returns `16 x 16`; for one dimension, the number alone.
 fn text([x, y, z]: [u64; 3]) -> String {
     match (y, z) {
         (1, 1) => format!("{x}"),

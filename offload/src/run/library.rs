@@ -13,18 +13,19 @@ use libloading::Library;
 /// A library that stays loaded until the program ends: drivers start threads and register functions
 /// that run at exit.
 pub(super) struct DriverLibrary {
-    /// The file name under which it was found.
+    /// The file name by which the library was found.
     pub(super) name: &'static str,
     library: ManuallyDrop<Library>,
 }
 
 impl DriverLibrary {
-    /// Loads the first of `names` that is there and has these functions, from where the system's
-    /// loader looks: no variable of ours names a path. Returns an error, in words, if none can be
-    /// loaded: a stub for linking may come before the library itself.
+    /// Loads the first of `names` that exists and has these functions. The system's loader searches
+    /// for the library: no variable of this crate names a path. Returns an error, in words, if none
+    /// can be loaded. A stub for linking, which lacks functions, may come before the library
+    /// itself.
     ///
     /// # Safety
-    /// A library of one of these names must be the real one: code that may run in this process.
+    /// A library of one of these names must be the real driver: its code may run in this process.
     pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
@@ -39,7 +40,7 @@ impl DriverLibrary {
                     }
                 }
                 Err(error) => {
-                    // The loader's own words, where it has any, are in the source.
+                    // The loader's message, if there is one, is in the error's source.
                     let reason =
                         error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     if !is_not_found(name, &reason) {
@@ -69,15 +70,15 @@ impl DriverLibrary {
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
     // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };
-    // libloading returns the value at a symbol's address, unless the type is that of a pointer, as
-    // here.
+    // For a pointer type, as here, libloading returns the symbol's address, otherwise the value at
+    // that address.
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
-/// Whether the loader means that there is no file `name`, and not that something is wrong with it.
+/// Whether the loader reports that file `name` is missing, as opposed to an error in that file.
 fn is_not_found(name: &str, reason: &str) -> bool {
-    // glibc and musl. Either may also miss a library that `name` needs; then the text has that
-    // one's name.
+    // glibc and musl. Either message may also be about a library that `name` needs; then the text
+    // has the name of that library.
     (contains(reason, "No such file") && contains(reason, &format!("{name}: ")))
         // macOS.
         || contains(reason, "(no such file)")
@@ -115,12 +116,12 @@ macro_rules! functions {
             /// A library of one of these names must export functions of these types.
             unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
                 use core::{ffi::c_void, mem::transmute, ptr::NonNull};
-                // SAFETY: the caller answers for the library.
+                // SAFETY: the caller guarantees that the library is the real one.
                 let library = unsafe { $crate::run::library::DriverLibrary::open(names, &[$(stringify!($function)),*])? };
                 let found = |name: &str| library.find(name).expect("`open` has looked for it");
                 Ok(Self {
                     $(
-                        // SAFETY: the caller answers for the type of the function at this address,
+                        // SAFETY: the caller guarantees the type of the function at this address,
                         // which is not null.
                         $function: unsafe {
                             transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) -> $result>(

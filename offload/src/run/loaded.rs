@@ -24,12 +24,12 @@ pub struct Loaded {
 }
 
 impl<F: Form> Module<'_, F> {
-    /// The module on this device: the image that fits is loaded, if no earlier call has, on
-    /// whichever thread. If several threads call it at the same time, one loads, and the others
+    /// Returns the module on this device. Loads the image that fits, unless an earlier call on any
+    /// thread has loaded it. If several threads call it at the same time, one loads, and the others
     /// wait.
     ///
-    /// Returns an error with the reasons why no image fits, or with the driver's error for the one
-    /// that does.
+    /// Returns an error with the reasons why no image fits, or with the driver's error for the
+    /// image that fits.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -37,7 +37,7 @@ impl<F: Form> Module<'_, F> {
 }
 
 impl<F: Form> KernelPack<F> {
-    /// The module of a pack of one on this device: [`Module::on`].
+    /// Returns the module of a pack of one module on this device: [`Module::on`].
     ///
     /// Returns an error that names the modules, if the pack has several.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
@@ -59,7 +59,8 @@ impl<F: Form> KernelPack<F> {
 }
 
 impl Loaded {
-    /// The image that was loaded; of a compressed pack, [`PackImage::decompress`] has its bytes.
+    /// Returns the image that was loaded. For an image of a compressed pack,
+    /// [`PackImage::decompress`] returns its bytes.
     pub fn image(&self) -> PackImage<Plain> {
         self.module.image
     }
@@ -73,14 +74,14 @@ impl Loaded {
     /// `hipModule_t`, or the handle of a shared library. The handle is valid as long as the
     /// [`Device`] exists.
     ///
-    /// Returns an error if the driver does not have it.
+    /// Returns an error if the driver does not have the handle.
     pub fn raw_module(&self) -> Result<*mut c_void> {
         let raw = self.device.0.backend.raw_module(self.module.handle);
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
     /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction` or
-    /// a `hipFunction_t`. A handle of the CPU is of use to this crate alone.
+    /// a `hipFunction_t`. Only this crate can use a handle of the CPU.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -101,10 +102,10 @@ impl fmt::Debug for Loaded {
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Launches the kernel on a device's default stream, with so many blocks of so many threads:
-    /// `256`, `(16, 16)`, `(8, 8, 4)`. Its module is loaded, if it is not. The call returns when
-    /// the launch was handed over; copies of a [`Buffer`](super::Buffer) and
-    /// [`Device::synchronize`] wait for it.
+    /// Launches the kernel on a device's default stream. `grid` is the number of blocks, and
+    /// `block` the number of threads in each: `256`, `(16, 16)`, `(8, 8, 4)`. Loads the kernel's
+    /// module first, if necessary. The call returns once the launch is handed to the driver; copies
+    /// of a [`Buffer`](super::Buffer) and [`Device::synchronize`] wait for the kernel.
     ///
     /// ```
     /// # use offload::run::{Device, RunError};
@@ -120,30 +121,30 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # }
     /// ```
     ///
-    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if image
-    /// or device allow no such launch, or if the driver refuses it.
+    /// Returns an error if the module cannot be loaded, or if the image has no such kernel. A
+    /// launch that the image, the device or the driver does not allow is also an error.
     ///
     /// # Safety
-    /// Number and types of the arguments were checked when the program was compiled. The caller
-    /// guarantees their meaning: pointers lead to memory of this device, of as many elements as the
-    /// kernel touches; nothing else uses memory that the kernel writes; all of it lives until the
-    /// kernel has run. Two pointers of one type are not swapped.
+    /// The compiler has checked the number and types of the arguments. The caller guarantees their
+    /// meaning. Pointers lead to memory of this device, with as many elements as the kernel
+    /// touches. Nothing else uses memory that the kernel writes. All of this memory lives until the
+    /// kernel has run. Pointers of the same type are in the right order.
     pub unsafe fn launch(
         &self,
         device: &Device,
         grid: impl Into<Dim>,
         block: impl Into<Dim>,
     ) -> Result<()> {
-        // SAFETY: the caller answers for it.
+        // SAFETY: the caller guarantees the conditions of this launch.
         unsafe { self.launch_as(device, &Launch::new(grid, block)) }
     }
 
     /// Launches as [`Call::launch`] does, with dynamic shared memory or on a stream.
     ///
     /// # Safety
-    /// The conditions of [`Call::launch`]. The stream is one of this device.
+    /// The conditions of [`Call::launch`] apply. The stream belongs to this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // SAFETY: the caller answers for it.
+        // SAFETY: the caller guarantees the conditions of this launch.
         unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
     }
 
@@ -158,8 +159,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         let mut pointers = self.pointers();
         let (start, invoke) = (self.start(), self.invoke());
         let arguments = Arguments { kernel: kernel.name(), pointers: &mut pointers, start, invoke };
-        // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of
-        // the types that it takes; the caller answers for the rest.
+        // SAFETY: the kernel is of a module that this device has loaded, and the arguments have the
+        // types that the kernel needs. The caller guarantees the rest.
         unsafe { context.backend.launch(found.handle, launch, arguments) }
     }
 }

@@ -1,5 +1,5 @@
 //! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory.
-//! It needs the feature `run`.
+//! This module needs the feature `run`.
 //!
 //! | item | is |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`Buffer`] | memory on a device |
 //! | [`RunError`] | what was attempted, on which device, what happened, what to do |
 //!
-//! The run time owns no memory except each [`Buffer`] of the program, and lends all handles of the
-//! drivers. Contexts, streams and memory of other libraries can be used with it:
+//! The run time owns no memory except each [`Buffer`] of the program, and gives access to all
+//! handles of the drivers. Contexts, streams and memory of other libraries can be used with it:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
 //! | variable | is read for |
@@ -21,9 +21,9 @@
 //! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
 //! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
-//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others. No
-//! variable of ours says where a library is looked for: that is the loader's, which in setuid
-//! programs follows none.
+//! The drivers read their own variables: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
+//! No variable of this crate sets where libraries are searched. The system's loader decides that,
+//! and in setuid programs it follows no variables.
 //!
 //! # Threads, processes, exit
 //!
@@ -32,8 +32,8 @@
 //! thread and then restores the previous one.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
-//! The last clone of a device unloads its modules. A device that is never dropped, such as one in a
-//! `static`, leaves that to the driver.
+//! The last clone of a device unloads its modules. The driver unloads the modules of a device that
+//! is never dropped, such as one in a `static`.
 
 mod backend;
 mod buffer;

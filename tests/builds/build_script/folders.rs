@@ -19,7 +19,7 @@ offload_tests::tests! {
     COMPILERS.slow() => [the_same_inputs_make_the_same_bytes_in_any_folder],
 }
 
-/// A package that is moved with the folder that it is built in.
+/// Moves a package together with its target folder.
 fn a_moved_work_folder_stays_fresh() {
     let mut scenario = Scenario::new("build_moved");
     scenario
@@ -46,7 +46,7 @@ fn a_moved_work_folder_stays_fresh() {
     watched.compilations().assert_none("another place");
 }
 
-/// clang writes a TAB as it is into its dependency files, and c++ with a backslash before it.
+/// clang writes a TAB unchanged into its dependency files; c++ writes a backslash before it.
 fn a_header_with_a_tab_in_its_name() {
     let scenario = Scenario::new("build_tab");
     let archs = ["gfx90a", "sm_80", "compute_80", "cpu"];
@@ -75,8 +75,8 @@ fn a_header_with_a_tab_in_its_name() {
     }
 }
 
-/// Such names stand in C's `__asm__`. They are those that programs have, also when the build script
-/// reads them for the second time.
+/// Such names are used in C's `__asm__`. Programs use the same names, even after the build script
+/// has read them for the second time.
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
     let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\
@@ -180,11 +180,11 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
             read(one("twin.pack")) == read(two("twin.pack")),
             "{profile}: other packs of the same images"
         );
-        // With debug information in one profile, and none in the other.
+        // One profile has debug information, and the other has none.
         for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
             let sections =
                 stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
-            // ptxas makes no more than lines.
+            // ptxas writes only line information.
             let section = if file == "sm_80.cubin" { ".debug_line" } else { ".debug_info" };
             assert_eq!(
                 sections.contains(section),
@@ -214,7 +214,7 @@ fn the_same_bytes_wherever_cargo_builds() {
     };
     let elsewhere = build(scratch::folder("build_target_elsewhere"));
     let inside = build(scratch::target_dir().join("offload-tests/build_target_folder/target"));
-    // As debug information has it.
+    // The path is in the form that debug information contains.
     assert!(
         String::from_utf8_lossy(&inside[1]).contains("OUT_DIR/"),
         "the PTX names a header in another way"

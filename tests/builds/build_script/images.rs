@@ -57,8 +57,8 @@ fn several_files_make_one_program() {
             assert!(cubin.iter().any(|it| kernel(&it)), "no {name}, {profile}: {cubin:#?}");
         }
         for file in ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "cpu.so"] {
-            // A weak one may stay open; a symbol with a version was found in a library by the
-            // linker.
+            // A weak symbol may stay undefined. A symbol with a version was found in a library by
+            // the linker.
             let open: Vec<_> = symbols(&image(file))
                 .into_iter()
                 .filter(|[_, binding, section, name]| {
@@ -77,7 +77,7 @@ fn defines(image: &Path, name: &str, letter: char) -> bool {
     listing.lines().any(|line| line.ends_with(&format!(" {letter} {name}")))
 }
 
-/// Type, binding, section and name of each symbol.
+/// Returns type, binding, section and name of each symbol.
 fn symbols(image: &Path) -> Vec<[String; 4]> {
     let listing = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(image)));
     let rows = listing.lines().map(|line| line.replace("[<other: 0x10>]", ""));
@@ -85,8 +85,8 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
         line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok())
     })
     .map(|line| {
-        // Number, value, size, type, binding, visibility, section, name; a section's symbol may
-        // have no name.
+        // The columns are number, value, size, type, binding, visibility, section and name; a
+        // section's symbol may have no name.
         let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
         [word(3), word(4), word(6), word(7)]
     })
@@ -94,7 +94,8 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
 }
 
 fn each_image_says_its_target() {
-    // The flags as llvm-readelf names them: processor, xnack, sramecc. A bare "xnack" means: any.
+    // The flags as llvm-readelf names them: processor, xnack, sramecc. A bare "xnack" means any
+    // setting.
     const AMD: [(&str, &str); 5] = [
         ("gfx90a:xnack-", "gfx90a, xnack-, sramecc"),
         ("gfx942", "gfx942, xnack, sramecc"),
@@ -167,7 +168,7 @@ fn the_code_object_version_is_the_one_asked_for() {
     }
 }
 
-/// PTX of every length modulo 8, the pack's alignment.
+/// Tests PTX of every length modulo 8, the pack's alignment.
 fn a_nul_follows_every_ptx() {
     let scenario = Scenario::new("build_ptx_ends");
     scenario.build_script(
@@ -208,7 +209,7 @@ fn a_nul_follows_every_ptx() {
             }
         }
     }
-    // The paddings had their effect: compilers' texts with all eight residues were tested.
+    // The padding worked: texts from compilers with all eight residues were tested.
     let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -240,7 +241,7 @@ fn options_reach_every_compiler() {
             .to_owned()
             + &kernel("KERNEL_NAME", "1.0f"),
     );
-    // The header does not make compilers warn.
+    // The header causes no compiler warnings.
     scenario.build().passes().lacks("warning");
     let image = |file: &str| scenario.output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
@@ -252,7 +253,8 @@ fn options_reach_every_compiler() {
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
-/// The build script is told of hosts that this machine has no standard library for.
+/// The environment gives the build script other hosts, for which this machine has no standard
+/// library.
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");
     scenario.build_script(
@@ -267,7 +269,7 @@ fn the_library_is_for_the_host_program() {
     ];
     for (os, arch, target) in hosts {
         for (name, value) in [("CARGO_CFG_TARGET_OS", os), ("CARGO_CFG_TARGET_ARCH", arch), ("TARGET", target)] {
-            // SAFETY: no other thread is there yet, or any more.
+            // SAFETY: no other thread exists at this time.
             unsafe { std::env::set_var(name, value) };
         }
         if let Err(error) = Build::new().file("kernels/add.cu").archs(["gfx90a"]).try_compile(&format!("{os}_{arch}")) {

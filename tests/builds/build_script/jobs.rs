@@ -19,7 +19,7 @@ fn one_job_is_one_compiler() {
     assert!(calls.0.len() > 15, "{calls:#?}");
     assert!(!calls.overlap(), "two compilers at a time:\n{calls:#?}");
 
-    // What is allowed is done: the same with four jobs.
+    // All allowed jobs are used: the same build with four jobs.
     scenario.kernel("a", "2.0f").kernel("b", "2.0f");
     watched.set(scenario.build()).arg("-j4").passes();
     let calls = watched.log();
@@ -34,7 +34,7 @@ fn a_cap_is_one_for_all_packs() {
     );
     let watched = Watched::new(&scenario);
     let build = |jobs: &str| watched.set(scenario.build()).arg("-j4").env("OFFLOAD_JOBS", jobs);
-    // Empty is not set.
+    // An empty variable counts as unset.
     for (jobs, value) in [("", "1.0f"), ("1", "2.0f")] {
         scenario.kernel("a", value);
         build(jobs).passes();
@@ -42,7 +42,7 @@ fn a_cap_is_one_for_all_packs() {
         assert!(calls.0.len() > 8, "{calls:#?}");
         assert!(!calls.overlap(), "two at a time:\n{calls:#?}");
     }
-    // It is no input: nothing runs when it changes.
+    // The variable is no input: nothing runs when it changes.
     build("3").passes();
     watched.log().assert_none("another number of jobs");
     scenario.kernel("a", "3.0f");
@@ -59,7 +59,7 @@ fn the_longest_chain_starts_first() {
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).arg("-j1").passes();
     let calls = watched.compilations();
-    // Three steps of one chain before two of another; of equal ones the first in the list.
+    // Three steps of one chain run before two of another; equal chains keep the order of the list.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };

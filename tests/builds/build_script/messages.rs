@@ -1,5 +1,5 @@
-//! Messages of a build: warnings once, refusals of the module that they are about, and nothing
-//! where nothing is built.
+//! Messages of a build: warnings appear once, errors belong to their module, and nothing is printed
+//! if nothing is built.
 
 use offload_format::pack_index::Index;
 use offload_tests::registry::{CLANG, GCC};
@@ -12,7 +12,7 @@ offload_tests::tests! {
     GCC => [nothing_is_built_for_docs_rs],
 }
 
-/// Compilers print a warning for each target; the user reads it once, and whole.
+/// Compilers print a warning for each target; the user sees it once and complete.
 fn warnings_are_shown_once() {
     let scenario = Scenario::new("build_warnings");
     scenario.pack(
@@ -25,7 +25,7 @@ fn warnings_are_shown_once() {
         .passes()
         .once("kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]")
         .once("kernels/add.cu:6:2: warning: #warning \"look here\"")
-        // A quoted source line for each compiler.
+        // Each compiler prints one quoted source line.
         .times(2, "6 | #warning")
         .lacks(" generated");
 }
@@ -47,7 +47,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
         .once(": warning: \"look here\" [-W#warnings]")
         .once(": warning: #warning \"look here\"");
     printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
-    // Of clang's and of g++, a line with the place and two that quote it.
+    // clang and g++ each print a line with the place and two lines that quote it.
     let lines =
         printed.text().lines().filter(|line| line.contains("warning: build_chatter@")).count();
     assert_eq!(lines, 6, "{printed}");
@@ -59,7 +59,7 @@ fn what_compilers_print_besides_is_shown_on_request() {
     all.times(2, "| #include <...> search starts here:");
 }
 
-/// An option of one module is none of another with the same targets.
+/// An option of one module does not apply to another module with the same targets.
 fn each_modules_options_are_asked_about() {
     const MAIN: &str = r#"let plain = Module::new("plain").file("kernels/add.cu").clone();
     let mut other = Module::new("other").file("kernels/add.cu").clone();
@@ -96,7 +96,7 @@ fn two_packs_of_one_name_are_refused() {
         .has("build.rs makes the pack 'add' twice: the second would replace the first");
 }
 
-/// Without any compiler, as on docs.rs, in editors and for `cargo package`.
+/// Builds without any compiler, as on docs.rs, in editors and for `cargo package`.
 fn nothing_is_built_for_docs_rs() {
     let scenario = Scenario::new("build_skipped");
     scenario
@@ -114,7 +114,8 @@ fn nothing_is_built_for_docs_rs() {
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
         {
-            // Not a link: rustup's programs go by the name that they are started by.
+            // A script instead of a link: rustup's programs act according to the name that starts
+            // them.
             scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
         }
     }

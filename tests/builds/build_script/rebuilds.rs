@@ -34,15 +34,15 @@ fn a_second_build_compiles_nothing() {
     build().passes().found_fresh("build_twice");
     watched.log().assert_none("a build without a change");
 
-    // The script runs again, finds all images as they should be, and leaves every file alone but
-    // the index, which each run writes, so that a pack that is no longer made is no longer found.
+    // The script runs again, finds all images current, and changes only the index. Each run writes
+    // the index, because packs that are no longer made must disappear from it.
     let folder =
         scenario.output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
     let before = scratch::times(&folder);
     scenario.touch_build_script();
     build().passes().ran_the_build_script();
     watched.log().assert_none("a second run of the script");
-    // Nor when the reason is a variable that no compiler knows.
+    // A variable that no compiler reads causes no change either.
     scenario.build_script(&format!("println!(\"cargo::rerun-if-env-changed=AGAIN\"); {MAIN}"));
     build().passes();
     build().env("AGAIN", "1").passes().ran_the_build_script();
@@ -73,16 +73,17 @@ fn the_environment_names_the_targets() {
     assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
     let other = pack();
     assert!(own != other);
-    // Canonical order of features.
+    // The features are in canonical order.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
-    // The package's own variable is before the one for all; empty is not set.
+    // The package's own variable has priority over the variable for all packages; an empty variable
+    // counts as unset.
     assert_eq!(
         build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]),
         ["gfx942"]
     );
     assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
 
-    // Going back takes the images that are there.
+    // A return to the earlier value uses the existing images.
     watched.log();
     assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
     watched.compilations().assert_none("the first list again");
@@ -121,7 +122,7 @@ fn only_what_a_change_reaches_is_compiled() {
         watched.compilations()
     };
     let every_image: &[(&str, usize)] = &[("clang", 6), ("c++", 2)];
-    // A pack's name is a folder in every path that its commands write.
+    // A pack's name is a folder in every path that the pack's commands write.
     let expect = |pack: &str, counts: &[(&str, usize)], why: &str| {
         let calls = build();
         calls.assert_counts(counts, why);
@@ -143,7 +144,7 @@ fn only_what_a_change_reaches_is_compiled() {
     scenario.kernel("without", "VALUE + 1.0f");
     expect("without", every_image, "a source");
 
-    // Other compilers, as far as the time and the size of their files tell.
+    // The compilers count as changed because the times and sizes of their files differ.
     Watched::new(&scenario);
     build().assert_counts(&[("clang", 12), ("c++", 4)], "other compilers");
 
@@ -161,7 +162,7 @@ fn an_edit_while_a_compiler_runs_is_not_lost() {
     let scenario = Scenario::new("build_edited");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["compute_80", "cpu"])"#);
     let source = scenario.folder.join("kernels").join("add.cu");
-    // Saves a new text after the first compilation.
+    // This script saves a new text after the first compilation.
     let clang = scenario.script(
         "clang",
         &format!(
@@ -187,14 +188,15 @@ fn an_edit_while_a_compiler_runs_is_not_lost() {
     assert!(second.contains(".entry new_name("), "the image is older than its source:\n{second}");
 }
 
-/// Another PATH makes the script run; it compiles only if it finds another compiler there.
+/// A changed PATH makes the script run again; the script compiles only if it finds a different
+/// compiler there.
 fn another_compiler_in_path_is_noticed() {
     let scenario = Scenario::new("build_path");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
         let real = llvm_bin().join("clang");
-        // Each time, a script is asked what it starts.
+        // Each time, the build asks a script which program it starts.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
             log.display(),
@@ -225,8 +227,8 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is known by its file, and not by its name; so are headers that the build script
-/// itself makes.
+/// A compiler is identified by its file, not by its name. The same applies to headers that the
+/// build script makes.
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");
     scenario
@@ -254,7 +256,8 @@ fn another_compiler_behind_the_same_name_is_noticed() {
     assert!(first != second, "the image is still the old compiler's");
 }
 
-/// A build script may go on after `try_compile` has failed. Cargo has to run it again all the same.
+/// A build script may go on after `try_compile` has failed. Cargo must still run the build script
+/// again.
 fn a_failure_that_is_handled_is_not_final() {
     let scenario = Scenario::new("build_handled");
     scenario

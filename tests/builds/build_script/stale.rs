@@ -1,5 +1,5 @@
-//! No image is stale: tries each cause of an old image, one at a time. (All of them at random:
-//! `model/`.)
+//! No image is stale: tries each cause of an old image, one at a time. (`model/` tests random
+//! combinations.)
 
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING};
 use offload_tests::scenario::{Scenario, Watched, kernel};
@@ -24,19 +24,19 @@ offload_tests::tests! {
     CLANG.slow() => [a_compiler_behind_a_masquerade, two_scripts_in_one_out_dir],
 }
 
-/// A source whose kernel has the value that a header defines.
+/// Returns a source whose kernel has the value that a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// Compilers of `compute_80` and of the CPU, by their names; and their images.
+/// The compilers for `compute_80` and for the CPU, with their names and their images.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".archs(["compute_80"])"#, "compute_80.ptx"),
     ("gcc", r#".archs(["cpu"])"#, "cpu.so"),
     ("nvcc", r#".archs(["compute_80"]).compiler(Compiler::Nvcc)"#, "compute_80.ptx"),
 ];
 
-/// Builds, with nvcc from where the tests have it; returns the image of the pack `add`.
+/// Builds with the tests' nvcc; returns the image of the pack `add`.
 fn image(scenario: &Scenario, file: &str) -> Vec<u8> {
     scenario.build().env("NVCC", cuda("nvcc").get_program()).passes();
     offload_tests::data::read(scenario.output("debug", &format!("add/{file}")))
@@ -57,7 +57,7 @@ fn a_header_that_shadows_another() {
         scenario.write("inc1/val.h", "#define VALUE 7.0f\n");
         let second = image(&scenario, file);
         assert!(first != second, "{kind}: a header before another in the folders of build.rs");
-        // In the source's own folder, which Cargo is not told of.
+        // The header is in the source's own folder, which is not reported to Cargo.
         scenario.write("kernels/add.cu", with_header("#include \"val.h\""));
         let third = image(&scenario, file);
         scenario.write("kernels/val.h", "#define VALUE 9.0f\n").touch_build_script();
@@ -84,7 +84,7 @@ fn a_header_that_is_asked_for() {
         assert!(image(&scenario, file) != first, "{kind}: a header that __has_include asks for");
         fs::remove_file(scenario.folder.join("inc/opt.h")).expect("it is there");
         assert!(image(&scenario, file) == first, "{kind}: it is gone again");
-        // Its name is in a macro.
+        // A macro contains the header's name.
         scenario.write(
             "kernels/add.cu",
             with_header(&format!("#define NAME <any.h>\n{}", ask("NAME"))),
@@ -221,8 +221,7 @@ fn variables_that_compilers_read() {
             scenario.write("two/val.h", "#define VALUE 2.0f\n");
             assert!(image(&[(name, "two")]) != edited, "{kind}: a header in a folder of {name}");
         }
-        // A second dependency file is nothing that a step writes. (The `cc` crate has g++ look at a
-        // file of its own.)
+        // No step writes a second dependency file. (The `cc` crate runs g++ on a separate file.)
         scenario.kernel("add", "8.0f");
         image(&[("DEPENDENCIES_OUTPUT", "dependencies")]);
         let written = fs::read_to_string(scenario.folder.join("dependencies")).unwrap_or_default();
@@ -284,14 +283,14 @@ fn folders_of_builds_in_path_do_not_count() {
         .env("OFFLOAD_PTXAS", ptxas)
         .env("OFFLOAD_PREBUILT", "update")
         .passes();
-    // Now ptxas is missing, so that Cargo is told of the folders of PATH.
+    // Now ptxas is missing, so the build script reports the folders of PATH to Cargo.
     let deps = scenario.target.join("debug/deps");
     let build = || {
         let run = scenario.build().arg("-v").path([deps.clone()]);
         run.without(&["OFFLOAD_PTXAS", "CUDA_HOME"]).passes()
     };
     build();
-    // Each build changes it.
+    // Each build changes this folder.
     fs::write(deps.join("path_of_builds.tmp"), "").expect("the target folder can be written");
     let printed = build();
     fs::remove_file(deps.join("path_of_builds.tmp")).expect("it is there");
@@ -313,7 +312,7 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
 }
 
-/// As in ccache's folder: a link called `clang` to a program that starts the clang behind it in
+/// Like ccache's folder: a link called `clang` leads to a program that starts the next clang in
 /// PATH.
 fn a_compiler_behind_a_masquerade() {
     let scenario = Scenario::new("masquerade");
@@ -348,7 +347,7 @@ fn a_compiler_behind_a_masquerade() {
         fs::read_to_string(&log).unwrap_or_default().lines().filter(|line| !line.is_empty()).count()
     };
     assert!(build() > 0);
-    // It asks for the linker each time, and compiles nothing.
+    // The build queries the linker each time, and compiles nothing.
     let asks = build();
     real("two/clang", "SECOND");
     scenario.write("which", scenario.folder.join("two/clang").display().to_string());
@@ -356,7 +355,8 @@ fn a_compiler_behind_a_masquerade() {
     assert_eq!(build(), asks);
 }
 
-/// Cargo alone was ended: its build script runs on while that of the next build starts.
+/// Only Cargo was ended: its build script still runs when the build script of the next build
+/// starts.
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
     scenario
@@ -420,7 +420,7 @@ fn packs_of_several_threads() {
     }
 }
 
-/// A link under the name that a file had while it was written.
+/// A link has the name that a file had while it was written.
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");
     scenario.pack("add", r#".file("kernels/image.ptx").arch("compute_80")"#);

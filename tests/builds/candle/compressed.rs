@@ -1,6 +1,6 @@
-//! The modules as PTX in a compressed pack: each image comes out as it went in, without the other
-//! modules' streams. The judges are the images of a pack that is not compressed, and sizes of
-//! programs.
+//! The modules as PTX in a compressed pack. Each image decompresses to its original bytes, without
+//! the streams of other modules. The test compares with the images of an uncompressed pack and with
+//! sizes of programs.
 
 use super::{MODULES, NVIDIA, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;
@@ -36,12 +36,12 @@ fn all_of_candle_kernels_compressed() {
 struct Sizes {
     images: u64,
     pack: u64,
-    /// How much larger the program is than one without.
+    /// The difference in size between the program and a program without the pack.
     added: u64,
 }
 
-/// A program that writes the images of the modules that it is told to a folder, or prints why they
-/// cannot be had.
+/// A program that writes the images of the named modules to a folder, or prints why it cannot get
+/// them.
 const MAIN: &str = r#"use std::path::PathBuf;
 
 static CANDLE: offload::KernelPack<offload::Compressed> = offload::include_offload!("candle", compressed);
@@ -62,9 +62,9 @@ fn main() {
 }
 "#;
 
-/// Compiles the modules as PTX, first in an uncompressed pack, whose images are the decompressed
-/// ones of the compressed pack. Of a program in which only one module is as it was, that one comes
-/// out.
+/// Compiles the modules as PTX. First makes an uncompressed pack, whose images must equal the
+/// decompressed images of the compressed pack. If only one module in a program is undamaged, this
+/// module still decompresses.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
@@ -141,9 +141,9 @@ fn compressed(name: &str, modules: &[&str]) -> Sizes {
     }
 }
 
-/// A program in whose pack the streams of all modules but the chosen one are damaged.
+/// Returns a program in whose pack the streams of all modules except the selected one are damaged.
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
-    // One compressed stream for each module, after a header.
+    // A header is followed by one compressed stream for each module.
     const HEADER: usize = 40;
     let mut streams: Vec<usize> = OffloadBinaries::new(pack)
         .map(|it| it.expect("our own pack can be read").0 as usize + HEADER)

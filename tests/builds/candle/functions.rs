@@ -1,5 +1,5 @@
-//! The functions of `include_kernels!` for the modules as they are, compiled by clang without an
-//! SDK. The judges are `cuobjdump`, `llvm-readelf` and rustc.
+//! The functions of `include_kernels!` for the unchanged modules, compiled by clang without an SDK.
+//! `cuobjdump`, `llvm-readelf` and rustc check the results.
 
 use super::{AMD, MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     ALL => [all_of_candle_kernels_have_functions_for_amd],
 }
 
-/// How many kernels each module has.
+/// The number of kernels in each module.
 const KERNELS: [usize; 11] = [10, 96, 58, 66, 24, 125, 142, 71, 14, 26, 123];
 
 fn all_of_candle_kernels_have_functions() {
@@ -40,7 +40,7 @@ fn all(name: &str, target: &str) {
     assert_eq!(functions(name, &modules, target), expected);
 }
 
-/// Most kernels of half and bfloat16 ask `__CUDA_ARCH__` whether the GPU has them.
+/// Most kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU support.
 fn functions(name: &str, modules: &[&str], target: &str) -> Vec<(String, usize)> {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(

@@ -1,9 +1,9 @@
-//! The published crate `candle-kernels`, built with offload-build from its sources as the registry
-//! has them: a model for other projects. Modules that are loaded become a pack, those with launches
+//! The published crate `candle-kernels`, built with offload-build from the registry's sources: a
+//! model for other projects. Modules that programs load become a pack; modules with launches become
 //! a static library.
 //!
 //! `cargo xtask test --test builds -- candle` builds some of it. With `--include-ignored` after it,
-//! the command builds all of it, which takes 8 minutes on 2 cores.
+//! the command builds the whole crate, which needs 8 minutes on 2 cores.
 
 mod amd;
 mod compressed;
@@ -26,7 +26,7 @@ offload_tests::tests! {
     nvidia::tests(),
 }
 
-/// The modules that are loaded, and of some a kernel that asks for a newer GPU.
+/// The modules that programs load; for some of them, a kernel that needs a newer GPU.
 const MODULES: [(&str, &str); 11] = [
     ("affine", "affine_f8_e4m3"),
     ("binary", "badd_bf16"),
@@ -41,15 +41,15 @@ const MODULES: [(&str, &str); 11] = [
     ("unary", "ugelu_f16"),
 ];
 
-/// The modules that take little time.
+/// The modules that compile quickly.
 const SOME: [&str; 4] = ["affine", "fill", "sort", "ternary"];
 
-/// A path in the crate.
+/// Returns a path in the crate.
 fn path(file: &str) -> PathBuf {
     candle_kernels().expect("Tool::Candle was checked").join(file)
 }
 
-/// The paths of modules, as a list in Rust.
+/// Returns the paths of modules as a list in Rust.
 fn paths(modules: &[&str]) -> String {
     let paths: Vec<PathBuf> =
         modules.iter().map(|module| path(&format!("src/{module}.cu"))).collect();

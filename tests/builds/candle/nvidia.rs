@@ -1,5 +1,5 @@
-//! Programs of modules that are loaded and sources with launches, by nvcc. The judges of the images
-//! are `cuobjdump` and the CUDA runtime without a driver.
+//! Programs that contain loaded modules and sources with launches, compiled by nvcc. `cuobjdump`
+//! and the CUDA runtime without a driver check the images.
 
 use super::{MODULES, NVIDIA, SOME, path, paths};
 use offload_format::offload_binary::OffloadBinaries;
@@ -50,7 +50,7 @@ fn all_of_candle_kernels() {
 }
 
 /// A program that selects an image of each module for a GPU, and then launches a kernel. Without a
-/// driver, the pointers are never looked at.
+/// driver, nothing reads the pointers.
 const MAIN: &str = r#"use std::ffi::c_void;
 
 static CANDLE: offload::KernelPack = offload::include_offload!("candle");
@@ -77,8 +77,8 @@ fn main() {
 }
 "#;
 
-/// Builds a program of these modules and these sources with launches, for two targets; has others
-/// look at every image; starts it.
+/// Builds a program of these modules and these sources with launches, for two targets. Checks every
+/// image with other tools, and starts the program.
 fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
     const TARGETS: [&str; 2] = ["sm_80", "sm_90"];
     let scenario = Scenario::without_sources(name);

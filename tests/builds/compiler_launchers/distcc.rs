@@ -1,4 +1,4 @@
-//! distcc, which lets other machines compile.
+//! distcc, which compiles on other machines.
 
 use super::forget;
 use offload_tests::data::read;
@@ -32,7 +32,7 @@ impl Node {
         let (port, log) = (free.port(), scenario.folder.join(name));
         let file = fs::File::create(&log).expect("the scratch folder can be written");
         let mut server = Command::new("distccd");
-        // It runs any compiler that it is told to, here for this machine alone.
+        // The server runs any compiler that a client names, here only for this machine.
         server.args([
             "--no-detach",
             "--daemon",
@@ -70,7 +70,7 @@ impl Node {
         panic!("distccd does not listen: {}", fs::read_to_string(&node.log).unwrap_or_default())
     }
 
-    /// How many compilations it has ended well.
+    /// Returns the number of successful compilations.
     fn compiled(&self) -> usize {
         fs::read_to_string(&self.log).expect("the log is text").matches(" COMPILE_OK ").count()
     }
@@ -78,8 +78,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // With its children, which do the work. The shell's own `kill`: as a program it is not
-        // everywhere.
+        // Also ends the child processes, which do the work. Uses the shell's built-in `kill`: the
+        // program is not available everywhere.
         let kill = format!("kill -- -{}", self.server.id());
         if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
             let _ = self.server.wait();
@@ -103,7 +103,7 @@ fn two_other_machines_make_the_same_bytes() {
         scenario.write(&format!("{name}.c"), text);
     }
     let pack = || read(scenario.output("debug", "add.pack"));
-    // Debug information has checksums of the sources, which are sent preprocessed.
+    // Debug information contains checksums of the sources, but distcc sends preprocessed sources.
     let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
     build().passes();
     let plain = pack();

@@ -17,7 +17,7 @@ offload_tests::tests! {
     sccache::tests(),
 }
 
-/// A package with a kernel that includes a header.
+/// Returns a package with a kernel that includes a header.
 fn package(name: &str, archs: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario
@@ -61,9 +61,9 @@ fn a_launcher_that_is_not_there() {
         let message = format!("OFFLOAD_COMPILER_LAUNCHER {reason}{CURE}");
         assert!(printed.stderr.replace("\n  ", "\n").contains(&message), "{printed}");
     }
-    // Empty is not set.
+    // An empty variable counts as unset.
     build("").passes();
-    // Nor does it count where nothing is to be compiled.
+    // The variable also has no effect if nothing is compiled.
     scenario.touch_build_script();
     build("sccachee").env("OFFLOAD_JOBS", "none").passes();
 }

@@ -1,4 +1,4 @@
-//! sccache, with a cache and a server of each test's own.
+//! sccache, with a separate cache and server for each test.
 
 use super::{forget, package};
 use offload_tests::data::read;
@@ -20,7 +20,7 @@ offload_tests::tests! {
     CACHE.slow() => [a_second_build_is_all_hits, a_header_counts_under_a_cache],
 }
 
-/// A cache and its server, which ends with the test.
+/// A cache and its server; the server ends with the test.
 struct Sccache {
     folder: PathBuf,
     socket: PathBuf,
@@ -31,13 +31,13 @@ impl Sccache {
         // A socket's path has at most 107 bytes.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
         let sccache = Self { folder: scenario.folder.join("cache"), socket };
-        // Two compilers that start at the same time would each start a server, and the hits of one
-        // would not be counted.
+        // Otherwise two compilers that start at the same time would each start a server, and the
+        // hits of one server would not be counted.
         sccache.ask(&["--start-server"]);
         sccache
     }
 
-    /// Variables that let a build use the cache, and sccache its server.
+    /// Returns the variables with which a build uses the cache, and sccache finds its server.
     fn variables(&self) -> [(&'static str, OsString); 5] {
         [
             ("SCCACHE_DIR", self.folder.clone().into()),
@@ -52,8 +52,8 @@ impl Sccache {
         succeed(Command::new(sccache()).envs(self.variables()).args(args))
     }
 
-    /// Expects so many hits and misses since the last call. The server counts after it answers a
-    /// compiler, so that the last may be missing for a while.
+    /// Checks the number of hits and misses since the last call. The server counts after it answers
+    /// a compiler, so the last hit or miss may be missing for a short time.
     #[track_caller]
     fn expect(&self, hits: u64, misses: u64) {
         let mut counted = self.counts();
@@ -100,7 +100,7 @@ fn a_second_build_is_all_hits() {
     build().passes();
     let plain = pack();
 
-    // A source for each of five targets, and ptxas.
+    // There is one source for each of five targets, and ptxas.
     for (hits, misses) in [(0, 6), (6, 0)] {
         forget(&scenario);
         build().envs(sccache.variables()).passes();
@@ -108,8 +108,7 @@ fn a_second_build_is_all_hits() {
         assert!(pack() == plain, "another pack than without a launcher");
     }
 
-    // A launcher is no input: images that were made through it are those that would be made without
-    // it.
+    // A launcher is no input: images that were made with it equal the images without it.
     let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
     let before = made();
     scenario.touch_build_script();
@@ -124,13 +123,14 @@ fn a_header_counts_under_a_cache() {
         scenario.build().envs(sccache.variables()).passes();
         scenario.output_text("debug", "add/compute_80.ptx")
     };
-    // As PTX has 1.0f and 2.0f.
+    // The PTX spelling of 1.0f and 2.0f.
     let (one, two) = ("0f3F800000", "0f40000000");
     assert!(ptx().contains(one));
     forget(&scenario);
     assert!(ptx().contains(one));
     sccache.expect(3, 3);
-    // After a build out of the cache, Cargo knows of the header as after one by the compiler.
+    // After a build from the cache, Cargo tracks the header as it does after a build with the
+    // compiler.
     scenario.write("include/value.h", "#define VALUE 2.0f\n");
     assert!(ptx().contains(two));
     sccache.expect(0, 3);

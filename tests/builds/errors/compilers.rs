@@ -1,4 +1,4 @@
-//! Compilers that end badly, and their output in colour.
+//! Compilers that fail, and their coloured output.
 
 use super::{Problems, each_once, message};
 use offload_tests::registry::CLANG;
@@ -9,7 +9,7 @@ offload_tests::tests! {
     CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
 }
 
-/// The driver is LLVM's; a script replaces the compiler proper.
+/// The driver comes from LLVM; a script replaces the actual compiler.
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
     scenario
@@ -19,7 +19,7 @@ fn compilers_that_do_not_end_well() {
         )
         .kernel("add", "y[i]");
     let bitcode = "/offload/add/work/gfx90a.0.bc";
-    // The script's commands; the message has the compiler's exit status, and the help.
+    // Each case has the script's commands; the message has the compiler's exit status and the help.
     let cases: &[(&str, &[&str])] = &[
         (
             "kill -9 $$",
@@ -57,7 +57,7 @@ fn compilers_that_do_not_end_well() {
         let printed =
             scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
         let checked = message(&printed, "add").and_then(|message| {
-            // The path is in the command line, too.
+            // The command line also contains the path.
             let (before, command) =
                 message.split_once("; the command was\n  ").ok_or("no command line")?;
             match command.lines().count() {
@@ -80,7 +80,7 @@ fn a_diagnostic_in_colour() {
         let build = |when: &str| {
             let text =
                 scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
-            // Cargo's own words are in colour, too.
+            // Cargo's own messages are also coloured.
             text.split_once("could not make the pack")
                 .expect("offload-build's message")
                 .1
@@ -92,7 +92,7 @@ fn a_diagnostic_in_colour() {
         let diagnostic = always.split("the command was").next().expect("text");
         assert!(diagnostic.contains("kernels/bad.cu:4:19:"), "{always}");
         assert!(diagnostic.contains("\u{1b}["), "{always}");
-        // The command is the one that is run without.
+        // The command is the same as in a run without colour.
         assert!(!always.contains("diagnostics-color"), "{always}");
     }
 }

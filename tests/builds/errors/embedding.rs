@@ -1,5 +1,5 @@
-//! Inputs that `include_offload!` refuses: packs that are damaged or missing, arguments that name
-//! none.
+//! Inputs that `include_offload!` rejects: damaged or missing packs, and arguments that name no
+//! pack.
 
 use super::{Problems, each_once};
 use offload_tests::data::read;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     GCC => [no_build_script],
 }
 
-/// A program that embeds the pack of `argument`. The argument starts in line 3, column 31.
+/// Returns a program that embeds the pack of `argument`. The argument starts in line 3, column 31.
 fn program(argument: &str) -> String {
     format!(
         "#![forbid(unsafe_code)]\nstatic PACK: offload::KernelPack =\n    \
@@ -22,7 +22,8 @@ fn program(argument: &str) -> String {
     )
 }
 
-/// The packs that the build script makes. All but the last are damaged afterwards: see [`damage`].
+/// The packs that the build script makes. All packs except the last are damaged afterwards: see
+/// [`damage`].
 const PACKS: [&str; 6] = ["cut", "magic", "image_line", "cut_index", "removed", "whole"];
 
 const TAKES_A_NAME: &[&str] = &["takes the name of a pack, include_offload!(\"saxpy\"), or "];
@@ -34,7 +35,7 @@ struct Case {
     argument: &'static str,
     /// The column that the error points to.
     column: usize,
-    /// Each is in the error's first line once.
+    /// Sentences that must each appear once in the error's first line.
     sentences: &'static [&'static str],
 }
 
@@ -119,7 +120,7 @@ fn what_cannot_be_embedded() {
         let printed = build(case.name).ends();
         problems.check(case.name, check(case, &printed), &printed);
     }
-    // Each message tells to run the build script again, which mends every pack.
+    // Each message asks the user to run the build script again, which repairs every pack.
     scenario.write("build.rs", scenario.text("build.rs") + "// Changed.\n");
     for name in PACKS {
         let printed = build(name).ends();
@@ -141,13 +142,13 @@ fn check(case: &Case, printed: &Printed) -> Result<(), String> {
     each_once(&printed.stderr, [place, last])
 }
 
-/// Damages the files in `OUT_DIR` as a full disk, a crash or a curious user may do.
+/// Damages the files in `OUT_DIR` like a full disk, a crash or a curious user.
 fn damage(folder: &Path) {
     let library = |pack: &str| {
         let start = format!("liboffload_{pack}_");
         let name =
             |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // The start is followed by a hash of 32 digits, and ".a".
+        // The start of the name is followed by a hash of 32 digits and ".a".
         let is_it = |path: &PathBuf| {
             name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2
         };

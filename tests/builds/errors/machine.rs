@@ -1,4 +1,4 @@
-//! Machines that lack something: ptxas, a folder that can be written.
+//! Machines without ptxas or without a writable folder.
 
 use super::{each_once, message};
 use offload_tests::registry::{GCC, needs};
@@ -10,7 +10,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [no_ptxas],
 }
 
-/// A file is where the folder should be, which stops root, too.
+/// A file is in the place of the folder; this also stops root.
 fn an_out_dir_that_cannot_be_written() {
     let scenario = Scenario::new("errors_out_dir");
     scenario

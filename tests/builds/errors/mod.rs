@@ -1,5 +1,5 @@
-//! Errors that end a build: each is one message, which says what is wrong and what to do. No
-//! half-written files are left.
+//! Errors that end a build: each is one message that contains the error and its solution. No partly
+//! written files remain.
 
 mod cases;
 mod compilers;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     prebuilt_set::tests(),
 }
 
-/// All that the build script printed to its standard error, without the headline: the message.
+/// Returns the message: the build script's standard error without the headline.
 fn message(printed: &Printed, pack: &str) -> Result<String, String> {
     if printed.status.success() {
         return Err("the build succeeded".to_owned());
@@ -46,7 +46,7 @@ fn message(printed: &Printed, pack: &str) -> Result<String, String> {
     Ok(message.to_owned())
 }
 
-/// Each of the sentences is in the text once.
+/// Checks that each sentence appears once in the text.
 fn each_once<S: AsRef<str>>(
     text: &str,
     sentences: impl IntoIterator<Item = S>,
@@ -57,7 +57,7 @@ fn each_once<S: AsRef<str>>(
     })
 }
 
-/// The cases of a table that went wrong. A test reports all of them, not only the first.
+/// The failed cases of a table. A test reports all failed cases, not only the first.
 #[derive(Default)]
 struct Problems(Vec<String>);
 

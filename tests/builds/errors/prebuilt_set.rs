@@ -129,7 +129,7 @@ fn a_prebuilt_set_that_does_not_fit() {
         scratch::write(&path, before);
     }
     problems.assert_none();
-    // All files are as they were.
+    // All files have their original contents again.
     build().passes();
     // A folder for headers that only a compiler would look into.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");

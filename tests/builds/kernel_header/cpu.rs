@@ -1,4 +1,5 @@
-//! Kernels whose threads wait for each other, run on the CPU: the numbers are those of plain loops.
+//! Kernels whose threads wait for each other, run on the CPU: the results must equal those of plain
+//! loops.
 
 use super::{built, header_folder};
 use libloading::{Library, Symbol};
@@ -50,7 +51,7 @@ fn compilers() -> impl Iterator<Item = Test> {
     })
 }
 
-/// The C++ compiler for kernels, up to where the options go.
+/// Returns the command for the C++ compiler of kernels, without the options.
 fn cxx(compiler: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(compiler);
     command.args([
@@ -84,7 +85,7 @@ fn compile(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
     image
 }
 
-/// An image for the CPU, loaded.
+/// A loaded image for the CPU.
 struct Image(Library);
 
 type Launch =
@@ -99,7 +100,8 @@ type LaunchShared = unsafe extern "C" fn(
 
 impl Image {
     fn load(path: &Path) -> Self {
-        // SAFETY: it was compiled from the source above, which runs nothing when it is loaded.
+        // SAFETY: the image was compiled from the source above, which runs no code when it is
+        // loaded.
         Self(
             unsafe { Library::new(path) }
                 .unwrap_or_else(|error| panic!("{}: {error}", path.display())),
@@ -109,17 +111,18 @@ impl Image {
     /// # Safety
     /// `F` must be the type of the function of this name.
     unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
-        // SAFETY: the caller answers for the type.
+        // SAFETY: the caller guarantees that the type is correct.
         unsafe { self.0.get(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     fn launch<F: Fn()>(&self, grid: [u32; 3], block: [u32; 3], shared: usize, thread: F) {
         unsafe extern "C" fn call<F: Fn()>(context: *mut c_void) {
-            // SAFETY: the closure of the launch, which outlives it and is only read.
+            // SAFETY: `context` is the closure of the launch; the closure outlives the launch and
+            // is only read.
             unsafe { (*context.cast::<F>())() }
         }
         let context = (&raw const thread).cast_mut().cast();
-        // SAFETY: the types are those of offload/cpu.h.
+        // SAFETY: the types match those in offload/cpu.h.
         unsafe {
             if shared == 0 {
                 let launch = self.function::<Launch>("offload_cpu_launch");
@@ -136,7 +139,7 @@ fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
 
-/// Everything that a block of this shape computes.
+/// Checks all results of a block with this shape.
 fn block(image: &Image, shape: [u32; 3]) {
     sums(image, shape);
     reversal(image, shape);
@@ -153,7 +156,7 @@ fn sums(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
     let found = [0_f32; BLOCKS];
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel =
         unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
     let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
@@ -161,7 +164,7 @@ fn sums(image: &Image, shape: [u32; 3]) {
     // block.
     image.launch([BLOCKS as u32, 1, 1], shape, 0, || unsafe { kernel(from, to) });
     let expected: Vec<f32> = x.chunks(size).map(|block| block.iter().sum()).collect();
-    // SAFETY: read anew, after foreign code wrote there.
+    // SAFETY: reads the value again, after foreign code has written there.
     let found = unsafe { std::ptr::read_volatile(&raw const found) };
     assert_eq!(found.to_vec(), expected, "tree_sum {shape:?}");
 }
@@ -170,10 +173,10 @@ fn reversal(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut x: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let expected: Vec<f64> = x.chunks(size).flat_map(|block| block.iter().rev().copied()).collect();
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel = unsafe { image.function::<unsafe extern "C" fn(*mut f64)>("reverse") };
     let data = x.as_mut_ptr();
-    // SAFETY: one element for each thread of two blocks.
+    // SAFETY: the data have one element for each thread of two blocks.
     image.launch([2, 1, 1], shape, size * 8, || unsafe { kernel(data) });
     assert_eq!(x, expected, "reverse {shape:?}");
 }
@@ -182,11 +185,11 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
     let size = shape.iter().product::<u32>() as usize;
     let x = numbers(size);
     let mut found = vec![-1; size];
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel =
         unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32, u32)>("scan") };
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-    // SAFETY: one element for each thread.
+    // SAFETY: the data have one element for each thread.
     image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to, n as u32) });
     let mut sum = 0;
     let expected: Vec<i32> = (0..size)
@@ -202,10 +205,10 @@ fn votes(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut found = [(); 3].map(|()| vec![-1; 2 * size]);
     type Votes = unsafe extern "C" fn(*mut i32, *mut i32, *mut i32);
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel = unsafe { image.function::<Votes>("votes") };
     let [counts, alls, anys] = found.each_mut().map(|list| list.as_mut_ptr());
-    // SAFETY: two elements for each thread.
+    // SAFETY: the data have two elements for each thread.
     image.launch([1, 1, 1], shape, 0, || unsafe { kernel(counts, alls, anys) });
     let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
     let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
@@ -226,10 +229,10 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let x = numbers(size);
     let mut found = vec![-1_i64; 8 * size];
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i64)>("lanes") };
     let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-    // SAFETY: one element for each thread, and eight results.
+    // SAFETY: the data have one element for each thread, and eight results.
     image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to) });
     let mut expected = Vec::new();
     for warp in x.chunks(32) {
@@ -260,7 +263,7 @@ fn lanes(image: &Image, shape: [u32; 3]) {
 fn transpose(image: &Image) {
     let (rows, columns) = (48, 80);
     let x = numbers(rows * columns);
-    // SAFETY: the type is that of the source.
+    // SAFETY: the type matches the function in the source.
     let kernel =
         unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32)>("transpose") };
     for height in [1, 4, 16] {
@@ -288,8 +291,8 @@ struct Cells {
     d: [f64; 2],
 }
 
-/// Four launches at once: blocks of one do not see the shared memory of another, and atomic
-/// functions see all.
+/// Runs four launches at the same time: a launch's blocks do not see the shared memory of another
+/// launch, and atomic functions see all launches.
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;
@@ -307,11 +310,11 @@ fn atomics(image: &Image) {
             scope.spawn(move || {
                 type Atomics =
                     unsafe extern "C" fn(*mut i32, *mut u32, *mut u64, *mut f32, *mut f64);
-                // SAFETY: the type is that of the source.
+                // SAFETY: the type matches the function in the source.
                 let kernel = unsafe { image.function::<Atomics>("atomics") };
                 let [i, u, l, f, d] = addresses;
-                // SAFETY: the arrays have the elements that the kernel touches, with atomic
-                // functions alone.
+                // SAFETY: the arrays contain all elements that the kernel accesses, and the kernel
+                // accesses them only with atomic functions.
                 image.launch([5, 1, 1], [32, 3, 1], 0, || unsafe {
                     kernel(
                         i as *mut i32,
@@ -331,7 +334,7 @@ fn atomics(image: &Image) {
     let sum = LAUNCHES * THREADS * last / 2;
     let expected = Cells {
         i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
-        // An even number of equal values comes to nothing; ten steps up or down lead back.
+        // An even number of equal values cancels out; ten steps up or down return to the start.
         u: [!0 << 5, 0x7f, 0, all % 10, (10 - all % 10) % 10, 1, 1],
         l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
         f: [all as f32, -(last as f32)],
@@ -340,7 +343,7 @@ fn atomics(image: &Image) {
     assert_eq!(cells, expected);
 }
 
-/// The image that a build script makes.
+/// Tests the image that a build script makes.
 fn kernels_with_barriers_run_on_the_cpu_for_every_block_size() {
     let scenario = built("header_cpu", &["cpu"], SOURCE);
     let image = Image::load(&scenario.output("release", "k/cpu.so"));
@@ -354,7 +357,7 @@ fn kernels_with_barriers_run_on_the_cpu_for_every_block_size() {
     }
 }
 
-/// A program of the kernels and a `main` in C++.
+/// Returns the path of a program that consists of the kernels and a `main` in C++.
 fn program(name: &str, options: &[&str], main: &str) -> PathBuf {
     let folder = scratch::folder(name);
     scratch::write(folder.join("program.cu"), format!("{SOURCE}\n{main}"));

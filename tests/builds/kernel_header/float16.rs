@@ -1,6 +1,6 @@
 //! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and many floats. The
-//! judge is the compiler's own `_Float16`, and for the others the nearest of all numbers of the
-//! type, looked for one by one.
+//! reference for half is the compiler's own `_Float16`. For the other types, it is the nearest
+//! number of the type, found by comparing all of them.
 
 use super::{built, header_folder};
 use offload_tests::judges::{assert_is_for, image_file_name};
@@ -37,9 +37,9 @@ static void fail(const char *what, double x, double found, double expected) {
   exit(1);
 }
 static bool same(float a, float b) { return a == b ? __float_as_uint(a) == __float_as_uint(b) : a != a && b != b; }
-// The nearest of all; of two as near the one with an even code.
+// Returns the nearest number; of two equally near numbers, the one with an even code.
 template <typename Number> static float nearest(float x, int count, Number number) {
-  // Farther out all distances are one.
+  // Beyond this limit, all distances are equal.
   x = x > 1e6f ? 1e6f : x < -1e6f ? -1e6f : x;
   float best = 0, distance = INFINITY;
   int code_of_best = 0;
@@ -84,7 +84,7 @@ int main() {
     if (!same(float(__nv_fp8_e4m3(x)), nearest(x, 256, e4m3))) fail("e4m3", x, float(__nv_fp8_e4m3(x)), nearest(x, 256, e4m3));
     if (!same(float(__nv_fp8_e5m2(x)), nearest(x, 256, e5m2))) fail("e5m2", x, float(__nv_fp8_e5m2(x)), nearest(x, 256, e5m2));
   }
-  // The ends of the types, as OCP's and IEEE's pages have them.
+  // The largest numbers of the types, as OCP and IEEE specify them.
   if (float(__nv_fp8_e4m3(1e9f)) != 448 || float(__nv_fp8_e5m2(1e9f)) != 57344) fail("ends", 0, 0, 0);
   if (float(__nv_fp8_e4m3(0.001953125f)) != 0.001953125f) fail("least e4m3", 0, 0, 0);
   puts("all as they should be");

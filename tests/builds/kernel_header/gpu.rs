@@ -19,7 +19,7 @@ offload_tests::tests! {
     COMPILERS => [kernels_with_barriers_have_the_expected_instructions_on_nvidia],
 }
 
-/// Bytes of shared memory in each kernel, without those that the launch adds.
+/// Returns the bytes of shared memory in each kernel, without the bytes that the launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = std::fs::read(image).expect("the image is there");
     let kernels =
@@ -27,7 +27,8 @@ fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// `votes`: the bytes for counting at a barrier; `each`: those of every kernel.
+/// Returns the expected sizes. `votes` is the number of bytes for counting at a barrier; `each` is
+/// the number of bytes that every kernel has.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let sizes = [
         ("tree_sum", 4096),
@@ -42,8 +43,8 @@ fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     sizes.map(|(name, size)| (name.to_owned(), Some(size + each))).into()
 }
 
-/// The instructions of each function, from a listing that puts names at the left and instructions
-/// behind spaces.
+/// Returns the instructions of each function from a listing. Names start at the left, and
+/// instructions follow spaces.
 fn functions(listing: &str, name: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let mut functions = BTreeMap::new();
     let mut current = String::new();
@@ -153,17 +154,17 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
         ];
         expect(target, &code, "atomics", &atomics);
     }
-    // From sm_90 on the system keeps 1024 bytes for itself.
+    // From sm_90 on, the system reserves 1024 bytes.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
         let image = scenario.output("release", &format!("k/{target}.cubin"));
         assert_eq!(shared_memory(&image), expected_sizes(0, each), "{target}");
-        // NVIDIA's own reader says the same.
+        // NVIDIA's own reader reports the same sizes.
         let usage = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(&image)));
         assert!(usage.contains(&format!("SHARED:{}", 4096 + each)), "{usage}");
     }
 }
 
-/// `warpSize` is a number by the time that the machine code is there.
+/// `warpSize` is a constant in the machine code.
 fn warps_are_as_wide_as_the_hardware_says() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
     for (target, options, expected) in [
@@ -177,7 +178,7 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// Where the GPU has it, and nothing beside it; the first of gfx9 has not.
+/// The GPU uses only this instruction if it has it; the first gfx9 processor does not.
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \
                           x[0] = __dp4a(x[1], x[2], x[3]);\n  y[0] = __dp4a(y[1], y[2], y[3]);\n}\n";
@@ -200,7 +201,7 @@ fn products_of_bytes_are_one_instruction() {
     }
 }
 
-/// A kernel in the words of the target's assembler.
+/// Returns a kernel in the target's assembly language.
 fn assembly(name: &str, source: &str, target: &str, options: &[&str]) -> String {
     let folder = scratch::folder(name);
     scratch::write(folder.join("k.cu"), source);

@@ -1,5 +1,5 @@
-//! The mathematical functions: each compiles for every target and needs nothing from outside; ours
-//! are as near to the exact values as offload/math.h says.
+//! The mathematical functions: each compiles for every target and needs no external symbol. The
+//! errors of our own functions are within the bounds in offload/math.h.
 
 use super::{built, header_folder};
 use offload_tests::registry::{CLANG, GCC};
@@ -14,7 +14,7 @@ offload_tests::tests! {
     GCC.slow() => [the_functions_for_gpus_are_as_exact_as_documented],
 }
 
-/// Functions of one number that are ours on GPUs.
+/// Functions of one number that we implement for GPUs.
 const OURS: &str = "exp exp2 exp10 expm1 log log2 log10 log1p cbrt rsqrt sin cos tan sinpi cospi asin acos atan sinh cosh \
                     tanh asinh acosh atanh erf erfc";
 const INSTRUCTIONS: &str = "sqrt fabs floor ceil trunc rint nearbyint round";
@@ -22,7 +22,7 @@ const OF_TWO: &str = "pow hypot atan2 fmod fmin fmax copysign fdim";
 /// Functions for which the C++ library has no overload for float.
 const OF_CUDA: [&str; 4] = ["exp10", "rsqrt", "sinpi", "cospi"];
 
-/// A kernel for each function, so that each lands in the image.
+/// Returns one kernel for each function, so that the image contains every function.
 fn kernels() -> String {
     let mut text = String::new();
     let overloaded = |name: &'static str| {
@@ -124,8 +124,8 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 6), "{printed}");
 }
 
-/// Otherwise a GPU would get other numbers than those that were measured. The flag is on the
-/// instructions that may be fused.
+/// Otherwise a GPU would get different results from the measured ones. Instructions that may be
+/// fused have the flag.
 fn sums_and_products_in_our_functions_are_never_fused() {
     let folder = scratch::folder("header_contraction");
     scratch::write(folder.join("k.cu"), kernels());

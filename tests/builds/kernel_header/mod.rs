@@ -1,5 +1,5 @@
-//! `offload/kernel.h`: the names for kernels, compiled for GPUs of both vendors and the CPU. The
-//! judges are clang, g++, the images' own words, and loops in Rust.
+//! `offload/kernel.h`: the names for kernels, compiled for GPUs of both vendors and the CPU. clang,
+//! g++, the images' records and loops in Rust check the results.
 
 mod cpu;
 mod float16;
@@ -23,12 +23,12 @@ offload_tests::tests! {
     math::tests(),
 }
 
-/// The folder that `-I` needs for `#include <offload/kernel.h>`.
+/// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
 }
 
-/// A release build of the pack "k": one source for these targets.
+/// Makes a release build of the pack "k" from one source for these targets.
 fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario
@@ -59,7 +59,7 @@ fn launch_bounds_reach_both_vendors() {
     }
 }
 
-/// Each of these did not compile once, for one target or the other.
+/// Each of these once failed to compile for some target.
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     built(
         "header_neighbours",

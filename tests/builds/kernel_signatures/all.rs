@@ -1,5 +1,5 @@
-//! Each kernel has a function. The judges are `cuobjdump` and `llvm-readelf`, which list the
-//! kernels of images, and rustc.
+//! Each kernel has a function. `cuobjdump` and `llvm-readelf`, which list the kernels of images,
+//! and rustc check the results.
 
 use offload_format::signature::Signatures;
 use offload_tests::data::read;
@@ -14,8 +14,8 @@ offload_tests::tests! {
     COMPILERS.slow() => [kernels_of_examples_and_tests_have_functions],
 }
 
-/// The start of a program, before the calls of all modules' functions, which the program does not
-/// reach.
+/// The start of a program, before the calls of all modules' functions; the program never executes
+/// these calls.
 const START: &str = r#"mod kernels {
     offload::include_kernels!("PACK");
 }
@@ -24,15 +24,15 @@ fn any<T>() -> T {
     unreachable!()
 }
 
-/// Takes what functions return, and constants are not.
+/// Accepts a function's result; constants do not have this type.
 fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload::Call<N, BYTES>) {}
 
 fn main() {}
 "#;
 
-/// Builds the pack of a scenario, whose images for `target` are looked at, and a program that calls
-/// the function of each kernel with arguments of the source's types. Returns how many functions
-/// each module has.
+/// Builds the pack of a scenario and checks its images for `target`. Also builds a program that
+/// calls the function of each kernel with arguments of the source's types. Returns the number of
+/// functions of each module.
 pub fn assert_each_kernel_has_a_function(
     scenario: &Scenario,
     pack: &str,
@@ -95,7 +95,7 @@ fn kernels_of_examples_and_tests_have_functions() {
     let mut sources = Vec::new();
     for file in files {
         let text = read(&file);
-        // Those are for nvcc.
+        // Such sources are for nvcc.
         if String::from_utf8_lossy(&text).contains("<<<") {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Kernels that a program declares: the functions that it gets, where no source tells of them.
+//! Kernels that a program declares: the functions that the program gets if no source describes
+//! them.
 
 use super::{SAXPY, with_source};
 use offload_tests::data::read;
@@ -7,7 +8,7 @@ use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
 use offload_tests::tools::Tool;
 
-/// nvcc, and clang beside it.
+/// nvcc, and clang in addition.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
@@ -17,7 +18,7 @@ offload_tests::tests! {
     BOTH => [clang_reads_what_nvcc_compiles],
 }
 
-/// Prints the places of a call's arguments.
+/// Prints the offsets and sizes of a call's arguments.
 const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload::Call<N, BYTES>) {\n\
     let (start, size) = call.buffer();\n\
     let offsets = call.pointers().map(|pointer| pointer.addr() - start.addr());\n\
@@ -71,7 +72,7 @@ use offload::Parameter;
 #[derive(Clone, Copy, Parameter)] #[repr(C, align(16))] pub struct Wide(pub [f32; 4]);
 #[derive(Clone, Copy, Parameter)] #[repr(C, packed)] pub struct Packed { pub tag: i8, pub weight: f64 }
 #[derive(Clone, Copy, Parameter)] #[repr(C)] pub struct Outer { pub inner: [Inner; 2], pub last: i16 }
-/// An address, as cust and cudarc have it.
+/// An address, as cust and cudarc represent it.
 type Address = u64;
 
 mod of_source { offload::include_kernels!("pack"); }
@@ -117,7 +118,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
     assert_eq!(all, "all [0, 1, 2, 8, 16, 32, 48, 64, 104, 112, 120] 121");
     assert_eq!([all, scale, nothing], [of_source, scale_of_source, nothing_of_source]);
 
-    // One of several modules.
+    // The declarations are for one of several modules of the pack.
     scenario.build_script(
         r#"Build::new().modules(["kernels/types.cu", "kernels/add.cu"]).arch("compute_80").compile("pack");"#,
     );
@@ -134,7 +135,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
         .fails()
         .once("the pack \"pack\" has several modules: mod types { ... }, mod add { ... } says whose kernel it is");
 
-    // Nothing is known, and nothing is refused.
+    // Nothing is known about the kernels, so every declaration is accepted.
     scenario.write("src/main.rs", main("mod types { fn unknown(a: f32); fn nothing(); }"));
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
 }
@@ -152,7 +153,7 @@ fn kernels_that_nvcc_compiles() {
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     let wrong = DECLARED.replace("a: f32", "a: u32");
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
-    // A cubin says nothing of types, PTX does.
+    // A cubin does not record types, but PTX does.
     scenario.build().fails().once(
         "parameter 2, `a`, of the kernel `saxpy` is `u32` (4 bytes) here: the image for compute_80 has a floating-point number \
          of 4 bytes there",
@@ -172,7 +173,7 @@ fn clang_reads_what_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{declared_nowhere}"));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     assert!(super::signatures(&scenario, "debug").contains("comment Adds.\nparameter n i32\n"));
-    // Nothing is read again, and a change of the source is.
+    // Nothing is read again; only a change of the source is read.
     let signatures = super::signatures(&scenario, "debug");
     scenario.write("kernels/types.cu", source.replace("float a", "int a"));
     scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");

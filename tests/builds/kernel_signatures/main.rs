@@ -1,4 +1,4 @@
-//! Calls every kernel of `types.cu`, and prints the places of its arguments.
+//! Calls every kernel of `types.cu`, and prints the offsets and sizes of its arguments.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs)]
 

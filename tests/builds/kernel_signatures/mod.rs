@@ -1,6 +1,6 @@
-//! Signatures of kernels: the build's reading of sources, and the programs' functions. Judges:
-//! clang, whose images record offsets and sizes of all arguments, and rustc, which lays out the
-//! structs.
+//! Signatures of kernels: how the build reads sources, and which functions programs get. The
+//! results are checked with clang, whose images record offsets and sizes of all arguments, and with
+//! rustc, which lays out the structs.
 
 mod all;
 mod declared;
@@ -37,7 +37,7 @@ fn with_source(name: &str, source: &[u8]) -> Scenario {
     scenario
 }
 
-/// The lines of signatures in the pack's index.
+/// Returns the lines with signatures in the pack's index.
 fn signatures(scenario: &Scenario, profile: &str) -> String {
     let modules = scenario.index(profile, "pack").modules;
     modules.iter().map(|module| module.signatures.to_string()).collect()
@@ -77,7 +77,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     );
     printed
         .once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
-    // `offload verify` finds the same in the pack.
+    // `offload verify` finds the same problem in the pack.
     let pack = scenario.output("debug", "pack.pack");
     let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
     let of_parameters: Vec<&str> =
@@ -101,8 +101,8 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     );
 }
 
-/// The PTX has the same offsets as the source here. Where a driver aligns memory for arguments to
-/// 16, it has others.
+/// In this test, the PTX has the same offsets as the source. If a driver aligns the memory for
+/// arguments to 16, the offsets differ.
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
                   extern \"C\" __global__ void k(char c, Row row) { (void)c, (void)row; }\n\
@@ -154,7 +154,7 @@ fn builds_without_compilers_have_the_same_functions() {
     let expected = signatures(&scenario, "release");
     assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
 
-    // Of optimized code for NVIDIA alone, too.
+    // The test includes optimized code for NVIDIA alone.
     let nvidia = with_source("signatures_release", SAXPY.as_bytes());
     nvidia
         .write("src/main.rs", CALL)
@@ -164,7 +164,8 @@ fn builds_without_compilers_have_the_same_functions() {
 
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
-    // The set, if nothing was built before; the earlier build, if there is no set.
+    // The signatures come from the set if nothing was built before, and from the earlier build if
+    // there is no set.
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
     let fresh = fresh.own_target(scratch::folder("signatures_skipped_target"));
@@ -178,7 +179,7 @@ fn builds_without_compilers_have_the_same_functions() {
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
-/// Compressed, read from disk, of a dependency, and of a module with a name.
+/// Tests packs that are compressed, read from disk, from a dependency, or of a module with a name.
 fn functions_of_all_kinds_of_packs() {
     let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
     scenario.write("src/main.rs", CALL);
@@ -197,8 +198,8 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().passes();
 }
 
-/// A library with kernels has functions that another package calls, and a package that embeds the
-/// library's pack has its own.
+/// Another package calls the functions of a library with kernels. A package that embeds the
+/// library's pack has separate functions.
 fn functions_of_a_dependency() {
     let depends = "signatures_library = { path = \"../signatures_library\" }";
     let workspace = Scenario::workspace(
@@ -243,7 +244,7 @@ fn functions_of_a_dependency() {
     runs(&[("OFFLOAD_SKIP", "1")], "[]");
     runs(&[], BUILT);
 
-    // A change of the source reaches both.
+    // A change of the source reaches both packages.
     library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
     for package in [&caller, &embedder] {
         let printed = package.check().fails();

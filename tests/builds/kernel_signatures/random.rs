@@ -1,4 +1,4 @@
-//! Random parameters: their places for Rust, for every image, and for compilers, by
+//! Random parameters: compares their offsets and sizes in Rust, in every image, and in compilers by
 //! `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
@@ -52,7 +52,7 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// The records of parameters' values and pointees, which are those that Rust has.
+/// Returns the records that Rust has: those of parameters' values and pointees.
 fn used(signatures: &Signatures) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -84,11 +84,11 @@ fn of_fields(record: &Record) -> &[Field] {
     }
 }
 
-/// Places of arguments: offset and size of each, for each kernel.
+/// The offset and size of each argument, for each kernel.
 type Places = BTreeMap<String, Vec<(u64, u64)>>;
 
-/// Returns the places that each image records, and those that ptxas chooses for PTX on GPUs that
-/// lay out arguments in other ways.
+/// Returns the arguments' places that each image records. Also returns the places that ptxas
+/// selects for PTX on GPUs with other layouts.
 fn images(scenario: &Scenario) -> Vec<(String, Places)> {
     let built =
         IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
@@ -119,8 +119,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// Returns the rest of the program: for each call, it prints the places of the arguments; at the
-/// end, the layout of each record.
+/// Returns the rest of the program. For each call, it prints the places of the arguments; at the
+/// end, it prints the layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -162,8 +162,9 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Each argument has the length that every image records. If all images have the same places, it is
-/// there, too; otherwise there is no buffer. Returns how many kernels have none.
+/// Checks that each argument has the length that every image records. If all images have the same
+/// places, the call has them, too; otherwise there is no buffer. Returns the number of kernels
+/// without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {
@@ -187,7 +188,7 @@ fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     without_buffer
 }
 
-/// A source that compiles if records have the layout that Rust has printed.
+/// Returns a source that compiles if the records have the layout that Rust has printed.
 fn checks(records: &[Record], layouts: &[&str]) -> String {
     let mut text = CHECKS.to_owned();
     for (record, layout) in with_layouts(records, layouts) {
@@ -215,12 +216,12 @@ struct Layout {
   __device__ static void check() {
 ";
 
-/// Bit-fields and bases have no place that C++ tells, and lanes have no name there.
+/// C++ reports no place for bit-fields and bases, and lanes have no name there.
 fn is_checked(field: &str) -> bool {
     !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
 }
 
-/// The type in C++: of a struct without a name by the field that has it.
+/// Returns the type in C++. A struct without a name is described by the field that contains it.
 fn cpp(record: &Record) -> String {
     match record.source_name.rsplit_once("::") {
         Some((outer, field)) => format!("Element<decltype({outer}::{field})>::type"),
@@ -232,7 +233,7 @@ fn cpp(record: &Record) -> String {
 struct Layout<'a> {
     size: u64,
     align: u64,
-    /// Name, offset and size.
+    /// Name, offset and size of each field.
     fields: Vec<(&'a str, u64, u64)>,
 }
 
@@ -256,14 +257,15 @@ fn with_layouts<'a>(
     })
 }
 
-/// The bytes that fields of Rust have are those in which the host's compiler finds bits of values.
+/// Checks that the bytes of Rust's fields are the bytes in which the host's compiler finds bits of
+/// values.
 fn compare_with_masks(
     scenario: &Scenario,
     random: &RandomKernels,
     records: &[Record],
     layouts: &[&str],
 ) {
-    // A struct without a name is masked as a part of the one that has it.
+    // A struct without a name is masked as a part of the struct that contains it.
     let named =
         || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
     let masks = random
@@ -276,8 +278,7 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // Padding is within records, and between bit-fields of which some start in a unit of
-            // their own.
+            // Padding exists inside records, and between bit-fields if some start in a new unit.
             let is_full = if name.starts_with("bits") {
                 of_field.first() == Some(&true) && of_field.last() == Some(&true)
             } else {

@@ -27,7 +27,7 @@ fn amd(processor: &str) -> [String; 3] {
     ["--target=amdgcn-amd-amdhsa".to_owned(), format!("-mcpu={processor}"), "-nogpulib".to_owned()]
 }
 
-/// clang, which compiles `intrin.c`.
+/// Returns the clang command that compiles `intrin.c`.
 fn clang(kernels: &Path) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(kernels).args([
@@ -41,7 +41,7 @@ fn clang(kernels: &Path) -> Command {
     clang
 }
 
-/// Writes all sources that tools make of `intrin.c`, which is there.
+/// Writes all sources that tools make from the existing file `intrin.c`.
 pub fn make_inputs(kernels: &Path) {
     fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
     make_ir(kernels);
@@ -52,7 +52,8 @@ pub fn make_inputs(kernels: &Path) {
 
 fn make_ir(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
-    // For any processor: clang's attributes name the one that the functions are for.
+    // The IR is for any processor: clang's attributes would name the processor that the functions
+    // were compiled for.
     let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
     let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
     fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
@@ -67,7 +68,7 @@ fn make_ir(kernels: &Path) {
     }
 }
 
-/// AMD's assembly, with its target and without, and PTX.
+/// Writes AMD assembly, with and without its target, and PTX.
 fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-S", "-o", "asm.s"]));
     succeed(clang(kernels).args(amd("gfx1100")).args(["-S", "-o", "asm_given.s"]));
@@ -82,14 +83,14 @@ fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
 }
 
-/// The text of a file without some of its lines.
+/// Returns the text of a file without some of its lines.
 fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> String {
     let text =
         fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     text.lines().filter(|line| !is_one(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// Code objects and cubins.
+/// Writes code objects and cubins.
 fn make_images(kernels: &Path) {
     for target in ["gfx90a", "gfx1100"] {
         succeed(clang(kernels).args(amd(target)).args(["-o", &format!("made/{target}.hsaco")]));
@@ -112,7 +113,7 @@ fn make_images(kernels: &Path) {
     }
 }
 
-/// A fatbin, a bundle, an offload binary and an archive, with more images than requested.
+/// Writes a fatbin, a bundle, an offload binary and an archive, with more images than requested.
 fn make_containers(kernels: &Path) {
     succeed(cuda("fatbinary").current_dir(kernels).args([
         "--create=ready_fatbin.fatbin",

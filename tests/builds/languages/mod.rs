@@ -1,5 +1,6 @@
 //! Every language for every kind of target, with the real compilers. Other projects' tools read the
-//! target of an image: the header that `llvm-readelf` shows, `cuobjdump`, the text of PTX, `file`.
+//! target of an image: `llvm-readelf` reads the header, `cuobjdump` the cubin, `file` the type. PTX
+//! is read as text.
 
 mod inputs;
 
@@ -37,7 +38,7 @@ const OPENCL: &str = r#"kernel void add(int n, global const float *x, global flo
 /// IR without a target triple.
 const IR: &str = "define amdgpu_kernel void @add(ptr addrspace(1) %y) {\n  store i32 1, ptr addrspace(1) %y\n  ret void\n}\n";
 
-/// The modules with the targets that each is built for.
+/// The modules, each with its targets.
 const MODULES: &[(&str, &[&str])] = &[
     ("dialect", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
     ("hip", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
@@ -124,7 +125,7 @@ fn every_language_for_every_kind_of_target() {
         MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
     assert_eq!(found, expected);
 
-    // Warnings of compilers: unused options, missing libraries.
+    // Compilers warn about unused options and missing libraries.
     printed.lacks("unused").lacks("not found");
     for (module, targets) in MODULES {
         for target in *targets {
@@ -156,7 +157,8 @@ fn every_language_for_every_kind_of_target() {
     }
 }
 
-/// The image of a module. A code object or cubin that is a source stays where it is.
+/// Returns the path of a module's image. If a source already is a code object or cubin, its path
+/// stays the same.
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
         ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
@@ -214,8 +216,8 @@ fn compressed_containers_are_taken_apart() {
     }
 }
 
-/// ROCm as far as clang looks for it: a version, headers, and the libraries for devices, which here
-/// are empty.
+/// Creates the parts of ROCm that clang searches for: a version, headers, and the libraries for
+/// devices, which are empty here.
 fn rocm_headers_are_used_where_they_are_included() {
     let scenario = Scenario::new("build_rocm_headers");
     scenario

@@ -1,7 +1,7 @@
-//! Two crates with `links`. One has headers, with a source that their users compile. The other is a
-//! prover, with kernels that call device functions of other files, and with C++ for the host, which
-//! the crate `cc` compiles. The judges are nvcc's and clang's linkers for devices, the program's
-//! linker, `cuobjdump`, `roc-obj-ls`, and the program.
+//! Two crates with `links`. One has headers and a source that its users compile. The other is a
+//! prover: its kernels call device functions of other files. The crate `cc` compiles its C++ for
+//! the host. The checks use nvcc's and clang's linkers for devices, the program's linker,
+//! `cuobjdump`, `roc-obj-ls`, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use offload_tests::registry::NVCC;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     HIP.slow() => [two_crates_make_one_device_program_for_amd],
 }
 
-/// Steps of the constraint polynomial, each in a file of its own.
+/// The number of steps of the constraint polynomial; each is in a separate file.
 const STEPS: usize = 4;
 
 const FIELD: &str = r#"#pragma once
@@ -25,7 +25,7 @@ struct Field {
   unsigned value;
 };
 
-// In src/field.cu of this crate.
+// The definition is in src/field.cu of this crate.
 __device__ Field mul(Field a, Field b);
 extern __device__ unsigned roots[8];
 "#;
@@ -37,14 +37,14 @@ __device__ unsigned roots[8] = {1, 3, 9, 27, 81, 243, 729, 2187};
 __device__ Field mul(Field a, Field b) { return {unsigned((unsigned long long)a.value * b.value % Field::P)}; }
 "#;
 
-/// `launch_eval` is C++ of this crate's host code alone, and no function for Rust.
+/// Only this crate's C++ host code uses `launch_eval`; Rust does not call it.
 const EVAL_HEADER: &str =
     "#pragma once\n#include <cstddef>\nint launch_eval(unsigned *x, std::size_t n);\n";
 
 const HOST: &str = r#"#include "eval.h"
 #include <string>
 
-// The error as text, which is empty if there is none; the caller frees it.
+// Returns the error as text, which is empty on success; the caller frees it.
 extern "C" char *prover_eval(unsigned *x, std::size_t n) {
   int error = launch_eval(x, n);
   std::string text = error == 0 ? "" : "error " + std::to_string(error);
@@ -76,7 +76,8 @@ fn main() {
         .file(format!("{root}/src/field.cu"))
         .files(files)
         .default_archs(["sm_80"]);
-    // Before the library that it calls into: linkers read libraries in this order.
+    // This library must come before the library that it calls: linkers read libraries in this
+    // order.
     if !build.resolve().is_skipped() {
         println!("cargo::rerun-if-changed=cxx");
         cc::Build::new().cpp(true).include("cxx").file("cxx/prover.cpp").compile("prover_host");
@@ -102,7 +103,7 @@ fn workspace(prefix: &str) -> Scenario {
 
     let headers = scenario.member(&field);
     pass_headers_on(&headers);
-    // Its sources are compiled by the prover.
+    // The prover compiles this crate's sources.
     headers
         .write(
             "build.rs",

@@ -1,6 +1,7 @@
-//! A package of 53 files: one that Rust calls, and 52 that each instantiate a template of a headers
-//! crate. The build holds two of them at a time, as where each takes gigabytes. The judges are
-//! nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls, and the program.
+//! A package of 53 files: Rust calls one file, and the other 52 each instantiate a template of a
+//! headers crate. The build runs at most two compilers at the same time, as if each needed
+//! gigabytes. The checks use nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's
+//! calls, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -17,7 +18,7 @@ offload_tests::tests! {
 /// The sizes of heads; each has four files.
 const HEADS: [usize; 13] = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512];
 
-/// The most compilers that the build script lets run.
+/// The maximum number of compilers that the build script runs at the same time.
 const MOST: usize = 2;
 
 const HEADER: &str = r#"#pragma once
@@ -60,7 +61,7 @@ fn main() {
 }
 "#;
 
-/// Every instantiation: its type, the size of its heads, and whether it is causal.
+/// Returns every instantiation: its type, the size of its heads, and whether it is causal.
 fn instantiations(heads: &[usize]) -> Vec<(&'static str, usize, bool)> {
     let mut all = Vec::new();
     for &head in heads {
@@ -71,8 +72,8 @@ fn instantiations(heads: &[usize]) -> Vec<(&'static str, usize, bool)> {
     all
 }
 
-/// A workspace of the headers' crate and of the package, whose program prints the results of all
-/// launches.
+/// Returns a workspace with the headers crate and the package, whose program prints the results of
+/// all launches.
 fn workspace(name: &str, headers: &str, package: &str, heads: &[usize]) -> Scenario {
     let dependency = format!("{headers} = {{ path = \"../{headers}\" }}\n");
     let scenario = Scenario::workspace(

@@ -1,6 +1,6 @@
-//! Packages shaped like published ones that launch kernels, and built as the guide's page "A
-//! library of launchers" has it: as many files, put together in the same way, with small kernels of
-//! our own.
+//! Packages that are built as described in the guide's page "A library of launchers". They imitate
+//! published packages that launch kernels: the same number of files and structure, with small
+//! kernels of our own.
 //!
 //! | file | shaped like | with |
 //! |---|---|---|
@@ -31,7 +31,7 @@ offload_tests::tests! {
 const HIP: Needs =
     needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
-/// The vendor's runtime, by the same names.
+/// The vendor's runtime, with the same names for both vendors.
 const RUNTIME: &str = "#pragma once
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
@@ -42,7 +42,7 @@ const RUNTIME: &str = "#pragma once
 #endif
 ";
 
-/// Makes a member the headers' crate: it has this `links` key, and passes the path of its folder
+/// Makes a member the headers crate: sets this `links` key, and passes the path of its folder
 /// `include` to dependents.
 fn pass_headers_on(member: &Scenario) {
     member.write(
@@ -52,8 +52,7 @@ fn pass_headers_on(member: &Scenario) {
     );
 }
 
-/// Returns the kernels that a library or a program has for a target, as `cuobjdump` lists them,
-/// sorted.
+/// Returns the sorted kernels of a library or program for a target, as `cuobjdump` lists them.
 fn kernels(file: &Path, target: &str) -> Vec<String> {
     let listed =
         stdout(&succeed(cuda("cuobjdump").args(["-res-usage", "-arch", target]).arg(file)));
@@ -64,17 +63,18 @@ fn kernels(file: &Path, target: &str) -> Vec<String> {
     names
 }
 
-/// Returns for how many sources a program has code objects for this processor, as `roc-obj-ls`
-/// lists them.
+/// Returns the number of sources for which a program has code objects for this processor, as
+/// `roc-obj-ls` lists them.
 fn code_objects(program: &Path, target: &str) -> usize {
-    // The reader leaves files beside it.
+    // The reader leaves files next to its input.
     let copy = program.with_extension("copy");
     fs::copy(program, &copy).expect("it can be copied");
     roc_obj_lists(&copy).iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
-/// The results of a launch: without a driver `cudaErrorInsufficientDriver`, with a driver and no
-/// GPU `cudaErrorNoDevice`. On a machine with a GPU a launch succeeds, since nothing waits for it.
+/// Returns the possible results of a launch: without a driver `cudaErrorInsufficientDriver`, with a
+/// driver and no GPU `cudaErrorNoDevice`. On a machine with a GPU, a launch succeeds, since the
+/// program does not wait for the kernel.
 fn results_of_a_launch() -> &'static [&'static str] {
     if Path::new("/dev/nvidiactl").exists() { &["0", "100"] } else { &["35"] }
 }

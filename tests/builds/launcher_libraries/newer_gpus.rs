@@ -1,6 +1,6 @@
-//! A package of 26 files in three folders. Those of one need compute capability 8.0, those of
-//! another 9.0. The judges are nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's
-//! calls, and the program.
+//! A package of 26 files in three folders. The files of one folder need compute capability 8.0, and
+//! the files of another need 9.0. The checks use nvcc, clang, the linker, `cuobjdump`,
+//! `roc-obj-ls`, a log of nvcc's calls, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, results_of_a_launch};
 use crate::nvcc::rebuilds::LoggingToolkit;
@@ -57,12 +57,12 @@ fn main() {
 }
 "#;
 
-/// The files of a folder: `marlin_0`, `marlin_1`, ….
+/// Returns the names of a folder's files: `marlin_0`, `marlin_1`, ….
 fn names(folder: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{folder}_{index}"))
 }
 
-/// A source that compiles for the GPUs that it is for, and for no others.
+/// Returns a source that compiles only for the GPUs that it supports.
 fn source(folder: &str, name: &str, minimum: usize) -> String {
     format!(
         "#include \"runtime.h\"\n#include \"{folder}.h\"\n\
@@ -73,8 +73,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// The package with so many of the first folder's files. Its program prints the result of each
-/// launcher.
+/// Returns the package with this many of the first folder's files. Its program prints the result of
+/// each launcher.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -148,7 +148,7 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     build().passes();
     assert_eq!(started(), 1, "a new file");
 
-    // Where nothing is compiled, the package has the functions of all files.
+    // If nothing is compiled, the package still has the functions of all files.
     let checked = scenario.check().env("OFFLOAD_SKIP", "1").arg("-v").passes();
     checked.has("--cfg has_marlin").has("--cfg has_fp8");
     let checked = build().arg("-v").passes();

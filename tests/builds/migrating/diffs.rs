@@ -1,5 +1,5 @@
-//! The diffs: their kept lines are a pack in a program, and a static library in another. The judges
-//! are nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver.
+//! The diffs: their kept lines are a pack in a program, and a static library in another. nvcc,
+//! `cuobjdump`, `nm` and the CUDA runtime without a driver check the results.
 
 use super::page::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
@@ -14,7 +14,7 @@ offload_tests::tests! {
     NVCC.slow() => [the_pack_is_built_and_loaded, the_library_launches_on_the_stream_of_the_thread],
 }
 
-/// The manifest of the example that the page names, which has cudarc.
+/// Returns the manifest of the example that the page names, which includes cudarc.
 fn manifest(name: &str) -> String {
     let scenario = Scenario::example("cuda-vector-add", name);
     scenario.text("Cargo.toml")
@@ -25,7 +25,7 @@ fn the_pack_is_built_and_loaded() {
     let [build_script, program, ..] = &diffs()[..] else { panic!("the page has diffs") };
     let manifest = manifest(NAME);
     let scenario = Scenario::empty(NAME);
-    // The program's lines: the imports and the pack, then the body of a function.
+    // The program's parts: first the imports and the pack, then the body of a function.
     let (items, body) = program.split_once("// Once").expect("the program has a device");
     let source = |name: &str| {
         format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}")
@@ -69,7 +69,7 @@ fn the_pack_is_built_and_loaded() {
     }
 }
 
-/// The two functions, and whether launches name the stream of the thread that launches.
+/// Tests the two functions, and whether launches name the stream of the launching thread.
 fn the_library_launches_on_the_stream_of_the_thread() {
     let build_script = diffs().pop().expect("the page has diffs");
     let scenario = Scenario::without_sources("migrating_library");

@@ -1,5 +1,5 @@
 //! `docs/migrating.md`: the calls in its tables compile, and the kept lines of its diffs are built
-//! and run. The judges are rustc, nvcc, the linker, `cuobjdump` and `nm`.
+//! and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
 
 mod diffs;
 mod page;

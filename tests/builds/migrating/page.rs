@@ -5,9 +5,9 @@ use std::fs;
 
 /// A row of a table.
 pub struct Row {
-    /// Its line in the document, from 1.
+    /// The row's line in the document, from 1.
     pub line: usize,
-    /// The texts between backticks in the last column, which is ours.
+    /// The texts between backticks in the last column, which is about this kit.
     pub ours: Vec<String>,
 }
 

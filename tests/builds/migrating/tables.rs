@@ -1,5 +1,5 @@
-//! The tables: each call of ours compiles, and each variable of ours is one that the crate
-//! documents. The judge is rustc.
+//! The tables: each call of this kit compiles, and the crate documents each variable of this kit.
+//! rustc checks the calls.
 
 use super::page::{Row, rows};
 use offload_tests::registry::{GCC, NOTHING};
@@ -14,7 +14,7 @@ offload_tests::tests! {
 
 /// Texts between backticks that are neither a call nor a variable.
 const OTHERS: &[&str] = &[
-    // Another program's, or Cargo's.
+    // Texts about another program or Cargo.
     "cargo build -j",
     "cc::Build",
     ".cuda(true)",
@@ -24,7 +24,7 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel",
     "__cudaLaunchKernel_ptsz",
     "__device__",
-    // The program's: the diffs' kept lines have the macro and the selection.
+    // Texts of the program: the diffs' kept lines have the macro and the selection.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
     "select",
@@ -39,7 +39,7 @@ const OTHERS: &[&str] = &[
     "all-major",
     "compute_80",
     "(13, 0)",
-    // Calls of the same row, or general ones.
+    // Calls of the same row, or general calls.
     "compile",
     ".modules",
 ];
@@ -56,7 +56,7 @@ fn call(span: &str) -> Option<String> {
     types.iter().any(|name| span.starts_with(name)).then(|| span.to_owned())
 }
 
-/// Returns the name of the variable that a span is, sets, or starts with.
+/// Returns the name of the variable that a span contains, sets, or starts with.
 fn variable(span: &str) -> Option<&str> {
     let name = span.split('=').next().unwrap_or_default();
     let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -93,7 +93,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// One build script has a function for each row. None is called: other tests check their effects.
+/// One build script has a function for each row. No function is called: other tests check their
+/// effects.
 fn every_call_compiles() {
     let mut functions = String::new();
     let mut calls = 0;

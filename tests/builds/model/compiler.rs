@@ -1,5 +1,5 @@
-//! A stand-in for clang: it joins a source and its includes, as compilers look for them, and writes
-//! the result into "PTX". The test compiles it with rustc.
+//! A stand-in for clang. It joins a source and its includes, searches them like compilers, and
+//! writes the result into "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
-    // Bytes that are appended to the file make another compiler of it.
+    // Bytes that are appended to the file change the compiler's identity.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
     file.seek(SeekFrom::End(-8))
@@ -104,7 +104,8 @@ impl Call {
         Ok(())
     }
 
-    /// The file that a name means, looked for beside `includer` and in all folders.
+    /// Returns the file with this name, searched in the folder of `includer` and in all other
+    /// folders.
     fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
         let beside = includer.map(|folder| folder.join(name));
         let elsewhere =

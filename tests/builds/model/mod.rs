@@ -1,9 +1,9 @@
-//! Random edits compared with clean builds: after each edit of a tree of sources and headers, of
-//! flags, variables and compilers, the image of the next build is that of a build from nothing.
-//! Judge: the clean build.
+//! Random edits compared with clean builds. The edits change a tree of sources and headers, flags,
+//! variables and compilers. After each edit, the next build's image must equal the image of a clean
+//! build. The clean build is the reference.
 //!
-//! `OFFLOAD_TEST_SEQUENCES` sets how many sequences of edits each of the four tests with the
-//! stand-in tries; with that many, a tenth of all runs through Cargo.
+//! `OFFLOAD_TEST_SEQUENCES` sets the number of sequences of edits for each of the four tests with
+//! the stand-in. In addition, a tenth of all sequences run through Cargo.
 
 mod random;
 mod world;
@@ -30,10 +30,10 @@ offload_tests::tests! {
     needs(&[Tool::Cuda, Tool::Gcc]).slow() => [nvcc],
 }
 
-/// Edits of a sequence.
+/// The number of edits in a sequence.
 const EDITS: usize = 6;
 
-/// The build script: a file has its settings.
+/// The build script: it reads its settings from a file.
 const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     let request = std::fs::read_to_string("request").unwrap();
     let mut build = Build::new();
@@ -95,7 +95,7 @@ fn real() -> usize {
     env::var("OFFLOAD_TEST_SEQUENCES_REAL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Uses a few real compilers: they report themselves which files they read.
+/// Uses a few real compilers, which report the files that they read.
 fn clang() {
     direct("model-clang", 6, real(), Kind::Clang);
 }
@@ -168,7 +168,7 @@ impl Model {
         }
     }
 
-    /// The image that the script makes in this `OUT_DIR`; `None` if it fails.
+    /// Returns the image that the script makes in this `OUT_DIR`; `None` if the script fails.
     fn run(&self, world: &World, out_dir: &Path) -> Option<Vec<u8>> {
         fs::create_dir_all(out_dir).expect("the target folder can be written");
         let host = "x86_64-unknown-linux-gnu";
@@ -208,7 +208,7 @@ impl Model {
     }
 }
 
-/// The stand-in, compiled once.
+/// Returns the stand-in, which is compiled once.
 fn stand_in() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let compile = || {
@@ -226,7 +226,7 @@ fn stand_in() -> PathBuf {
     PROGRAM.get_or_init(compile).clone()
 }
 
-/// Sequences of edits, each beside clean builds, with the build script run as Cargo runs it.
+/// Tests sequences of edits and compares each with clean builds; runs the build script like Cargo.
 fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
     let model = Model::new(name, kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
@@ -245,7 +245,7 @@ fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
 }
 
 fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
-    // Nothing is left but our own headers, which are always the same.
+    // Only this kit's own headers remain, which are always the same.
     for name in ["model", "model.index", "probes.cache"] {
         let path = clean.join("offload").join(name);
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

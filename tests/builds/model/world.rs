@@ -1,4 +1,4 @@
-//! A package that is edited at random: its files, its options, the variables and the compiler.
+//! A package with random edits of its files, its options, the variables and the compiler.
 
 use super::random::Random;
 use offload_tests::scratch;
@@ -7,8 +7,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Folders of the package with headers: beside the source, by `.include(...)`, by a flag, by a
-/// variable.
+/// Folders of the package with headers: next to the source, from `.include(...)`, from a flag, from
+/// a variable.
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 
@@ -29,12 +29,12 @@ pub struct World {
     pub history: Vec<String>,
 }
 
-/// Copies of the stand-in behind a script.
+/// Copies of the stand-in, which a script can start.
 #[derive(Debug)]
 pub struct StandIn {
     pub program: PathBuf,
     pub folder: PathBuf,
-    /// Whether a script starts one of two.
+    /// Whether a script starts one of two copies.
     pub is_wrapped: bool,
 }
 
@@ -45,7 +45,7 @@ impl StandIn {
         let path = self.folder.join(which).join("clang");
         fs::create_dir_all(path.parent().expect("it has a folder"))
             .expect("the target folder can be written");
-        // One that runs cannot be written to.
+        // The file of a running program cannot be written.
         let _ = fs::remove_file(&path);
         fs::write(&path, bytes).expect("the target folder can be written");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -59,17 +59,17 @@ impl StandIn {
         );
     }
 
-    /// Returns the program that builds start: the script, or the first of the two.
+    /// Returns the program that builds start: the script, or the first of the two copies.
     pub fn start_with(&self) -> PathBuf {
         if self.is_wrapped { self.folder.join("clang") } else { self.folder.join("one/clang") }
     }
 }
 
-/// Whether Cargo notices an edit, as `docs/guide/src/reference/rebuilds.md` says.
+/// When Cargo notices an edit, as `docs/guide/src/reference/rebuilds.md` documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,
-    /// After another change of the package.
+    /// Cargo notices the edit after another change of the package.
     Later,
 }
 
@@ -122,7 +122,7 @@ impl World {
         all.filter(|path| path.is_file()).collect()
     }
 
-    /// A header with a symbol of its own, and perhaps one that it includes.
+    /// Returns a header with a separate symbol, and perhaps an include of another header.
     fn text(&mut self, random: &mut Random) -> String {
         self.number += 1;
         let number = self.number;
@@ -159,7 +159,7 @@ impl World {
                 let text = self.text(random);
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
-                // Cargo is told of the folders of `.include(...)` alone.
+                // Only the folders of `.include(...)` are reported to Cargo.
                 let noticed =
                     if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)

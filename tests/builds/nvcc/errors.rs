@@ -1,5 +1,5 @@
-//! Messages for a source that nvcc cannot compile: nvcc's own message, and what to do. The judge is
-//! Cargo, which prints it.
+//! Messages for a source that nvcc cannot compile: nvcc's own message, and a solution. Cargo prints
+//! the message.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::registry::NVCC;

@@ -1,5 +1,5 @@
-//! Flags that nvcc takes from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. The
-//! judges are nvcc itself and `cuobjdump`.
+//! Flags that nvcc reads from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. nvcc
+//! itself and `cuobjdump` check the results.
 
 use super::package;
 use offload_tests::data::read;
@@ -13,12 +13,12 @@ offload_tests::tests! {
     NVCC => [a_flag_of_a_variable_that_nvcc_refuses_is_named],
 }
 
-/// Its kernel's name depends on a flag.
+/// A kernel whose name depends on a flag.
 const KERNEL: &str = "#ifndef NAME\n#define NAME unnamed\n#endif\n\
     extern \"C\" __global__ void NAME(float *x) { *x = 1.0f; }\n\
     extern \"C\" void launch(float *x) { NAME<<<1, 1>>>(x); }\n";
 
-/// A pack of machine code and PTX, and a static library.
+/// Returns a package with a pack of machine code and PTX, and a static library.
 fn both_kinds(name: &str) -> Scenario {
     let scenario = package(name, "");
     scenario
@@ -34,7 +34,7 @@ fn both_kinds(name: &str) -> Scenario {
     scenario
 }
 
-/// The images in a file, as `sm_80.cubin` and `sm_80.ptx`.
+/// Returns the images in a file, as `sm_80.cubin` and `sm_80.ptx`.
 fn images(file: &Path) -> Vec<String> {
     let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
     // PTX file    1: library.2.sm_80.ptx
@@ -71,7 +71,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         let printed = scenario.build().env(variable, value).passes();
         printed.once(&format!("{variable}={value} names GPUs, and nvcc is started without "));
         printed.once(&format!("To build for these GPUs, set OFFLOAD_ARCH=\"{targets}\""));
-        // Nothing else is said, by nvcc or by us.
+        // Neither nvcc nor offload-build prints anything else.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
         assert_eq!(images(&cubin), ["sm_80.cubin"], "{value}");
@@ -80,7 +80,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
             "{value}"
         );
         assert_eq!(images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
-        // The other flags count.
+        // The other flags are used.
         let bytes = read(&cubin);
         assert!(
             bytes.windows(names.len()).any(|it| it == names.as_bytes()),
@@ -99,7 +99,7 @@ fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
         "(its command line also has the flags of NVCC_APPEND_FLAGS, '--such-a-flag -O1': unset it if they do not fit",
         "; the command was\n    NVCC_APPEND_FLAGS='--such-a-flag -O1' /",
     ]);
-    // An error in the source is no fault of the variable.
+    // An error in the source must not be blamed on the variable.
     scenario.write("kernels/named.cu", "__global__ void f() {\n  undeclared();\n}\n");
     scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset it");
 }

@@ -12,7 +12,8 @@ offload_tests::tests! {
     BOTH => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
 }
 
-/// The pack's image for each of the targets is for it. `module` is the start of the files' names.
+/// Asserts that the pack's image for each of the targets is really for this target. `module` is the
+/// start of the files' names.
 fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     for target in targets {
         let image = scenario.output("debug", &format!("pack/{module}{}", image_file_name(target)));
@@ -21,8 +22,8 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     }
 }
 
-/// Images for plain, architecture- and family-specific targets, and PTX; two sources that nvlink
-/// puts together.
+/// Makes images for plain, architecture-specific and family-specific targets, and PTX, from two
+/// sources that nvlink links.
 fn nvcc_makes_every_kind_of_image() {
     const HALF: [&str; 4] = ["sm_80", "sm_90a", "sm_100f", "compute_90"];
     const LINKED: [&str; 2] = ["sm_80", "sm_90a"];
@@ -50,7 +51,7 @@ fn nvcc_makes_every_kind_of_image() {
     }
 }
 
-/// In a release build: lines for debuggers name folders.
+/// Uses a release build: line information for debuggers names folders.
 fn nvcc_makes_the_same_bytes_in_any_folder() {
     const CALLS: &str =
         r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
@@ -74,10 +75,10 @@ fn clang_compiles_with_cuda_headers() {
         .archs(["sm_80", "compute_90"])
         .requires_kernel("scale")"#,
     );
-    // A function of libdevice, too.
+    // Also test a function of libdevice.
     let sine = "extern \"C\" __global__ void s(float *x) { *x = sinf(*x); }\n";
     scenario.write("kernels/half.cu", format!("{}{sine}", super::HALF));
-    // clang does not warn.
+    // clang prints no warning.
     scenario.build().passes().lacks("warning: vendor_clang_cuda");
     assert_are_for(&scenario, "", &TARGETS);
 }

@@ -27,10 +27,10 @@ offload_tests::tests! {
     toolkits::tests(),
 }
 
-/// nvcc, and clang beside it.
+/// nvcc, and clang in addition.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
-/// A kernel with a header of CUDA's and one of its own.
+/// A kernel that uses one header of CUDA and one of the package.
 const HALF: &str = r#"#include <cuda_fp16.h>
 #include "factor.h"
 extern "C" __global__ void scale(int n, __half *x) {
@@ -54,12 +54,13 @@ const CALLER: &str = "__device__ float called(float x);\n\
 /// The calls for a pack of one image by nvcc.
 const ONE_IMAGE: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80"])"#;
 
-/// The toolkit that the tests were given.
+/// Returns the path of the tests' toolkit.
 fn cuda_home() -> PathBuf {
     env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked").into()
 }
 
-/// A package that makes the pack "pack" with these calls. All of the kernels are there.
+/// Returns a package that makes the pack "pack" with these calls. The package contains all of the
+/// kernels.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario

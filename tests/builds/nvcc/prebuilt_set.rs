@@ -1,4 +1,4 @@
-//! A prebuilt set of images that nvcc made, in a dev build. The judges are the manifest, and a
+//! A prebuilt set of images that nvcc made, in a dev build. The tests check the manifest, and run a
 //! build that may start no compiler.
 
 use super::{BOTH, package};
@@ -8,7 +8,7 @@ offload_tests::tests! {
     BOTH.slow() => [a_dev_build_uses_the_set_of_a_release_build],
 }
 
-/// The line of a pack's manifest about optimization.
+/// Returns the line of a pack's manifest about optimization.
 fn optimization(scenario: &Scenario, pack: &str) -> String {
     let text = scenario.text(&format!("prebuilt/{pack}.manifest"));
     let line = text.lines().find_map(|line| line.strip_prefix("optimization "));
@@ -39,7 +39,7 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
         ["s", "3", "2"]
     );
 
-    // Cargo's profile is no option, but build.rs's settings are.
+    // Cargo's profile does not count as an option, but build.rs's settings do.
     let dev = || scenario.build().env("OFFLOAD_PREBUILT", "only").env("NVCC", "/nowhere/nvcc");
     for pack in ["by_clang", "by_nvcc", "as_asked"] {
         dev()

@@ -1,5 +1,5 @@
-//! Output of nvcc and ptxas that succeeded. The judge is Cargo: it shows warnings in each build,
-//! and the rest with `-vv`.
+//! Output of nvcc and ptxas in successful runs. Cargo shows warnings in each build, and the rest
+//! with `-vv`.
 
 use super::package;
 use offload_tests::registry::NVCC;
@@ -8,7 +8,7 @@ offload_tests::tests! {
     NVCC.slow() => [only_warnings_are_warnings],
 }
 
-/// One warning of nvcc's, and three kernels.
+/// A source with one nvcc warning, and three kernels.
 const SOURCES: [(&str, &str); 3] = [
     (
         "kernels/one.cu",
@@ -39,7 +39,8 @@ fn only_warnings_are_warnings() {
         [("-Xptxas -v", "| ptxas info    : Used "), ("--verbose", "| #$ \"$CICC_PATH/cicc\" ")]
     {
         let printed = scenario.build().env("FLAGS", flags).passes();
-        // Once for the images and once for the library; with its source line, and advice.
+        // The warning appears once for the images and once for the library, with its source line
+        // and advice.
         printed.times(2, warning).times(2, "int unused;").lacks("ptxas info").lacks("#$ ");
         let lines =
             printed.text().lines().filter(|line| line.contains("warning: vendor_printed@")).count();

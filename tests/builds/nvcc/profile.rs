@@ -1,5 +1,5 @@
-//! Optimization and debug information of vendors' compilers, as `llvm-readelf` sees them: in dev
-//! builds and release builds, on request, and with flags of build.rs.
+//! Optimization and debug information of vendors' compilers, as `llvm-readelf` reads them. Tests
+//! dev builds and release builds, explicit requests, and flags of build.rs.
 
 use super::{BOTH, package};
 use offload_tests::data::read;
@@ -13,7 +13,7 @@ offload_tests::tests! {
     NVCC.slow() => [a_flag_for_many_files_brings_no_warnings],
 }
 
-/// Optimization changes the number of its instructions.
+/// A kernel whose number of instructions depends on optimization.
 const LOOP: &str = r#"__device__ float step(float x, int i) { float y = x * i; return y * y + 1.0f; }
 extern "C" __global__ void run(float *x) {
   float sum = 0.0f;
@@ -23,7 +23,7 @@ extern "C" __global__ void run(float *x) {
 }
 "#;
 
-/// A package with a pack for each of these names and calls.
+/// Returns a package with one pack for each of these names and calls.
 fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
     let scenario = package(name, "");
     let body: String = packs
@@ -38,7 +38,7 @@ fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
     scenario
 }
 
-/// The instructions of the kernel in the image of this pack.
+/// Returns the instructions of the kernel in this pack's image.
 fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
     let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
@@ -52,7 +52,7 @@ fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
     read(image)[numbers[1]..][..numbers[2]].to_vec()
 }
 
-/// Whether the image of this pack has a section of this name.
+/// Whether this pack's image has a section with this name.
 fn has(scenario: &Scenario, profile: &str, pack: &str, section: &str) -> bool {
     let image = read(scenario.output(profile, &format!("{pack}/sm_80.cubin")));
     image.windows(section.len()).any(|it| it == section.as_bytes())
@@ -163,9 +163,9 @@ fn flags_of_build_rs_replace_ours() {
     }
 }
 
-/// Three files in a pack and in a static library, in a dev build, where our own options ask for
-/// lines. nvcc would warn of each option that is there twice, and of `-lineinfo` beside `-G`, for
-/// each file.
+/// Builds three files in a pack and in a static library, in a dev build, where our own options
+/// request line information. For each file, nvcc would warn about each repeated option, and about
+/// `-lineinfo` next to `-G`.
 fn a_flag_for_many_files_brings_no_warnings() {
     let scenario = package("vendor_many_files", "");
     scenario.build_script(

@@ -1,4 +1,4 @@
-//! When nvcc starts, and how many at a time. The judge is a log of its calls.
+//! When nvcc starts, and how many run at the same time. A log of nvcc's calls is checked.
 
 use super::{FACTOR, package};
 use offload_tests::registry::NVCC;
@@ -11,7 +11,7 @@ offload_tests::tests! {
     NVCC.slow() => [only_what_changed_is_compiled_by_nvcc, one_nvcc_at_a_time_with_one_job],
 }
 
-/// A toolkit whose nvcc writes down when it starts and when it ends. The rest is the real one's.
+/// A toolkit whose nvcc logs its start and its end. All other parts are those of the real toolkit.
 pub struct LoggingToolkit<'a> {
     scenario: &'a Scenario,
     pub root: PathBuf,
@@ -19,8 +19,8 @@ pub struct LoggingToolkit<'a> {
 
 impl<'a> LoggingToolkit<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
-        // Not in the package's own folder: one that changes while compilers run is no good for a
-        // record.
+        // The log is not in the package's own folder: a folder that changes while compilers run
+        // cannot be recorded.
         let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(
@@ -35,7 +35,7 @@ impl<'a> LoggingToolkit<'a> {
         Self { scenario, root: scenario.folder.join("toolkit") }
     }
 
-    /// Starts and ends since the log was last read.
+    /// Returns the starts and ends since the last reading of the log.
     pub fn calls(&self) -> String {
         let log = self.scenario.folder.join("toolkit/calls");
         let text = fs::read_to_string(&log).unwrap_or_default();

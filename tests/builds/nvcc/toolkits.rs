@@ -1,5 +1,5 @@
-//! The places where CUDA toolkits are looked for, and the messages if none is found or two
-//! disagree. The judges are Cargo and `cuobjdump`.
+//! The places that are searched for CUDA toolkits, and the messages if no toolkit is found or two
+//! toolkits disagree. Cargo and `cuobjdump` check the results.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::judges::assert_is_for;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     GCC => [a_toolkit_that_is_named_and_missing_is_an_error, without_a_toolkit_the_places_are_listed],
 }
 
-/// pip's trees, in an environment that is active.
+/// Tests the folder trees of pip in an active environment.
 fn a_toolkit_among_pythons_packages_is_found() {
     let scenario = package("vendor_python", "");
     scenario.build_script(
@@ -48,7 +48,7 @@ fn a_toolkit_that_is_named_and_missing_is_an_error() {
     scenario.build().env("NVCC", &nvcc).fails().has(&expected);
 }
 
-/// A machine without CUDA. Cargo and rustup stay where they are, although `HOME` is another.
+/// Tests a machine without CUDA. Cargo and rustup keep their folders, although `HOME` is different.
 fn without_a_toolkit_the_places_are_listed() {
     if Path::new("/usr/local/cuda").exists() || Path::new("/opt/cuda").exists() {
         return;
@@ -81,7 +81,7 @@ fn without_a_toolkit_the_places_are_listed() {
 
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
-    // Another toolkit, as far as nvcc knows: it tells where its parts are.
+    // nvcc reports this folder as the place of its parts, so it counts as another toolkit.
     let other = scenario.folder.join("other");
     let nvcc = scenario.script(
         "other/bin/nvcc",
@@ -115,7 +115,7 @@ fn one_toolkit_with_two_names_is_one() {
     scenario.build().env("CUDA_PATH", &same).passes();
 }
 
-/// One that every nvcc of version 13 knows, and one that none does.
+/// Tests one target that every nvcc of version 13 supports, and one that none supports.
 fn targets_that_nvcc_knows_are_built() {
     let scenario = package("vendor_if_known", "");
     let calls = r#".file("kernels/plain.cu").compiler(Compiler::Nvcc)"#;
@@ -145,7 +145,7 @@ fn targets_that_nvcc_knows_are_built() {
         .has("version None")
         .has("target sm_80\n")
         .lacks("sm_120a");
-    // The list of the environment takes the place of all that.
+    // The environment variable's list replaces all of these lists.
     scenario
         .build()
         .env("OFFLOAD_ARCH", "sm_90")

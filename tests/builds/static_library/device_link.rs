@@ -1,4 +1,4 @@
-//! Sources of one static library that call each other's device functions. The judges are the
+//! Sources of one static library that call each other's device functions. The checks use the
 //! linkers of nvcc and clang, the program's linker, `cuobjdump`, LLVM 22's readers, and the
 //! runtimes without a driver.
 
@@ -21,7 +21,8 @@ offload_tests::tests! {
     HIP.slow() => [clang_links_sources_for_amd],
 }
 
-/// A kernel whose source declares a device function, and the source that defines it.
+/// Writes a kernel whose source declares a device function, and the source that defines this
+/// function.
 fn sources(scenario: &Scenario, extension: &str, header: &str, runtime: &str) {
     scenario
         .write(
@@ -51,7 +52,7 @@ extern "C" int linked_scale(float *x, int n) {{
         .write("src/main.rs", program("linked"));
 }
 
-/// A package of a program with the library of both sources.
+/// Returns a package with a program and the library of both sources.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.build_script(&format!(
@@ -67,7 +68,7 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// The images of a program, as `cuobjdump` lists them: `sm_80.cubin`.
+/// Returns the images of a program, as `cuobjdump` lists them: `sm_80.cubin`.
 fn images(scenario: &Scenario) -> Vec<String> {
     let program = scenario.program("debug", scenario.name());
     let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(program)));
@@ -79,14 +80,14 @@ fn images(scenario: &Scenario) -> Vec<String> {
     found
 }
 
-/// The device functions that the linked kernels of a program have beside themselves, for one
-/// target.
+/// Returns the device functions, besides the kernels, that the linked device code of a program
+/// contains for one target.
 fn functions(scenario: &Scenario, target: &str) -> String {
     let program = scenario.program("debug", scenario.name());
     stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(program)))
 }
 
-/// Without the call, the compiler's own message has the advice behind it.
+/// Asserts that the advice follows the compiler's own message if the call is missing.
 fn assert_advises(run: Run<'_>, message: &str) {
     run.env("APART", "1").fails().has(message).once(
         "each source of a static library is a device program of its own; call .device_link() in build.rs if another source of \
@@ -107,7 +108,7 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
         build(again).passes();
         toolkit.calls()
     };
-    // Two sources and the link, one after the other.
+    // Two compilations and the link run one after the other.
     assert_eq!(calls("1"), "start\nend\n".repeat(3));
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
     assert_eq!(images(&scenario), ["sm_80.cubin", "sm_90.cubin"]);
@@ -134,8 +135,8 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
     assert_advises(build("2"), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each target has those sources that support it. The function that one of them lacks is not called
-/// there.
+/// Each target has those sources that support it. For targets without the source that defines the
+/// function, no code calls the function.
 fn sources_may_support_fewer_targets() {
     let scenario = package(
         "static_linked_fewer",
@@ -182,8 +183,9 @@ fn clang_links_sources_for_nvidia() {
     assert_advises(scenario.build(), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each library is linked by itself, by nvcc or by clang, and registers its own kernels. Functions
-/// of two libraries cannot have one name: nvcc's objects have a symbol of it for the host.
+/// nvcc or clang links each library separately, and each library registers its own kernels.
+/// Functions of two libraries cannot have the same name: nvcc's objects have a host symbol with
+/// this name.
 fn one_program_has_several_linked_libraries() {
     let scenario = Scenario::without_sources("static_linked_four");
     let names = ["linked", "b", "c", "d"];
@@ -220,7 +222,7 @@ fn one_program_has_several_linked_libraries() {
     assert_registers_kernels(&scenario, 2);
 }
 
-/// The runtime is a shared library, which is there; there is no GPU.
+/// The runtime is an installed shared library, but there is no GPU.
 fn clang_links_sources_for_amd() {
     let scenario = package(
         "static_linked_hip",
@@ -230,7 +232,7 @@ fn clang_links_sources_for_amd() {
     let build = || scenario.build().env("ROCM_PATH", rocm());
     build().passes();
     scenario.start("debug").passes().starts_with("devices 100 launch ").lacks("launch 0");
-    // The reader leaves files beside it.
+    // The reader leaves files next to its input.
     let built = scenario.folder.join("linked");
     fs::copy(scenario.program("debug", scenario.name()), &built).expect("it can be copied");
     let mut images: Vec<String> = objdump_extracts(&built).into_iter().map(|(id, _)| id).collect();
@@ -247,8 +249,8 @@ fn clang_links_sources_for_amd() {
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
-/// Asserts that clang's objects register their kernels when the program starts: only its bounds
-/// refer to that section, so a linker may take it for unused.
+/// Asserts that clang's objects register their kernels when the program starts. Only the section's
+/// bounds refer to the section, so a linker may treat it as unused.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());
@@ -256,7 +258,7 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
-/// Runs a build script that finds nothing changed; then changes a source.
+/// Runs a build script that finds no changes; then changes a source.
 fn relinks_what_changed(scenario: &Scenario, extension: &str, linked: &str, again: Run<'_>) {
     let file = |name: &str| scenario.output("debug", &format!("linked_{}/{name}", scenario.name()));
     let time =

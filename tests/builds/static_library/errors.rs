@@ -1,5 +1,5 @@
-//! Messages for a static library that cannot be built as build.rs requests. The judge is Cargo,
-//! which prints it.
+//! Messages for a static library that cannot be built as build.rs requests. Cargo prints the
+//! message.
 
 use offload_tests::registry::{GCC, NVCC};
 use offload_tests::scenario::Scenario;
@@ -108,7 +108,7 @@ fn what_a_static_library_cannot_be() {
     }
 }
 
-/// The library "launch", by nvcc, with these calls.
+/// Returns a package with the library "launch", built by nvcc with these calls.
 fn by_nvcc(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario
@@ -119,7 +119,7 @@ fn by_nvcc(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// The vendor is known before a toolkit is looked for.
+/// The vendor is known before the search for a toolkit.
 fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
@@ -129,7 +129,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
          Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
-    // The message names a source that is left out by its file.
+    // The message gives the file name of a source that is left out.
     let parts = by_nvcc(
         "static_parts",
         r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#,
@@ -140,7 +140,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
     printed
         .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
         .lacks("pack");
-    // One that is for both says so.
+    // A library for both vendors does not get the message that it is for one vendor.
     let both = by_nvcc("static_for_both", r#".compiler(Compiler::ClangRocm).archs(["sm_80"])"#);
     let printed = both.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", "/nowhere").fails();
     printed.lacks("is for nvidia alone");
@@ -166,13 +166,13 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         "the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no compiler of AMD's GPUs",
         "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of another vendor",
     ]);
-    // With a default, that is built.
+    // With a default, the default's targets are built.
     let scenario = by_nvcc("static_default", r#".default_archs(["compute_80"])"#);
     let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").passes();
     printed.lacks("using targets from");
 }
 
-/// The calls are refused before anything is looked for.
+/// The calls are rejected before the search for any tool.
 fn what_only_a_static_library_can_be() {
     for (name, call) in [
         ("link", "device_link()"),

@@ -1,5 +1,5 @@
-//! Libraries that programs with static libraries are linked with. The judges are the linker, `ldd`
-//! and the programs.
+//! Libraries that are linked to programs with static libraries. The linker, `ldd` and the programs
+//! check the results.
 
 use super::FACTOR;
 use super::programs::{assert_returns_an_error, program, source};
@@ -27,7 +27,8 @@ fn package(name: &str, calls: &str, more: &str) -> Scenario {
     scenario
 }
 
-/// The folder of the toolkit's libraries, where the shared one may have only its full name.
+/// Returns the folder of the toolkit's libraries, where the shared library may exist only under its
+/// full name.
 fn libraries() -> PathBuf {
     let program = PathBuf::from(cuda("nvcc").get_program());
     let root = program.ancestors().nth(2).expect("it lies in bin").to_owned();
@@ -48,8 +49,8 @@ fn cudas_runtime_can_be_shared() {
     );
 }
 
-/// Without Cargo's lines and without the runtime nothing is linked; the script has the lines, and
-/// adds the runtime.
+/// Without Cargo's lines and without the runtime, nothing is linked. The script prints the lines
+/// itself, and adds the runtime.
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
         println!("cargo::rustc-link-search=native={}", folder.display());

@@ -1,6 +1,6 @@
-//! Static libraries in Rust programs, which start on machines without a driver. The judges of the
-//! device code in them are `cuobjdump`, `roc-obj-ls` and LLVM 22's `llvm-objdump`; those of the
-//! programs are `ldd` and the runtimes without a driver.
+//! Static libraries in Rust programs, which start on machines without a driver. `cuobjdump`,
+//! `roc-obj-ls` and LLVM 22's `llvm-objdump` check the device code in them; `ldd` and the runtimes
+//! without a driver check the programs.
 
 use super::FACTOR;
 use offload_tests::data::read;
@@ -23,8 +23,8 @@ offload_tests::tests! {
     HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
 }
 
-/// A source with a kernel and two functions for the host. `header` declares the runtime's
-/// functions, whose names start with `runtime`; `prefix` is for the names here.
+/// Returns a source with a kernel and two functions for the host. `header` declares the runtime's
+/// functions, whose names start with `runtime`; the source's own names start with `prefix`.
 pub fn source(header: &str, runtime: &str, prefix: &str) -> String {
     format!(
         r#"#include <{header}>
@@ -43,7 +43,7 @@ extern "C" int {prefix}_scale(float *x, int n) {{
     )
 }
 
-/// A program that prints the results of the two functions.
+/// Returns a program that prints the results of the two functions.
 pub fn program(prefix: &str) -> String {
     format!(
         r#"unsafe extern "C" {{
@@ -60,9 +60,9 @@ fn main() {{
     )
 }
 
-/// A program without a driver prints `cudaErrorInsufficientDriver`, or where there is one
-/// `cudaErrorNoDevice`. On a machine with a GPU the launch of a null pointer succeeds, since it is
-/// not waited for.
+/// Asserts that the program prints `cudaErrorInsufficientDriver` without a driver, or
+/// `cudaErrorNoDevice` with a driver. On a machine with a GPU, the launch with a null pointer
+/// succeeds, since the program does not wait for the kernel.
 #[track_caller]
 pub fn assert_returns_an_error(text: &str) {
     let driver = Path::new("/dev/nvidiactl").exists();
@@ -86,7 +86,8 @@ fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
     cuda_program("static_clang", "", &["sm_100.cubin", "sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
 }
 
-/// Builds a program for three targets and PTX, which has these images; then changes a header.
+/// Builds a program for three targets and PTX and checks that it has these images; then changes a
+/// header.
 fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -115,7 +116,7 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 
-    // Nothing changed, then a header did.
+    // First nothing has changed, then a header has changed.
     scenario.build().passes().lacks("Compiling");
     let object = || {
         scenario
@@ -132,7 +133,7 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     assert!(!told.contains("HIPCC"), "{told}");
 }
 
-/// The runtime is a shared library, which is there; there is no GPU.
+/// The runtime is an installed shared library, but there is no GPU.
 fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let scenario = Scenario::without_sources("static_hip");
     scenario
@@ -143,7 +144,7 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .write("kernels/scale.hip", source("hip/hip_runtime.h", "hip", "hip"))
         .write("src/main.rs", program("hip"));
     scenario.build().env("ROCM_PATH", rocm()).passes();
-    // The readers leave files beside it.
+    // The readers leave files next to their input.
     let built = scenario.folder.join("static_hip");
     fs::copy(scenario.program("debug", "static_hip"), &built).expect("it can be copied");
     let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
@@ -156,12 +157,12 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .collect();
     extracted.sort_unstable();
     assert_eq!(extracted, listed);
-    // hipErrorNoDevice, then the result of a launch without a started runtime.
+    // The output is hipErrorNoDevice, then the result of a launch without a started runtime.
     let printed = scenario.tool(&built).passes();
     printed.starts_with("devices 100 launch ").lacks("launch 0");
 }
 
-/// A program with a library uses a crate that has another.
+/// A program with a static library uses a crate that has another static library.
 fn two_crates_with_libraries_share_one_runtime() {
     let members = [
         ("static_inner", "", ""),

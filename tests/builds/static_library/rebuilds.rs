@@ -1,5 +1,5 @@
-//! When a static library is compiled again, and that its bytes do not depend on folders. The judges
-//! are the times of files, and the bytes.
+//! When a static library is compiled again. Also tests that its bytes do not depend on folders. The
+//! tests compare the times of files and their bytes.
 
 use super::FACTOR;
 use offload_tests::data::read;
@@ -75,8 +75,9 @@ extern "C" void start(float *x) {{ scale<<<1, 1>>>(x); }}
     assert!(before != build(), "a header changed");
 }
 
-/// clang names host code and device code of one source alike, by a name that does not depend on
-/// where Cargo builds. In a release build: debug information names folders.
+/// In the host code and device code of one source, clang uses the same unique name, which does not
+/// depend on the folder of the build. Uses a release build, because debug information names
+/// folders.
 fn a_generated_source_makes_the_same_bytes_in_any_folder() {
     let mut scenario = Scenario::new("static_generated");
     scenario
@@ -119,7 +120,7 @@ fn nothing_is_compiled_when_skipped() {
         );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
-    // No target left is another reason for there being no library.
+    // If no target is left, the message gives a different reason for the missing library.
     scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
     scenario.build().passes().has("skipped false");
 }

@@ -1,5 +1,5 @@
-//! Sources with ROCm's headers and its libraries for devices. The judges are LLVM 22's
-//! `llvm-readelf` and the times of files.
+//! Sources with ROCm's headers and its libraries for devices. LLVM 22's `llvm-readelf` and the
+//! times of files are used as checks.
 
 use offload_tests::data::read;
 use offload_tests::judges::assert_is_for;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     HIP => [an_image_has_functions_of_rocms_libraries, another_rocm_is_noticed],
 }
 
-/// A package with the pack "sine", for these targets.
+/// Returns a package with the pack "sine" for these targets.
 fn package(name: &str, archs: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario.pack("sine", &format!(r#".file("kernels/sine.hip").archs({archs})"#)).write(
@@ -42,7 +42,7 @@ fn another_rocm_is_noticed() {
     let version = root.join("include/hip/hip_version.h");
     let header = read(&version);
     let write = |more: &str| {
-        // It is a link to the real one.
+        // The file is a link to the real one.
         fs::remove_file(&version).expect("it is there");
         fs::write(&version, [&*header, more.as_bytes()].concat())
             .expect("the scratch folder can be written");

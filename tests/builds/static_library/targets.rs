@@ -1,5 +1,5 @@
-//! The targets of a static library's sources, and the objects that are kept for earlier lists. The
-//! judges are `cuobjdump` and a log of nvcc's calls.
+//! The targets of a static library's sources, and the objects that are kept for earlier lists.
+//! `cuobjdump` and a log of nvcc's calls are used as checks.
 
 use crate::nvcc::rebuilds::LoggingToolkit;
 use offload_tests::registry::{NVCC, Needs, needs};
@@ -13,7 +13,7 @@ offload_tests::tests! {
     CLANG_CUDA.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
 }
 
-/// A source that launches a kernel of this name.
+/// Writes a source that launches a kernel with this name.
 fn write(scenario: &Scenario, name: &str) {
     scenario.write(
         &format!("kernels/{name}.cu"),
@@ -25,7 +25,7 @@ fn write(scenario: &Scenario, name: &str) {
     );
 }
 
-/// The cubins in an object or library, as `sm_80`.
+/// Returns the cubins in an object or library, as `sm_80`.
 fn cubins(scenario: &Scenario, file: &str) -> Vec<String> {
     let listed =
         stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(scenario.output("debug", file))));
@@ -57,12 +57,13 @@ fn each_source_has_the_targets_that_it_supports() {
     assert_eq!(cubins(&scenario, "mixed/0_all.sm_80.sm_90.o"), ["sm_80", "sm_90"]);
     assert_eq!(cubins(&scenario, "mixed/0_some.sm_90.o"), ["sm_90"]);
     assert_eq!(cubins(&scenario, "libmixed.a").len(), 3);
-    // With another list the second source is left out, too, and the library has one object less.
+    // With another list, the second source is also left out, so the library has one object less.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
     assert_eq!(cubins(&scenario, "libmixed.a"), ["sm_80"]);
 }
 
-/// One list for both vendors: the library is made of the sources for those GPUs that are listed.
+/// Tests one list for both vendors: the library contains the sources for the listed GPUs of its
+/// vendor.
 fn sources_of_the_other_vendor_are_left_out() {
     let scenario = Scenario::new("static_vendors");
     scenario.build_script(
@@ -124,13 +125,13 @@ fn clang_compiles_nothing_for_an_earlier_list() {
         "compiled again"
     );
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.sm_80.compute_80.o"), ["sm_75", "sm_80"]);
-    // With PTX for the latter there is no machine code beside it.
+    // For `compute_80`, the library has PTX and no machine code.
     build("sm_75,compute_80");
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
-/// The library is in no set: a warning says so where one is made, and an error where nothing else
-/// may be used.
+/// No set contains the library. A warning reports this when a set is made; it is an error if only
+/// the set may be used.
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario

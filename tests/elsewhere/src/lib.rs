@@ -5,7 +5,7 @@ use offload::KernelPack;
 
 /// Images for GPUs of both vendors, in two modules.
 pub static MIXED: KernelPack = offload::include_offload!("mixed", retain);
-/// Images for AMD's GPUs alone, in the section that HIP programs have.
+/// Images only for AMD's GPUs, in the section that HIP programs have.
 pub static AMD: KernelPack = offload::include_offload!("amd", retain);
 
 /// Kernels for the CPU, and a function for each.

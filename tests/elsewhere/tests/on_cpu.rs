@@ -1,4 +1,4 @@
-//! The image for the CPU: loaded, or refused with the cause.
+//! The image for the CPU: it is loaded, or rejected with the cause.
 
 use offload::run::Device;
 use offload_elsewhere::on_cpu;
@@ -13,7 +13,8 @@ fn threads_without_barriers() {
     let x: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let there = cpu.buffer(&x).unwrap();
     let mut y = cpu.buffer(&vec![1.0_f32; x.len()]).unwrap();
-    // SAFETY: it reads and writes the first 1000 elements, which is how many there are.
+    // SAFETY: the kernel reads and writes the first 1000 elements, and the slices have 1000
+    // elements.
     unsafe { on_cpu::saxpy(1000, 2.0, &there, &mut y).launch(&cpu, 4, 256).unwrap() };
     let expected: Vec<f32> = x.iter().map(|x| 2.0 * x + 1.0).collect();
     assert_eq!(y.to_vec().unwrap(), expected);
@@ -31,8 +32,8 @@ fn threads_that_wait() {
     for block in [1, 2, 3, 32, 100, 1000, 1024] {
         let mut sums = cpu.buffer(&vec![f32::NAN; x.len().div_ceil(block)]).unwrap();
         let (grid, threads) = (u32::try_from(sums.len()).unwrap(), u32::try_from(block).unwrap());
-        // SAFETY: it reads the first 10,001 elements, which is how many there are, and writes one
-        // for each block.
+        // SAFETY: the kernel reads the first 10,001 elements, which are all elements of the slice,
+        // and writes one for each block.
         unsafe {
             on_cpu::block_sum(10_001, &there, &mut sums).launch(&cpu, grid, threads).unwrap()
         };
@@ -49,7 +50,7 @@ fn threads_that_wait() {
 fn frames_over_many_pages() {
     let cpu = Device::cpu();
     let mut out = cpu.buffer(&vec![0_i32; 4 * 100]).unwrap();
-    // SAFETY: it writes one element for each thread of the grid.
+    // SAFETY: the kernel writes one element for each thread of the grid.
     unsafe { on_cpu::large_frames(&mut out).launch(&cpu, 4, 100).unwrap() };
     assert_eq!(out.to_vec().unwrap(), [100; 400]);
 }
@@ -62,7 +63,7 @@ fn frames_over_many_pages() {
 fn registers_are_kept_while_a_thread_waits() {
     let cpu = Device::cpu();
     let mut out = cpu.buffer(&vec![0_f64; 64]).unwrap();
-    // SAFETY: it writes one element for each thread of the block.
+    // SAFETY: the kernel writes one element for each thread of the block.
     unsafe { on_cpu::registers(&mut out).launch(&cpu, 1, 64).unwrap() };
     let expected = |thread: u32| {
         let a = f64::from(thread);
@@ -87,14 +88,14 @@ fn registers_are_kept_while_a_thread_waits() {
 fn lanes_and_threads_that_leave_early() {
     let cpu = Device::cpu();
     let mut out = cpu.buffer(&[-1_i32; 64]).unwrap();
-    // SAFETY: it writes elements of the block's threads.
+    // SAFETY: the kernel writes elements of the block's threads.
     unsafe { on_cpu::lanes(&mut out).launch(&cpu, 1, 64).unwrap() };
     let expected: Vec<i32> =
         (0..64).map(|thread| if thread % 2 == 0 { 2 * (thread + 1) } else { -1 }).collect();
     assert_eq!(out.to_vec().unwrap(), expected);
 }
 
-/// Several threads of the system launch at once, and each again and again.
+/// Several threads of the system launch at the same time, and each thread launches repeatedly.
 #[test]
 #[cfg_attr(
     all(target_env = "musl", target_feature = "crt-static"),
@@ -107,7 +108,7 @@ fn launches_from_many_threads() {
             scope.spawn(|| {
                 for _ in 0..10 {
                     let mut out = cpu.buffer(&vec![0_i32; 64]).unwrap();
-                    // SAFETY: it writes one element for each thread of the grid.
+                    // SAFETY: the kernel writes one element for each thread of the grid.
                     unsafe { on_cpu::large_frames(&mut out).launch(&cpu, 2, 32).unwrap() };
                     assert_eq!(out.to_vec().unwrap(), [32; 64]);
                 }

@@ -1,5 +1,5 @@
-//! Hosts without packs, such as WebAssembly, systems with 32 bits and iOS: with `allow_empty` the
-//! pack is empty there, so that a library needs no `cfg`. rustc checks it for hosts that have a
+//! Hosts without packs, such as WebAssembly, systems with 32 bits and iOS. With `allow_empty`, the
+//! pack is empty there, so a library needs no `cfg`. rustc checks the library for hosts that have a
 //! standard library here.
 
 use crate::sources::{FORBID, pack};
@@ -14,7 +14,7 @@ offload_tests::tests! {
     FOREIGN.slow() => [a_portable_library_needs_no_cfg],
 }
 
-/// The body of a library that uses all that differs between hosts.
+/// The body of a library that uses every part of the API that differs between hosts.
 const PORTABLE: &str = r#"
 pub fn report() -> String {
     let listed: Vec<_> = offload::linked_packs().map(|pack| pack.name()).collect();
@@ -25,7 +25,7 @@ pub fn report() -> String {
 }
 "#;
 
-/// The build script is told of hosts for which nothing can be compiled here.
+/// The environment gives the build script hosts for which nothing can be compiled here.
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");
     let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"));

@@ -1,5 +1,5 @@
 //! Packs that a package's build script makes and its crates embed by name, built with Cargo.
-//! Programs check what they contain; LLVM's tools read the programs.
+//! Programs check the contents of the packs; LLVM's tools read the programs.
 
 mod dependencies;
 mod hosts;
@@ -28,7 +28,7 @@ const MIXED: Targets = Targets { archs: "gfx90a compute_80 cpu", section: ".llvm
 const AMD: Targets = Targets { archs: "gfx90a gfx1100", section: ".hip_fatbin" };
 
 impl Targets {
-    /// Lets a build compile for these targets, and [`CHECK`] expect their section.
+    /// Sets the targets of a build, and the section that [`CHECK`] expects.
     fn set<'a>(&self, run: Run<'a>) -> Run<'a> {
         run.env("OFFLOAD_ARCH", self.archs).env("SECTION", self.section)
     }
@@ -38,7 +38,7 @@ impl Targets {
     }
 }
 
-/// A function for a crate: it panics unless a pack in memory equals the files of the crate's build
+/// A function for a crate. It panics unless a pack in memory equals the files of the crate's build
 /// script and is in the section that the test has named.
 const CHECK: &str = r#"
 pub fn check(pack: &offload::KernelPack) {
@@ -63,8 +63,8 @@ pub fn check(pack: &offload::KernelPack) {
 }
 "#;
 
-/// Writes a kernel, and a build script that makes the pack `kernels` of it. `OFFLOAD_ARCH`
-/// overrides its targets.
+/// Writes a kernel, and a build script that makes the pack `kernels` from it. `OFFLOAD_ARCH`
+/// overrides the pack's targets.
 fn with_pack(scenario: &Scenario) -> &Scenario {
     scenario.kernel("add", "1.0f").pack("kernels", PACK)
 }

@@ -1,4 +1,4 @@
-//! Packs of one package whose names begin alike. The program checks each of them.
+//! Packs of one package whose names begin alike. The program checks each pack.
 
 use super::{AMD, program_with_packs};
 use offload_tests::registry::CLANG;

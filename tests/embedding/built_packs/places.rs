@@ -40,11 +40,10 @@ const PLACES: [Place; 5] = [
     Place { name: "doc", args: &["test", "--doc"], proof: "test result: ok. 1 passed" },
 ];
 
-/// Lets one target after the other be the only one that expands the macro, so that each links
-/// alone.
+/// Expands the macro in only one target at a time, so that each target links alone.
 fn every_place_embeds(scenario: &Scenario, profiles: &[&str], lists: &[Targets]) {
     with_pack(scenario);
-    // The places come last: images are compiled once for all of them.
+    // The loop over places is the inner one: images are compiled once for all places.
     for targets in lists {
         for profile in profiles {
             for Place { name, args, proof } in PLACES {
@@ -62,7 +61,7 @@ fn every_place_embeds(scenario: &Scenario, profiles: &[&str], lists: &[Targets])
     }
 }
 
-/// Writes all targets of the package; the one at `place` embeds the pack.
+/// Writes all targets of the package; only the target at `place` embeds the pack.
 fn write_sources(scenario: &Scenario, place: &str) {
     let name = scenario.name();
     let only = |here: &str, text: &str| if here == place { text.to_owned() } else { String::new() };
@@ -100,7 +99,7 @@ fn write_sources(scenario: &Scenario, place: &str) {
         );
 }
 
-/// LLVM's readers find one pack in the program, and all of its images.
+/// Checks that LLVM's readers find one pack in the program, and all of its images.
 fn program_has_the_pack(scenario: &Scenario, program: &Path, targets: &Targets) {
     let is_amd = targets.section == AMD.section;
     let section = if is_amd { Section::hip_fatbin() } else { Section::llvm_offloading() };

@@ -1,5 +1,5 @@
-//! A changed kernel and a renamed pack reach the program at the next build. The program and rustc's
-//! errors say so.
+//! A changed kernel and a renamed pack reach the program at the next build. The output of the
+//! program and rustc's errors are checked.
 
 use super::{AMD, PACK, PROFILES, Targets, program_with_packs, with_pack};
 use offload_tests::data::read;
@@ -12,7 +12,7 @@ offload_tests::tests! {
     CLANG => [a_pack_that_is_no_longer_made_is_gone],
 }
 
-/// Fewer than [`super::MIXED`] and [`AMD`] have: a build compiles one image for each.
+/// Shorter lists than [`super::MIXED`] and [`AMD`]: a build compiles one image for each target.
 const LISTS: [Targets; 2] = [
     Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" },
     Targets { archs: "gfx90a", section: ".hip_fatbin" },
@@ -24,7 +24,7 @@ fn a_changed_kernel_is_embedded_anew() {
     program_with_packs(&scenario, &["kernels"]);
     for profile in PROFILES {
         for incremental in [true, false] {
-            // rustc's files for the next run.
+            // These are rustc's files for the next run.
             let caches = || {
                 let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
                 let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
@@ -55,8 +55,7 @@ fn a_changed_kernel_is_embedded_anew() {
     }
 }
 
-/// Once build.rs calls a pack by another name, the old name is an error, as it is in a fresh
-/// checkout.
+/// After build.rs has renamed a pack, the old name is an error, as in a fresh checkout.
 fn a_pack_that_is_no_longer_made_is_gone() {
     let scenario = Scenario::without_sources("embed_renamed");
     with_pack(&scenario);

@@ -47,7 +47,7 @@ fn main() {
         }
         assert_eq!(printed.stdout, expected, "{variable}");
     }
-    // 0 means not set. This also shows that the script stands in for the compilers.
+    // The value 0 counts as unset. This build also shows that the script replaces the compilers.
     run("OFFLOAD_SKIP", "0").fails();
     assert!(log.exists(), "no compiler was started");
 }

@@ -1,5 +1,5 @@
-//! The cost of `cargo check`: the system counts the bytes that the compiler, and all that it
-//! starts, read and write.
+//! The cost of `cargo check`: the system counts the bytes that the compiler and its child processes
+//! read and write.
 
 use super::image;
 use crate::sources::{FORBID, pack};
@@ -24,7 +24,7 @@ fn checking_costs_no_more_for_a_larger_image() {
         let mut bytes = image("saxpy.gfx90a.hsaco");
         bytes.resize(bytes.len() + more, 1);
         scenario.write("src/files/large.hsaco", bytes);
-        // It is not used for dependencies, which are compiled already.
+        // The wrapper is not used for dependencies, which are already compiled.
         scenario.check().arg("--lib").env("RUSTC_WORKSPACE_WRAPPER", &wrapper).passes();
         let io = scenario.text("io");
         let number = |name: &str| {

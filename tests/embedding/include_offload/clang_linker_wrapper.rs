@@ -1,6 +1,6 @@
 //! clang's linker wrapper finds the images of an embedded file in the program's object, links them,
-//! and registers them. A library that replaces AMD's runtime is called; LLVM's tools read the
-//! linked program.
+//! and registers them. The program calls a library that replaces AMD's runtime; LLVM's tools read
+//! the linked program.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::LLVM;
@@ -13,7 +13,7 @@ offload_tests::tests! {
 
 const GPUS: [&str; 2] = ["gfx90a", "gfx1030"];
 
-/// The functions that the wrapper's constructor calls.
+/// The functions that the constructor of the linker wrapper calls.
 const HIP: &str = "#include <stdio.h>
 void **__hipRegisterFatBinary(const unsigned *wrapper) { printf(\"registered %#x\\n\", wrapper[0]); return 0; }
 void __hipUnregisterFatBinary(void **handle) {}
@@ -63,7 +63,7 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
     }
 }
 
-/// Writes `src/files/add.ob`: an offload binary of objects that are still to be linked.
+/// Writes `src/files/add.ob`: an offload binary whose objects are not linked yet.
 fn write_images_to_link(scenario: &Scenario) {
     scenario.write(
         "src/files/add.hip",

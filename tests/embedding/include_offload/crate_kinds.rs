@@ -1,5 +1,5 @@
-//! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates
-//! without std, crates that know `offload` by another name. The programs print their packs.
+//! All kinds of crates that embed packs: programs, benches and unit tests, libraries for C, crates
+//! without std, and crates that rename `offload`. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack};
@@ -31,8 +31,8 @@ fn offload_may_have_another_name() {
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
 }
 
-/// A crate with its own `u8` and `str`, and an `Entry` in a module that it passes off as `offload`:
-/// it embeds the same bytes as others, and `linked_packs` reads no entry but offload's own.
+/// A crate with its own `u8` and `str`, and an `Entry` in a module with the name `offload`. It
+/// embeds the same bytes as other crates, and `linked_packs` reads only offload's own entries.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 
@@ -90,8 +90,8 @@ fn a_crate_without_std_embeds_packs() {
     assert_eq!(scenario.run().passes().stdout, "3\n");
 }
 
-/// Functions that other crates compile into themselves: the expansion is in a static, in the
-/// function itself, and in generic code.
+/// Functions that other crates inline: the macro's expansion is in a static, in the function
+/// itself, and in generic code.
 const INLINED: &str = r#"
 use offload::KernelPack;
 
@@ -120,8 +120,8 @@ pub fn of_a_file() -> usize {
 }
 "#;
 
-/// A library that programs load (`dylib`), a program that uses it, and its output if the library is
-/// linked statically.
+/// Tests a library that programs load (`dylib`), a program that uses it, and the program's output
+/// if the library is linked statically.
 fn inlined_functions_of_a_dylib_reach_its_packs() {
     let library = with_packs("include_dylib");
     let user = Scenario::without_sources("include_dylib_user");
@@ -155,8 +155,8 @@ unsigned sum_of_packs(void);
 int main(void) { printf(\"%u\\n\", sum_of_packs()); }
 ";
 
-/// A bench, a unit test, and a shared and a static library in a C program. Release builds have
-/// `panic = "abort"` and are stripped.
+/// Tests a bench, a unit test, and a shared and a static library in a C program. Release builds
+/// have `panic = "abort"` and are stripped.
 fn every_kind_of_crate_has_the_same_packs() {
     // Exported functions have an attribute that is unsafe in the newer edition.
     for (edition, no_mangle) in [("2021", "#[no_mangle]"), ("2024", "#[unsafe(no_mangle)]")] {

@@ -1,5 +1,5 @@
-//! Files by their paths: the program's view of each kind, its place, and that a change reaches the
-//! program. The programs print their images; LLVM's readers find them.
+//! Files by their paths: the program's view of each kind, its place, and the effect of a change on
+//! the program. The programs print their images; LLVM's readers find them.
 
 use super::{bundle, image, offload_binaries};
 use crate::linked_program::{Section, objdump_offloading, sections};
@@ -16,8 +16,8 @@ offload_tests::tests! {
     NOTHING.slow() => [a_changed_file_is_embedded_anew],
 }
 
-/// A function that prints a pack's name and section, and its images and kernels. It panics unless
-/// the pack equals the file and its images are aligned.
+/// A function that prints a pack's name and section, and its images and kernels. The function
+/// panics unless the pack equals the file and its images are aligned.
 const REPORT: &str = r#"
 fn report(pack: &offload::KernelPack, file: &str) {
     let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();
@@ -40,7 +40,7 @@ fn report(pack: &offload::KernelPack, file: &str) {
 }
 "#;
 
-/// Returns a program that embeds a file of `src/files` and reports about it.
+/// Returns a program that embeds a file of `src/files` and prints a report about it.
 fn program_with(path: &str, file: &str, options: &str) -> String {
     let pack = pack("PACK", &format!("path = {path:?}{options}"));
     format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
@@ -52,7 +52,7 @@ struct Case {
     bytes: Vec<u8>,
     /// The program's output.
     report: String,
-    /// The lines of `llvm-objdump --offloading` about it, among others.
+    /// Lines about the file that the output of `llvm-objdump --offloading` must contain.
     listed: Option<&'static str>,
 }
 
@@ -133,7 +133,7 @@ fn cases() -> Vec<Case> {
             ptx.clone(),
             format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n"),
         ),
-        // As `clang --cuda-device-only -S` names it.
+        // The file has the name that `clang --cuda-device-only -S` uses.
         case(
             "clang.s",
             ptx,
@@ -163,7 +163,7 @@ fn two_bundles() -> Vec<u8> {
     [bytes, bundle(&image("v3.hsaco"))].concat()
 }
 
-/// Returns an offload binary whose PTX contains the NUL itself, with nothing after it.
+/// Returns an offload binary whose PTX ends with its own NUL, with nothing after it.
 fn ptx_that_ends_with_nul() -> Vec<u8> {
     let mut text = image("saxpy.compute_80.ptx");
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');
@@ -192,7 +192,7 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
     }
 }
 
-/// Cargo builds again because of the file, in both profiles.
+/// Cargo builds again because the file changed, in both profiles.
 fn a_changed_file_is_embedded_anew() {
     let scenario = Scenario::without_sources("include_changed_file");
     scenario.write("src/main.rs", program_with("files/saxpy.hipfb", "saxpy.hipfb", ""));

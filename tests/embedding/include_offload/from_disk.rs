@@ -1,5 +1,5 @@
-//! `OFFLOAD_FROM_DISK=1`: dev builds read packs from disk at run time, and release builds embed
-//! them all the same. The program prints its reading; LLVM's reader shows the contents.
+//! `OFFLOAD_FROM_DISK=1`: dev builds read packs from disk at run time, but release builds still
+//! embed them. The program prints the data that it reads; LLVM's reader lists the contents.
 
 use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
@@ -42,20 +42,21 @@ fn program_with_pack(name: &str) -> Scenario {
     scenario
 }
 
-/// Cargo's build of one target: `--lib` runs the build script and links nothing.
+/// Runs Cargo's build of one target: `--lib` runs the build script and links nothing.
 fn build(scenario: &Scenario, target: &str, profile: &str, from_disk: &str) {
     scenario.build().arg(target).profile(profile).env("OFFLOAD_FROM_DISK", from_disk).passes();
 }
 
-/// Writes an image that is larger than the one of the corpus by so many bytes; returns the
-/// program's output about it.
+/// Writes an image that has `more` bytes more than the corpus image; returns the program's output
+/// about it.
 fn write_image(scenario: &Scenario, more: usize) -> String {
     let image = [image("saxpy.gfx90a.hsaco"), vec![0; more]].concat();
     scenario.write("src/files/saxpy.gfx90a.hsaco", &image);
     format!("{} bytes, aligned true\n", image.len())
 }
 
-/// The program stays as it is when the pack changes, and says so when the pack is gone.
+/// The program does not change when the pack changes, and reports an error when the pack is
+/// missing.
 fn a_dev_build_reads_the_pack_from_disk() {
     let scenario = program_with_pack("include_from_disk");
     let run = || scenario.start("debug").passes();

@@ -78,8 +78,8 @@ const PACKS: &str = r#"Build::new().file("src/files/saxpy.gfx90a.hsaco").archs([
         .archs(["gfx90a", "sm_90a", "compute_80"])
         .compile("mixed");"#;
 
-/// Returns a package without sources whose build script makes the packs `amd` and `mixed` of
-/// supplied images. The bundle `src/files/saxpy.hipfb` is there, too.
+/// Returns a package without sources; its build script makes the packs `amd` and `mixed` of
+/// supplied images. The package also contains the bundle `src/files/saxpy.hipfb`.
 fn with_packs(name: &str) -> Scenario {
     let mut scenario = Scenario::without_sources(name);
     scenario

@@ -1,5 +1,5 @@
-//! `retain`: packs that stay in a program that does not use them, and the list of the packs of all
-//! crates. LLVM's reader and the program itself list the contents.
+//! `retain`: packs that stay in a program although it does not use them, and the list of the packs
+//! of all crates. LLVM's reader and the program itself list the contents.
 
 use super::{PACKS, with_packs};
 use crate::linked_program::{PACK_SECTIONS, sections};
@@ -12,8 +12,8 @@ offload_tests::tests! {
     NOTHING => [a_program_without_packs_lists_none],
 }
 
-/// In a library and in the program itself: a pack of the build script, and a file. Without the
-/// option, both are gone.
+/// Retains a pack of the build script and a file, in a library and in the program itself. Without
+/// the option, both disappear.
 fn what_is_retained_stays() {
     let scenario = with_packs("include_retained");
     for (place, retain, expected) in [
@@ -43,7 +43,7 @@ fn what_is_retained_stays() {
     }
 }
 
-/// Returns a library with a retained pack and another one, which has these options.
+/// Returns a library with a retained pack and a second pack with these options.
 fn library(packs: [&str; 2], options: &str) -> String {
     let [a, b] = packs;
     FORBID.to_owned()
@@ -62,12 +62,12 @@ const LIST: &str = "
         println!(\"{}\", pack.name());
     }";
 
-/// Packs of two libraries, and a file of the program. Two of the packs are the same, and one is not
-/// retained.
+/// Lists packs of two libraries, and a file of the program. Two of the packs are the same, and one
+/// is not retained.
 fn retained_packs_of_all_crates_are_listed() {
     let [left, right, app] =
         ["include_list_left", "include_list_right", "include_list_app"].map(with_packs);
-    // One pack is the same as in the other library, under another name.
+    // One pack equals a pack of the other library but has another name.
     let other = [
         ("\"amd\"", "\"amd-too\""),
         ("\"mixed\"", "\"other\""),

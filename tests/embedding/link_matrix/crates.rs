@@ -1,15 +1,15 @@
-//! The crates that are linked, as text.
+//! The linked crates, as text.
 
 /// A crate of the workspace.
 pub struct Member {
     pub name: &'static str,
-    /// Whether its build script makes the packs.
+    /// Whether the crate's build script makes the packs.
     pub makes_packs: bool,
-    /// The end of its manifest, in `[dependencies]`.
+    /// The end of the crate's manifest, in `[dependencies]`.
     pub manifest: &'static str,
-    /// `src/main.rs`, if it is not empty.
+    /// The text of `src/main.rs`, or empty if the crate has none.
     pub main: &'static str,
-    /// `src/lib.rs`, if it is not empty.
+    /// The text of `src/lib.rs`, or empty if the crate has none.
     pub lib: &'static str,
 }
 
@@ -21,11 +21,11 @@ const USES_RLIB: &str = "matrix-rlib = { path = \"../matrix-rlib\" }\n";
 
 pub const MEMBERS: &[Member] = &[
     Member { name: "matrix-check", lib: CHECK, ..PLAIN },
-    // Only the program expands the macro; there is a library next to it.
+    // Only the program expands the macro; the library next to it does not.
     Member { name: "matrix-beside", main: PROGRAM, lib: "//! Empty.\n", ..WITH_PACKS },
     Member { name: "matrix-bin", main: PROGRAM, ..WITH_PACKS },
-    // A library, a program that depends on it, one that does so through another library, one that
-    // uses something else of it.
+    // A library and three programs: one depends on it directly, one through another library, and
+    // one uses another part of it.
     Member { name: "matrix-rlib", lib: LIBRARY, ..WITH_PACKS },
     Member {
         name: "matrix-user",
@@ -51,7 +51,7 @@ pub const MEMBERS: &[Member] = &[
         main: "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
         ..PLAIN
     },
-    // A library that retains its packs, and a program that uses nothing of it.
+    // A library that retains its packs, and a program that uses no part of the library.
     Member { name: "matrix-kept", lib: KEPT, ..WITH_PACKS },
     Member {
         name: "matrix-retained",
@@ -74,13 +74,13 @@ pub const MEMBERS: &[Member] = &[
     },
 ];
 
-/// The body of the build script that all crates with packs share. Cargo runs it in the folder of
-/// each.
+/// The body of the build script that all crates with packs share. Cargo runs the build script in
+/// the folder of each crate.
 pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
     Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile("amd");
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];
     let mut ptx = Module::new("ptx");
-    // Otherwise ptxas would make it machine code, too.
+    // Otherwise, ptxas would also make machine code from the PTX.
     ptx.file("../images/saxpy.compute_80.ptx").supports(["compute_80"]);
     Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");"#;
 
@@ -88,7 +88,7 @@ pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images
 pub const IMAGES: [&str; 4] =
     ["saxpy.gfx90a.hsaco", "saxpy.gfx1100.hsaco", "saxpy.compute_80.ptx", "saxpy.sm_80.cubin"];
 
-/// Panics unless a pack in memory equals the file that the build script left.
+/// A function that panics unless a pack in memory equals the file that the build script left.
 const CHECK: &str = r#"
 pub fn check(pack: &offload::KernelPack, out_dir: &str) {
     let file = std::path::Path::new(out_dir).join("offload").join(format!("{}.pack", pack.name()));
@@ -107,7 +107,7 @@ pub fn check(pack: &offload::KernelPack, out_dir: &str) {
 /// The output of [`CHECK`] about both packs.
 pub const CHECKED: &str = "amd in .hip_fatbin: 2 images\nmixed in .llvm.offloading: 3 images\n";
 
-/// The packs, and a function that checks them.
+/// Defines the packs, and a function that checks them.
 macro_rules! packs {
     () => {
         r#"
@@ -127,7 +127,7 @@ pub extern "C" fn check_packs() {
 
 const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
-/// `five` is in another object than the packs, as in a library that is not tiny.
+/// `five` is in a different object than the packs, as in a larger library.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const KEPT: &str = r#"

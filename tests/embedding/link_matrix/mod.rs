@@ -1,9 +1,9 @@
-//! Packs in every kind of crate, in every profile, by every linker: each program is linked alone,
-//! with one pack for AMD's GPUs and one for several vendors'. The program itself, LLVM's tools and
-//! AMD's report the fate of the packs.
+//! Packs in all kinds of crates, in every profile, with every linker. Each program is linked alone,
+//! with one pack for AMD's GPUs and one for several vendors' GPUs. The program itself, LLVM's tools
+//! and AMD's tools report whether the packs are present.
 //!
-//! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links
-//! with each of them; Cargo calls `rustc.sh`, which sees to that. The images are supplied: no
+//! rustc passes the same files to all linkers. So rustc runs once and calls `linker.sh`, which
+//! links with each linker. Cargo calls `rustc.sh`, which sets this up. The images are supplied: no
 //! compiler for GPUs runs.
 
 mod crates;
@@ -26,7 +26,7 @@ offload_tests::tests! {
     TOOLS.slow() => [every_linker_keeps_the_packs_that_a_crate_uses],
 }
 
-/// How crates are compiled.
+/// The compilation settings of crates.
 struct Profile {
     name: &'static str,
     folder: &'static str,
@@ -45,12 +45,12 @@ const PROFILES: [Profile; 4] = [
     Profile { name: "fat", folder: "release", lto: "thin", rustc_lto: "fat" },
 ];
 
-/// The extension that `linker.sh` gives to what a linker has linked, and what the linker leaves in
-/// `.comment`.
+/// The extension that `linker.sh` gives to a linker's output, and the text that the linker writes
+/// into `.comment`.
 const LINKERS: [(&str, Option<&str>); 3] =
     [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
-/// The programs, with the packs that they link.
+/// The programs, and what happens to the packs that they link.
 const PROGRAMS: [(&str, Packs); 8] = [
     ("matrix_beside", Packs::Checked),
     ("matrix_bin", Packs::Checked),
@@ -62,16 +62,16 @@ const PROGRAMS: [(&str, Packs); 8] = [
     ("matrix_staticlib", Packs::Checked),
 ];
 
-/// The fate of the packs.
+/// The expected presence of the packs.
 #[derive(Clone, Copy, PartialEq)]
 enum Packs {
-    /// They are in the program, which checks them.
+    /// The packs are in the program, which checks them.
     Checked,
-    /// They are in a library, which checks them once it is loaded.
+    /// The packs are in a library, which checks them after it is loaded.
     Loaded,
-    /// They are not there: nothing uses them.
+    /// The packs are missing: nothing uses them.
     Gone,
-    /// They are there, although nothing uses them.
+    /// The packs are present, although nothing uses them.
     Kept,
 }
 
@@ -129,8 +129,8 @@ impl Matrix {
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        // Cargo starts it only for the workspace's crates: their dependencies are compiled already.
-        // Another name of it makes Cargo compile them again.
+        // Cargo starts the script only for the workspace's crates: their dependencies are already
+        // compiled. Another name of the script makes Cargo compile the crates again.
         let rustc = self.scenario.script(
             &format!("rustc-{}", profile.name),
             &format!(
@@ -149,7 +149,7 @@ impl Matrix {
             "{}: which LTO rustc was told to do",
             profile.name
         );
-        // A static library is linked by others.
+        // Other programs link a static library.
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
         link.arg(self.scenario.program(profile.folder, "libmatrix_staticlib.a"))
             .args(["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"])
@@ -157,8 +157,8 @@ impl Matrix {
         linked
     }
 
-    /// The program is the work of one linker, has the packs that it should have, and nothing is
-    /// wrong with them.
+    /// Checks that this linker made the program, that the program has the expected packs, and that
+    /// the packs are correct.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let listing =
@@ -201,7 +201,7 @@ impl Matrix {
     }
 }
 
-/// A file of this test.
+/// Returns the path of a file of this test.
 fn here(name: &str) -> PathBuf {
     workspace().join("tests/embedding/link_matrix").join(name)
 }

@@ -1,5 +1,5 @@
-//! The build script of the package with the cases as binaries: packs, some of which it then damages
-//! as a full disk or a curious user may.
+//! The build script of the package with the cases as binaries. It makes packs, and then damages
+//! some of them like a full disk or a curious user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn main() {
         let start = format!("liboffload_{pack}_");
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        // A hash follows: 32 digits. The name of another pack begins like that of one.
+        // A hash of 32 digits follows. The name of another pack has the same beginning.
         files
             .find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2)
             .unwrap()

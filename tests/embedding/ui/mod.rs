@@ -1,6 +1,6 @@
-//! The error messages of `include_offload!`: for each file of `cases`, the messages and places that
-//! are checked in next to it. Only the macro's own words are compared, not how the compiler frames
-//! them.
+//! The error messages of `include_offload!`. For each file of `cases`, the expected messages and
+//! places are checked in next to the file. Only the macro's own text is compared, not the
+//! compiler's frame around it.
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -41,8 +41,8 @@ fn wrong_calls_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_calls"), "calls");
 }
 
-/// The bugs of [`wrong_calls_of_kernels_do_not_compile`], in declarations, which are checked
-/// against images alone.
+/// The bugs of [`wrong_calls_of_kernels_do_not_compile`] in declarations, which are checked only
+/// against images.
 fn wrong_declarations_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_declared"), "declared");
 }
@@ -56,7 +56,7 @@ fn with_kernels(name: &str) -> Scenario {
     scenario
 }
 
-/// Returns the sources in a folder here, by name.
+/// Returns the sources in a folder of this test, sorted by name.
 fn cases(folder: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder))
         .expect("the folder is there");
@@ -67,7 +67,7 @@ fn cases(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All cases are binaries of one package, which Cargo checks in one go.
+/// Checks all cases in one run of Cargo: they are binaries of one package.
 fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     let cases = cases(folder);
     for case in &cases {
@@ -91,16 +91,16 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     }
 }
 
-/// Returns `<message>` and below it `--> <line>:<column> <source text>`, or the file in the place
-/// of line and column if it is one of offload's. Returns nothing for summaries.
+/// Returns `<message>` and below it `--> <line>:<column> <source text>`. For one of offload's own
+/// files, the file's name replaces line and column. Returns nothing for summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
     let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else {
         return String::new();
     };
-    // A panic while the program is compiled: some versions of rustc have it in the message, others
-    // next to the place.
+    // For a panic during compilation, some versions of rustc print the panic's text in the message,
+    // and others next to the place.
     const PANICKED: &str = "evaluation panicked: ";
     let all = [text].into_iter().chain(spans.iter().filter_map(|span| span["label"].as_str()));
     let panicked = all.filter_map(|text| text.strip_prefix(PANICKED)).next();
@@ -109,7 +109,7 @@ fn message(message: &Value, folder: &Path) -> String {
     let (from, to) = (line["highlight_start"].as_u64(), line["highlight_end"].as_u64());
     let (from, to) = (from.unwrap_or(1) as usize - 1, to.unwrap_or(1) as usize - 1);
     let here = line["text"].as_str().and_then(|text| text.get(from..to)).unwrap_or_default();
-    // The lines of offload's own files say nothing of the error.
+    // The lines of offload's own files are not relevant to the error.
     let file = Path::new(span["file_name"].as_str().unwrap_or_default());
     let place = match file.strip_prefix(workspace()) {
         Ok(own) if !file.starts_with(folder) => own.display().to_string(),
@@ -118,7 +118,7 @@ fn message(message: &Value, folder: &Path) -> String {
     format!("{}\n --> {place} {here}\n", anywhere(text, folder))
 }
 
-/// Returns a message without parts that differ from machine to machine: folders and hashes.
+/// Returns a message without parts that differ between machines: folders and hashes.
 fn anywhere(text: &str, folder: &Path) -> String {
     let text = text.replace(&folder.display().to_string(), "$PACKAGE");
     let mut words = Vec::new();
@@ -153,7 +153,8 @@ fn with_build_script(scenario: &Scenario) {
         image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
         builder.layout(Version::V1).to_vec(&[bytes])
     };
-    // Eight bytes more or less, so that nothing is between the text and the next binary.
+    // The length is a multiple of eight bytes, so that no padding is between the text and the next
+    // binary.
     let mut full = ptx.clone();
     while !full.len().is_multiple_of(8) {
         full.push(b'\n');
@@ -163,7 +164,7 @@ fn with_build_script(scenario: &Scenario) {
         object[16] = 1;
         object
     };
-    // From version 2 on, nothing is between images.
+    // From version 2 on, there is no padding between images.
     let odd = [&*code_object, b"\0"].concat();
     let mut two = OffloadBinaryBuilder::new();
     for arch in ["gfx90a", "gfx90a:xnack-"] {

@@ -1,4 +1,4 @@
-//! Archives that are cut short, changed, or made to cost much work. Nothing may panic.
+//! Archives that are truncated, changed, or made to cause much work. Nothing may panic.
 
 use super::{NAMES, SORTS, bitcode, members, object};
 use offload_format::ErrorKind;
@@ -15,7 +15,7 @@ offload_tests::tests! {
     NOTHING => [tables_that_ask_for_much_work],
 }
 
-/// One archive of each kind.
+/// Returns one archive of each kind.
 fn one_of_each() -> Vec<Vec<u8>> {
     let folder = scratch::folder(&format!("archives-each-{:?}", std::thread::current().id()));
     members(&folder);
@@ -37,7 +37,7 @@ fn one_of_each() -> Vec<Vec<u8>> {
     archives.into()
 }
 
-/// Goes through all that can be asked; nothing may panic.
+/// Calls all functions of an archive; nothing may panic.
 fn use_up(archive: &Archive<'_>) {
     for member in archive.members() {
         assert!(member.data().is_none_or(|data| data.len() as u64 == member.size()));
@@ -56,8 +56,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             match Archive::parse(&bytes[..length]) {
                 Ok(archive) => {
-                    // Between two members, perhaps without the byte that pads the first; or behind
-                    // a table.
+                    // The cut is between two members, perhaps without the byte that pads the first,
+                    // or after a table.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let tables = ends[0] >= length as u64;
                     assert!(
@@ -93,7 +93,7 @@ fn every_truncation() {
 fn every_byte_changed() {
     for bytes in one_of_each() {
         let archive = Archive::parse(&bytes).unwrap();
-        // Tables and headers: the contents of members are not read.
+        // Change only tables and headers: the contents of members are not read.
         let mut at: Vec<usize> = (0..archive.members().next().unwrap().offset() as usize).collect();
         at.extend(
             archive
@@ -133,13 +133,13 @@ fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
     };
-    // Thousands of members whose name is the same megabyte without an end.
+    // Thousands of members have the same name: a megabyte without an end.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {
         archive.push_str(&header("/0", 0));
     }
     assert_eq!(Archive::parse(archive.as_bytes()).unwrap_err().kind(), ErrorKind::Malformed);
-    // The same with a name that is as long as it may be, which is no error.
+    // Now the name ends at the maximum length, which is not an error.
     archive.replace_range(68 + 4096..68 + 4098, "/\n");
     assert_eq!(Archive::parse(archive.as_bytes()).unwrap().members().count(), 20_000);
     // Symbols that all have the same long name.

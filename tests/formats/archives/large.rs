@@ -1,5 +1,4 @@
-//! Archives of more than 4 GiB, and the symbol table that they need, beside `llvm-ar` and
-//! `llvm-nm`.
+//! Archives of more than 4 GiB and their symbol table, compared with `llvm-ar` and `llvm-nm`.
 
 use super::{NAMES, armap, members, our_armap};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind};
@@ -14,7 +13,7 @@ offload_tests::tests! {
     LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],
 }
 
-/// LLVM can write 64-bit offsets earlier, so that its table can be compared with ours.
+/// LLVM can also write 64-bit offsets for smaller archives, so its table can be compared with ours.
 fn the_table_of_64_bit_offsets() {
     let folder = scratch::folder("archives-sym64");
     members(&folder);
@@ -31,13 +30,13 @@ fn the_table_of_64_bit_offsets() {
     }
 }
 
-/// A file with holes in place of the payloads is read by `llvm-nm` and `llvm-ar`.
+/// `llvm-nm` and `llvm-ar` read a file that has holes in place of the payloads.
 fn members_behind_4_gib() {
     use std::io::{Seek, SeekFrom, Write};
     let folder = scratch::folder("archives-4-gib");
     let gib = 1u64 << 30;
-    // The last member starts one byte below, at, and far behind 4 GiB; the first symbol's table has
-    // 32 or 64 bits.
+    // The last member starts just below 4 GiB, at 4 GiB, and far beyond it; the symbol table has
+    // offsets of 32 or 64 bits.
     for (size, wide) in [(4 * gib - 400, false), (4 * gib, true), (9 * gib, true)] {
         let mut builder = ArchiveBuilder::new();
         builder.object("first", size, ["a", "bb"]).unwrap();

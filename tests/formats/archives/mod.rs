@@ -1,5 +1,5 @@
-//! Archives of all kinds, compared with those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side
-//! reads the other's, and we write LLVM's bytes.
+//! Archives of all kinds, compared with those of `llvm-ar`, `llvm-lib` and GNU `ar`. Each side
+//! reads the other's archives, and this library writes the same bytes as LLVM.
 
 mod hostile;
 mod large;
@@ -23,7 +23,8 @@ offload_tests::tests! {
     writing::tests(),
 }
 
-/// Names of all lengths around the limits of the kinds, sizes odd and even, one name twice.
+/// Names with all lengths around the limits of the kinds, for odd and even sizes; one name is
+/// repeated.
 const NAMES: [&str; 9] = [
     "a.o",
     "fourteen_ch.bc",
@@ -36,7 +37,7 @@ const NAMES: [&str; 9] = [
     "a_much_longer_name_that_needs_a_table_in_every_kind_of_archive.cubin",
 ];
 
-/// A folder with the members, and their contents. Some are objects.
+/// Creates a folder with the members; returns their names and contents. Some are objects.
 fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let objects =
         [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];
@@ -51,16 +52,16 @@ fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
     members.collect()
 }
 
-/// Members of an archive, as we read them.
+/// Returns the members that our reader finds in an archive.
 fn read_members(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     let archive = Archive::parse(archive).unwrap();
     let name = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
     archive.members().map(|member| (name(member.name()), member.data().unwrap().to_vec())).collect()
 }
 
-/// The symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
+/// Returns the symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
 fn armap(folder: &Path, archive: &str) -> Vec<String> {
-    // It may not like the members, which is another matter.
+    // llvm-nm may report errors in the members, which do not matter here.
     let output =
         llvm("llvm-nm").current_dir(folder).args(["--print-armap", archive]).output().unwrap();
     let text = stdout(&output);
@@ -72,7 +73,7 @@ fn armap(folder: &Path, archive: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// The symbol table as we read it, in the same words.
+/// Returns the symbol table that our reader finds, in the format of `llvm-nm`.
 fn our_armap(archive: &[u8]) -> Vec<String> {
     let archive = Archive::parse(archive).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -86,7 +87,7 @@ fn our_armap(archive: &[u8]) -> Vec<String> {
     symbols.collect()
 }
 
-/// Our archive of these members, with the symbols that they have.
+/// Returns our archive of these members, with their symbols.
 fn archive_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut builder = ArchiveBuilder::new();
     for (name, bytes) in members {
@@ -99,7 +100,7 @@ fn archive_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// Symbols of every sort that all targets have.
+/// Symbols of every kind that all targets support.
 const SORTS: &str = r#"
 static int local(int x) { return x * 3; }
 int defined(int x) { return local(x); }

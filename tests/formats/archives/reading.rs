@@ -1,4 +1,4 @@
-//! Archives of every kind that `llvm-ar`, `llvm-lib` and GNU `ar` wrote are read.
+//! Tests reading archives of every kind that `llvm-ar`, `llvm-lib` and GNU `ar` wrote.
 
 use super::{NAMES, archive_of, armap, members, object, our_armap, read_members};
 use offload_format::archive::{Archive, Kind};
@@ -29,7 +29,7 @@ fn every_kind_is_read() {
         if format != "darwin" {
             assert_eq!(read_members(&bytes), members, "{format}");
         } else {
-            // Members have a multiple of 8 bytes there.
+            // In this format, the size of a member is a multiple of 8 bytes.
             let found = read_members(&bytes);
             assert_eq!(found.len(), members.len());
             for ((name, bytes), (other, found)) in members.iter().zip(&found) {
@@ -43,7 +43,7 @@ fn every_kind_is_read() {
         assert_eq!(listed.lines().collect::<Vec<_>>(), NAMES, "{format}");
         let symbols = our_armap(&bytes);
         assert_eq!(symbols, armap(&folder, "x.a"), "{format}");
-        // Microsoft's has each symbol once.
+        // Microsoft's format lists each symbol once.
         assert_eq!(symbols.len(), if kind == Kind::Coff { 2 } else { 6 }, "{format}");
         for member in archive.members() {
             assert_eq!(
@@ -120,13 +120,13 @@ fn archives_of_gnu_ar_are_read() {
     let modified =
         file.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert_eq!(first.modified(), Some(modified));
-    // It lists ours too.
+    // GNU `ar` also lists our archive.
     scratch::write(folder.join("ours.a"), archive_of(&members));
     let listed = stdout(&succeed(Command::new("ar").current_dir(&folder).args(["t", "ours.a"])));
     assert_eq!(listed.lines().collect::<Vec<_>>(), NAMES);
 }
 
-/// The byte that pads the last member may be missing, as some archivers leave it.
+/// The padding byte after the last member may be missing: some archivers omit it.
 fn a_last_member_without_padding() {
     let folder = scratch::folder("archives-no-padding");
     scratch::write(folder.join("odd"), "abc");

@@ -1,4 +1,4 @@
-//! Symbol tables that we write have the symbols that `llvm-ar` finds in objects, cubins and
+//! Tests that our symbol tables have the symbols that `llvm-ar` finds in objects, cubins and
 //! bitcode.
 
 use super::{SORTS, archive_of, armap, bitcode, compile, object, our_armap};
@@ -23,7 +23,8 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda]) => [symbols_of_cubins],
 }
 
-/// Our archive of this member is that of `llvm-ar`, and has so many symbols at least.
+/// Asserts that our archive of this member equals that of `llvm-ar`, and has at least this many
+/// symbols.
 #[track_caller]
 fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     scratch::write(folder.join("m"), bytes);
@@ -37,7 +38,7 @@ fn compare_symbols(folder: &Path, bytes: &[u8], at_least: usize, what: &str) {
     assert!(symbols.len() >= at_least, "{what}: {symbols:?}");
 }
 
-/// Those that not all have.
+/// Symbols of kinds that only some targets support.
 const ELF_SORTS: &str = r#"
 __thread int thread_local_variable;
 int alias(int) __attribute__((alias("defined")));
@@ -84,14 +85,14 @@ fn symbols_of_objects() {
             }
         }
     }
-    // Weak symbols in COFF are another record.
+    // COFF has a different record for weak symbols.
     let weak = "__attribute__((weak)) int weak(int x) { return x; }\n\
                 __attribute__((weak)) extern int w; int *p(void) { return &w; }";
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    // Rare output of compilers: a symbol in no section with a size, and one that is an absolute
-    // number.
+    // Compilers rarely write these symbols: one in no section but with a size, and one that is an
+    // absolute number.
     let symbol = |name: &str, section: i32| {
         format!(
             "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
@@ -107,8 +108,8 @@ fn symbols_of_objects() {
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
-/// Kinds of object files that no device compiler writes: LLVM knows their symbols, and we do not
-/// look.
+/// Kinds of object files that no device compiler writes: LLVM reads their symbols, and this library
+/// does not.
 fn symbols_of_other_objects() {
     let folder = scratch::folder("archives-symbols-others");
     scratch::write(
@@ -171,8 +172,8 @@ fn symbols_of_bitcode() {
     for (triple, source) in sources() {
         let bytes = bitcode(&folder, triple, &source);
         compare_symbols(&folder, &bytes, 7, triple);
-        // The same in a wrapper, whose fields are: magic, version, offset, size, CPU type. clang
-        // wraps it for Apple itself.
+        // Bitcode in a wrapper with these fields: magic, version, offset, size, CPU type. clang
+        // wraps bitcode for Apple itself.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
             let wrapped: Vec<u8> =
@@ -201,13 +202,13 @@ fn symbols_of_bitcode_put_together() {
         succeed(llvm(tool).current_dir(&folder).args(options).args(["-o", "out.bc"]));
         compare_symbols(&folder, &read(folder.join("out.bc")), 7, tool);
     }
-    // For LLVM, two files in a row are no bitcode, and have no symbols.
+    // LLVM does not accept two consecutive files as bitcode, so they have no symbols.
     let both = [read(folder.join("1.bc")), read(folder.join("2.bc"))].concat();
     assert!(Bitcode::parse(&both).is_err());
     compare_symbols(&folder, &both, 0, "two files in a row");
 }
 
-/// LLVM reads the modules then; we do not.
+/// In this case, LLVM reads the modules; this library does not.
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");
     scratch::write(folder.join("1.bc"), bitcode(&folder, "x86_64-linux-gnu", SORTS));

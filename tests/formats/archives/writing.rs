@@ -1,4 +1,5 @@
-//! Archives that we write have the bytes of `llvm-ar`'s, and it and GNU `ar` read them.
+//! Archives that this library writes have the same bytes as those of `llvm-ar`, and `llvm-ar` and
+//! GNU `ar` read them.
 
 use super::{archive_of, armap, bitcode, members, object, our_armap, read_members};
 use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
@@ -16,7 +17,8 @@ offload_tests::tests! {
     NOTHING => [what_the_format_cannot_hold],
 }
 
-/// Our archive is that of `llvm-ar`. Files lie in folders of their own, so that names may repeat.
+/// Asserts that our archive equals that of `llvm-ar`. Each file is in a separate folder, so names
+/// may repeat.
 #[track_caller]
 fn compare(folder: &Path, members: &[(String, Vec<u8>)]) {
     let _ = fs::remove_file(folder.join("theirs.a"));
@@ -51,7 +53,7 @@ fn ours_are_llvms() {
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);
 }
 
-/// Payloads and names of every size modulo the alignment.
+/// Tests payloads and names of every size modulo the alignment.
 fn libraries_for_macos_are_llvms() {
     let folder = scratch::folder("archives-macos");
     for number in 0..8 {
@@ -113,7 +115,7 @@ fn random_archives() {
             let mut name: String = (0..1 + random.below(40))
                 .map(|_| "abc. -_+:"[random.below(9)..][..1].to_owned())
                 .collect();
-            // A name that the file system has for itself, or that is an option.
+            // Otherwise the name could be reserved by the file system, or be an option.
             name.insert(0, 'x');
             let bytes = match random.below(6) {
                 kind @ 0..3 => objects[kind].clone(),

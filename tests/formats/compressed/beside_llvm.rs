@@ -1,4 +1,5 @@
-//! Bundles that LLVM 22's `clang-offload-bundler` compressed are read, and it reads ours.
+//! Tests that we read bundles that LLVM 22's `clang-offload-bundler` has compressed, and that it
+//! reads ours.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle, llvm_bundle};
 use offload_format::bundle::{EntryTable, HIP_ENTRY_PREFIX};
@@ -14,7 +15,7 @@ offload_tests::tests! {
     LLVM.slow() => [llvm_compresses_and_we_read, we_compress_and_llvm_reads],
 }
 
-/// Code objects of several sizes, alike and not.
+/// Returns similar and different code objects of several sizes.
 fn samples() -> Vec<Vec<Vec<u8>>> {
     let mut random = Random::new(5);
     let mut samples = vec![
@@ -25,7 +26,7 @@ fn samples() -> Vec<Vec<Vec<u8>>> {
         vec![some_bytes(1, 100_000), some_bytes(2, 5), vec![], some_bytes(3, 200_000)],
     ];
     samples.push(vec![random.bytes(70_000), random.bytes(10)]);
-    // Bytes that do not repeat, or that repeat those before at some distance.
+    // The bytes are random, or repeat earlier bytes at some distance.
     for _ in 0..10 {
         let mut code_objects: Vec<Vec<u8>> = Vec::new();
         for _ in 0..1 + random.below(TARGETS.len()) {
@@ -117,7 +118,7 @@ fn we_compress_and_llvm_reads() {
     }
 }
 
-/// On real code objects the compressed bundle has at most LLVM's size at each level.
+/// For real code objects, the compressed bundle is at most as large as LLVM's at each level.
 fn compiled_code_gets_no_larger_than_llvms() {
     let folder = scratch::folder("compressed-sizes");
     let source = "__attribute__((amdgpu_kernel)) void k(float *x, int n) {\n\

@@ -1,5 +1,5 @@
-//! Compressed bundles with wrong headers, cut short, or larger than the caller's limit, beside LLVM
-//! 22's `clang-offload-bundler` where it has an answer.
+//! Compressed bundles that have wrong headers, are truncated, or exceed the caller's limit. They
+//! are compared with LLVM 22's `clang-offload-bundler` where it gives a result.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;
@@ -17,7 +17,7 @@ offload_tests::tests! {
     NOTHING => [what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits],
 }
 
-/// Headers with values that are wrong for LLVM, and for us.
+/// Tests header values that LLVM rejects, and those that our reader rejects.
 fn headers_that_are_wrong() {
     let folder = scratch::folder("compressed-wrong");
     let code_object = some_bytes(1, 3000);
@@ -32,7 +32,7 @@ fn headers_that_are_wrong() {
         (UNCOMPRESSED, size + 9, true, true),
         (UNCOMPRESSED, size - 1, false, false),
         (TOTAL, 0, true, true),
-        // It does not look at it.
+        // LLVM does not read this field.
         (TOTAL, total + 1, true, false),
         (TOTAL, total - 1, true, false),
     ] {
@@ -54,7 +54,7 @@ fn headers_that_are_wrong() {
             assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
         }
     }
-    // An unknown method: listed, and not opened.
+    // A bundle with an unknown method is listed but cannot be decompressed.
     let mut changed = good.clone();
     changed[6] = 2;
     let bundle = CompressedBundle::parse(&changed).unwrap();
@@ -70,7 +70,8 @@ fn headers_that_are_wrong() {
     }
 }
 
-/// The table, and a code object near the start, are had from a stream that ends early.
+/// Tests that the table, and a code object near the start, can be read from a stream that ends
+/// early.
 fn what_lies_behind_is_not_looked_at() {
     let mut random = Random::new(3);
     let code_objects = vec![random.bytes(300_000), random.bytes(3_000_000)];
@@ -107,7 +108,7 @@ fn truncations() {
                         "{error}"
                     );
                 }
-                // Without a size in the header the stream says it.
+                // If the header has no size, the stream determines it.
                 Ok(bundle) => {
                     assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
                     assert!(
@@ -178,7 +179,7 @@ fn limits() {
         assert_eq!(bundle.decompress(size - 1).unwrap_err().kind(), limit(size - 1));
         assert!(bundle.entry_table(100).is_err());
     }
-    // A header that promises 2^62 bytes.
+    // The header records 2^62 bytes.
     let mut whole = compress(&plain, &CompressOptions::default()).unwrap();
     whole[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
     let bundle = CompressedBundle::parse(&whole).unwrap();
@@ -186,7 +187,7 @@ fn limits() {
         bundle.decompress(u64::MAX).unwrap_err().kind(),
         ErrorKind::LimitExceeded { .. }
     ));
-    // And one that promises too little.
+    // The header records too few bytes.
     whole[16..24].copy_from_slice(&10u64.to_le_bytes());
     let bundle = CompressedBundle::parse(&whole).unwrap();
     assert!(matches!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::Compression { .. }));

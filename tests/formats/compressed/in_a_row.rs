@@ -1,5 +1,5 @@
-//! Several bundles in one section, compressed and plain, beside LLVM 22's `llvm-objdump`; where
-//! each of them ends.
+//! Several compressed and uncompressed bundles in one section, compared with LLVM 22's
+//! `llvm-objdump`. Also tests the end of each bundle.
 
 use super::{LIMIT, TARGETS, every_option, hip_bundle};
 use offload_format::ErrorKind;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     NOTHING => [the_end_is_where_the_size_says],
 }
 
-/// Each bundle of a section: its offset, and its decompressed content.
+/// Returns the bundles of a section: the offset and decompressed content of each.
 fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let read = |found| match found {
         Found::Plain(bundle) => {
@@ -39,7 +39,7 @@ fn all(section: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found.map(|(offset, found)| (offset, read(found))).collect()
 }
 
-/// A version 1 header before a stream, as LLVM 18 wrote it.
+/// Returns a version 1 header and the stream, as LLVM 18 wrote it.
 fn version_1(plain: &[u8], method: Method) -> Vec<u8> {
     let mut options = CompressOptions::default();
     options.method = method;
@@ -117,7 +117,7 @@ fn several_in_a_row() {
             })
             .sum();
         assert_eq!(listed, ours, "{method:?}\n{}", stdout(&dump));
-        // Of a compressed one, llvm-objdump 22 takes out bytes of the file itself.
+        // For a compressed bundle, llvm-objdump 22 extracts bytes of the file itself.
         for number in 0..if method.is_none() { 3 } else { 0 } {
             let name = format!("fat.o.{number}.{HIP_ENTRY_PREFIX}{}", TARGETS[0]);
             assert_same_bytes(&read(folder.join(name)), &payloads[2], "what llvm-objdump took out");
@@ -128,7 +128,7 @@ fn several_in_a_row() {
 fn the_end_is_where_the_size_says() {
     let plain = hip_bundle(&[some_bytes(1, 100)]);
     let whole = compress(&plain, &CompressOptions::default()).unwrap();
-    // Other bytes behind it are an error of theirs, at their place.
+    // Other bytes after the bundle are a separate error, reported at their own place.
     let section = [&whole[..], b"\0\0\0garbage"].concat();
     let found: Vec<_> = Bundles::new(&section, LIMIT).collect();
     assert_eq!(found.len(), 2);

@@ -1,4 +1,5 @@
-//! Compressed bundles beside those of LLVM 22's bundler, in a row with plain ones, and damaged.
+//! Compressed bundles: compared with those of LLVM 22's bundler, mixed with uncompressed bundles,
+//! and damaged.
 
 mod beside_llvm;
 mod damaged;
@@ -24,7 +25,7 @@ offload_tests::tests! {
 const LIMIT: u64 = 1 << 26;
 const TARGETS: [&str; 4] = ["gfx90a", "gfx1100", "gfx942:sramecc+", "gfx9-4-generic"];
 
-/// A HIP bundle of these code objects.
+/// Returns a HIP bundle of these code objects.
 fn hip_bundle(code_objects: &[Vec<u8>]) -> Vec<u8> {
     let mut builder = BundleBuilder::hip();
     let mut payloads: Vec<&[u8]> = vec![b""];

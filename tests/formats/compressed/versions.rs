@@ -1,5 +1,5 @@
-//! Compressed bundles of all versions, and one of more than 4 GiB; the judges are files of the
-//! corpus and the inputs.
+//! Compressed bundles of all versions, and one of more than 4 GiB; compared with files of the
+//! corpus and with the inputs.
 
 use super::LIMIT;
 use offload_format::ErrorKind;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     NOTHING.slow() => [over_4_gib],
 }
 
-/// Files of LLVM 22, and some put together by hand: versions that it does not write.
+/// Tests files of LLVM 22, and hand-made files of versions that LLVM 22 does not write.
 fn files_of_all_versions() {
     let plain = read(scratch::workspace().join("tests/corpus/compressed/plain.bc"));
     let mut seen = Vec::new();
@@ -41,7 +41,7 @@ fn files_of_all_versions() {
     assert_eq!(seen, [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]);
 }
 
-/// A bundle with a code object of over 4 GiB, nearly all of it zeros, which zstd folds together.
+/// Tests a bundle with a code object of over 4 GiB, almost all zeros, which zstd compresses well.
 fn over_4_gib() {
     let size = (1u64 << 32) + 5;
     let mut builder = BundleBuilder::hip();

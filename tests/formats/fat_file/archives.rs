@@ -1,5 +1,5 @@
-//! Device code in archives of every kind, also thin and in each other, beside LLVM 22's
-//! `llvm-objdump`.
+//! Device code in archives of every kind, including thin and nested archives, compared with LLVM
+//! 22's `llvm-objdump`.
 
 use super::inputs::{ALLOC, INPUTS, copied, in_folder, offload_object};
 use super::{assert_images_are_listed, bundle_entries, containers, images, objdump_lists, text};
@@ -30,7 +30,7 @@ fn archives_of_every_kind() {
         let members: Vec<&str> =
             containers(&file).iter().map(|(place, _)| text(place.member)).collect();
         assert_eq!(members, names, "{format}");
-        // Only offsets have the place in an archive: the member's content is the object.
+        // Only offsets depend on the place in the archive: the member's content is the object.
         let inside: Vec<Vec<u8>> =
             bundle_entries(&file).into_iter().map(|(.., bytes)| bytes).collect();
         let outside: Vec<Vec<u8>> = bundle_entries(&read(folder.join("a.o")))

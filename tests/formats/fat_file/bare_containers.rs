@@ -1,4 +1,4 @@
-//! Containers that are files by themselves, without an object or program around them.
+//! Containers that are separate files, without an object or program around them.
 
 use super::{containers, places};
 use offload_format::fat_file::{Container, FileKind, wrappers};

@@ -1,4 +1,4 @@
-//! Fatbins in objects and programs, beside `cuobjdump`.
+//! Fatbins in objects and programs, compared with `cuobjdump`.
 
 use super::inputs::{LINKS, in_folder, link};
 use super::{assert_is_there, containers, text};
@@ -23,7 +23,7 @@ fn cuda_programs() {
         .collect::<Vec<_>>()
         .join(".p2align 6\n");
     for section in [".nv_fatbin", "__nv_relfatbin"] {
-        // Zeros before the first, between, and behind the last, as linkers put them.
+        // The section has zeros before, between and after the fatbins, like those from linkers.
         let text = format!(".section {section},\"a\"\n.zero 16\n{text}.zero 24\n");
         scratch::write(folder.join("fatbins.s"), text);
         succeed(in_folder(llvm("clang"), &folder).args(["-c", "fatbins.s"]));

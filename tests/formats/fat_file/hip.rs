@@ -1,5 +1,5 @@
-//! Bundles in HIP objects and programs, beside LLVM 22's `llvm-readobj` and `llvm-objdump`, and
-//! `roc-obj-ls`.
+//! Bundles in HIP objects and programs, compared with LLVM 22's `llvm-readobj` and `llvm-objdump`,
+//! and `roc-obj-ls`.
 
 use super::inputs::{HIP, INPUTS, LINKS, a_bundle, copied, hip_object, in_folder, link};
 use super::{
@@ -35,7 +35,7 @@ fn hip_objects() {
         let [(place, Container::Bundles(_))] = &found[..] else { panic!("{name}: {found:?}") };
         assert_eq!((text(place.section), place.member, place.slice), (".hip_fatbin", None, None));
     }
-    // Without compression the same code objects come out.
+    // Without compression, the code objects are the same.
     scratch::write(folder.join("plain/k.hip"), HIP);
     hip_object(&folder.join("plain"), "c", &["--no-offload-new-driver"]);
     let [compressed, plain] =
@@ -67,7 +67,7 @@ fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
         assert_bundles_are_listed(&link(&folder, how, &["c.o", "d.o"]), 4);
-        // LLVM's tools go on with the kind that came first only.
+        // LLVM's tools continue only with the kind of the first bundle.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
         let ours = uris(&bundle_entries(&read(&mixed)));
         let theirs = readobj_lists(&mixed);
@@ -76,7 +76,7 @@ fn hip_programs_with_compressed_bundles() {
     }
 }
 
-/// As a linker leaves them that puts something small in front.
+/// Tests a bundle after zeros: a linker leaves them if it places something small before the bundle.
 fn a_bundle_behind_zeros() {
     let folder = scratch::folder("fat-file-zeros");
     scratch::write(folder.join("bundle"), a_bundle());
@@ -125,7 +125,7 @@ fn hip_objects_with_relocatable_device_code() {
     let file = read(folder.join("fresh.o"));
     assert_eq!(images(&file), objdump_lists(&folder.join("fresh.o")));
     assert_eq!(images(&file).len(), 2);
-    // The old driver puts a wrapper into each object, the new one leaves it to the link.
+    // The old driver writes a wrapper into each object; the new driver leaves this to the link.
     for name in ["old.o", "fresh.o"] {
         let mut count = 0;
         wrappers(&read(folder.join(name)), |_| count += 1);

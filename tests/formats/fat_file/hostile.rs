@@ -1,4 +1,4 @@
-//! Files that are cut short or changed. Nothing may panic or read outside of the file.
+//! Tests truncated and changed files. Nothing may panic or read outside of the file.
 
 use super::assert_is_there;
 use super::inputs::{offload_binaries, our_object};
@@ -18,7 +18,7 @@ offload_tests::tests! {
     NOTHING => [every_truncation, many_bytes_changed],
 }
 
-/// Small files of every kind.
+/// Returns small files of every kind.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> =
         corpus("fat_file").iter().map(|path| (path.display().to_string(), read(path))).collect();
@@ -49,7 +49,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Searches a file, reads the finds, and returns their number.
+/// Searches a file, reads the containers that it finds, and returns their number.
 fn examine(file: &[u8]) -> usize {
     let size = file.len() as u64;
     let mut visits = 0;
@@ -87,8 +87,8 @@ fn examine(file: &[u8]) -> usize {
 fn every_truncation() {
     for (name, file) in seeds() {
         assert!(examine(&file) > 0 || name == "wrappers", "{name} has something");
-        // All of the small ones; of the others the parts with headers, and steps that meet every
-        // alignment.
+        // Cut small files at every byte. Cut other files at every byte of the headers and then in
+        // steps that reach every alignment.
         let cuts = (0..file.len()).filter(|cut| file.len() < 3000 || *cut < 300 || cut % 7 == 0);
         for cut in cuts {
             assert!(examine(&file[..cut]) <= 16, "{name} cut to {cut}");

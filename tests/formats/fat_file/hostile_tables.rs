@@ -1,5 +1,5 @@
-//! Tables made to cost much work, or that refer outside of the file: bounded work, and an error at
-//! the right place.
+//! Tables that cause much work, or that refer to places outside the file: the work must be bounded,
+//! and errors must be at the right place.
 
 use super::inputs::offload_binaries;
 use super::made_by_hand::{
@@ -42,7 +42,7 @@ fn archives_in_archives_end() {
         }
         file = archive([&file[..]]);
     }
-    // The error of one member is reported there, and the next is searched.
+    // The error of one member is reported for this member, and the next member is searched.
     let broken = read(&corpus("fat_file")[0]);
     let file = archive([
         &offload_binaries()[..],
@@ -75,7 +75,7 @@ fn slices_that_are_the_file_itself() {
     );
     assert!(places(&itself).len() <= 64 * 29);
 
-    // A slice outside the file is an error; those behind it are searched.
+    // A slice outside the file is an error; later slices are still searched.
     let outside = universal(&[(0, u32::MAX), (48, 200)], &offload_binaries());
     let good: Vec<bool> = places(&outside).iter().map(|(_, container)| container.is_ok()).collect();
     assert_eq!(good, [false, true]);
@@ -127,7 +127,7 @@ fn sections_outside_the_file() {
         ]
     );
     assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
-    // Uninitialized data has a size, and nothing in the file.
+    // Uninitialized data has a size, but no bytes in the file.
     assert_eq!(containers(&pe_image(&bundle)).len(), 1);
     // In a member of an archive, offsets count from the start of the archive.
     let in_archive = archive([&file[..]]);
@@ -161,7 +161,7 @@ fn wrappers_that_share_their_bytes() {
     const SECTIONS: usize = 1000;
     let section =
         Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 240_000, link: 0 };
-    // No section has the address: every one is asked.
+    // No section contains the address, so every section is checked.
     let body = hip_wrappers(10_000, 1 << 40);
     let file = elf_file(EXECUTABLE, &body, b"\0.hipFatBinSegment\0", &[section; SECTIONS]);
     let mut visits = 0;

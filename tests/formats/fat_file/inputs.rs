@@ -1,4 +1,4 @@
-//! Device code, programs and libraries to search, as clang, the linkers and we write them.
+//! Device code, programs and libraries to search, written by clang, the linkers and this library.
 
 use super::containers;
 use offload_format::fat_file::Container;
@@ -33,7 +33,7 @@ extern "C" cudaError_t cudaConfigureCall(dim3, dim3, size_t = 0, cudaStream_t = 
 __global__ void KERNEL(int *to) { *to = 1; }
 "#;
 
-/// Functions that programs call, which no test runs.
+/// Functions that programs call; no test runs them.
 pub(super) const RUNTIME: &str = "
 #define F(name) int name(void) { return 0; }
 F(__hipRegisterFatBinary) F(__hipUnregisterFatBinary) F(__hipRegisterFunction) F(__hipRegisterVar)
@@ -70,7 +70,7 @@ pub(super) fn hip_object(folder: &Path, kernel: &str, options: &[&str]) {
     let mut clang = in_folder(llvm("clang"), folder);
     clang.args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1", "-fPIC"]);
     clang.args(["--offload-arch=gfx906", "--offload-arch=gfx1100", &format!("-DKERNEL={kernel}")]);
-    // By default the ID of the compilation, which is in symbols' names, is made of the path.
+    // By default, the ID of the compilation, which is in symbols' names, depends on the path.
     clang.arg(format!("-cuid={kernel}")).args(options);
     succeed(clang.args(["-c", "k.hip", "-o", &format!("{kernel}.o")]));
 }
@@ -91,10 +91,10 @@ pub(super) const LINKS: [&[&str]; 12] = [
     &["-fuse-ld=bfd", "-shared", "-s"],
 ];
 
-/// Links files of a folder to its file `program`.
+/// Links files of a folder and writes the file `program` there.
 pub(super) fn link(folder: &Path, how: &[&str], inputs: &[&str]) -> PathBuf {
     let mut clang = in_folder(llvm("clang"), folder);
-    // Where the folder has no such file, it is one of [`INPUTS`].
+    // If the folder has no such file, use the file of [`INPUTS`].
     let inputs = inputs
         .iter()
         .map(|name| [folder, &INPUTS].map(|it| it.join(name)).into_iter().find(|it| it.exists()));
@@ -114,7 +114,7 @@ pub(super) fn copied(from: &Path, folder: &Path, names: &[&str]) {
     }
 }
 
-/// Writes `<name>.bin` with `llvm-offload-binary`, and `<name>.o`, which has it in `section`.
+/// Writes `<name>.bin` with `llvm-offload-binary`, and `<name>.o`, which contains it in `section`.
 pub(super) fn offload_object(folder: &Path, name: &str, section: &str) {
     let path = |end: &str| folder.join(format!("{name}{end}"));
     scratch::write(path(".img"), format!("image of {name}"));
@@ -136,7 +136,7 @@ pub(super) const ALLOC: &str = ".llvm.offloading,\"a\",@llvm_offloading";
 pub(super) const LINUX: CargoTarget<'_> =
     CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
 
-/// Our object for a target, around these bytes.
+/// Returns our object for a target with these bytes.
 pub(super) fn our_object(
     target: &CargoTarget<'_>,
     section: DeviceSection,
@@ -149,7 +149,7 @@ pub(super) fn our_object(
         .to_vec(&[payload])
 }
 
-/// A bundle of clang's, as it is in an object.
+/// Returns a bundle made by clang, as objects contain it.
 pub(super) fn a_bundle() -> Vec<u8> {
     let file = read(INPUTS.join("a.o"));
     let found = containers(&file);
@@ -157,7 +157,7 @@ pub(super) fn a_bundle() -> Vec<u8> {
     section.to_vec()
 }
 
-/// Two offload binaries of LLVM's.
+/// Returns two offload binaries made by LLVM.
 pub(super) fn offload_binaries() -> Vec<u8> {
     read(scratch::workspace().join("tests/corpus/offload_binary/multi.bin"))
 }

@@ -1,5 +1,5 @@
-//! Device code in libraries for macOS and universal files, beside LLVM 22's `llvm-readobj` and
-//! `llvm-objdump`; files with debug information alone.
+//! Device code in libraries for macOS and in universal files, compared with LLVM 22's
+//! `llvm-readobj` and `llvm-objdump`; also files that have only debug information.
 
 use super::inputs::{INPUTS, USER, a_bundle, copied, in_folder, offload_binaries, our_object};
 use super::{assert_both_are_there, assert_is_there, bundle_entries, containers, images};

@@ -4,14 +4,14 @@ fn bytes_of(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
     numbers.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A universal file: a table of slices, each (offset, size), and then bytes.
+/// Returns a universal file: a table of slices, each (offset, size), and then bytes.
 pub(super) fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
     let table = slices.iter().flat_map(|&(offset, size)| [0x0100_0007, 3, offset, size, 0]);
     let header = [0xcafe_babe, slices.len() as u32].into_iter().chain(table);
     header.flat_map(u32::to_be_bytes).chain(rest.iter().copied()).collect()
 }
 
-/// A GNU archive of members called `m`.
+/// Returns a GNU archive of members called `m`.
 pub(super) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut file = b"!<arch>\n".to_vec();
     for member in members {
@@ -25,7 +25,8 @@ pub(super) fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8
     file
 }
 
-/// A PE image for x86-64 with two sections: these bytes, and zeros that are not in the file.
+/// Returns a PE image for x86-64 with two sections: these bytes, and zeros that are not in the
+/// file.
 pub(super) fn pe_image(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"MZ".to_vec();
     file.resize(60, 0);
@@ -68,11 +69,11 @@ pub(super) const RELA: u32 = 4;
 pub(super) const DYNSYM: u32 = 11;
 pub(super) const EXECUTABLE: u16 = 2;
 
-/// Where the bytes of [`elf_file`] start.
+/// The offset of the bytes of [`elf_file`].
 pub(super) const BODY: u64 = 64;
 
-/// An ELF file for x86-64: bytes, then names, then the section table, in which the names' section
-/// is the last.
+/// Returns an ELF file for x86-64: bytes, then names, then the section table. The names' section is
+/// last in the table.
 pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
     let names_at = BODY + body.len() as u64;
     let table_at = (names_at + names.len() as u64).next_multiple_of(8);
@@ -97,7 +98,7 @@ pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]
     file
 }
 
-/// Wrappers of HIP with this address in place.
+/// Returns wrappers of HIP with this address in place.
 pub(super) fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
     let wrapper = [&bytes_of([0x4849_5046, 1])[..], &address.to_le_bytes(), &[0; 8]].concat();
     wrapper.repeat(count)

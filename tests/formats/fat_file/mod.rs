@@ -1,6 +1,6 @@
-//! Device code in files: the outputs of clang, linkers, `llvm-ar` and `llvm-lipo` are searched, and
-//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` judge the finds and their places.
-//! Then files that no tool makes.
+//! Device code in files: searches the outputs of clang, linkers, `llvm-ar` and `llvm-lipo`.
+//! `llvm-readobj`, `llvm-objdump`, `roc-obj-ls` and `cuobjdump` check the results and their places.
+//! Also searches files that no tool makes.
 
 mod archives;
 mod bare_containers;
@@ -45,7 +45,7 @@ offload_tests::tests! {
     wrappers::tests(),
 }
 
-/// The most that decompression may allocate.
+/// The maximum number of bytes that decompression may allocate.
 const LIMIT: u64 = 1 << 24;
 
 fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
@@ -54,7 +54,7 @@ fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Container<'_>>)> {
     all
 }
 
-/// Returns the containers of a file, none of which is malformed.
+/// Returns the containers of a file, and panics if one is malformed.
 #[track_caller]
 fn containers(file: &[u8]) -> Vec<(Place<'_>, Container<'_>)> {
     places(file)
@@ -67,11 +67,11 @@ fn text(bytes: Option<&[u8]>) -> &str {
     str::from_utf8(bytes.unwrap_or(b"-")).expect("a name is text")
 }
 
-/// An entry of a bundle: the bundle entry ID, where it starts in the file, its bytes. In compressed
-/// bundles the offset counts from the start of the inflated bundle, as LLVM has it.
+/// An entry of a bundle: the bundle entry ID, its offset in the file, its bytes. In compressed
+/// bundles, the offset counts from the start of the inflated bundle, as in LLVM.
 type BundleEntry = (String, u64, Vec<u8>);
 
-/// The entries of all bundles in a file.
+/// Returns the entries of all bundles in a file.
 #[track_caller]
 fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     let mut all = Vec::new();
@@ -102,7 +102,7 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     all
 }
 
-/// The offset of a place is where the bytes are.
+/// Asserts that the bytes are at the offset of a place.
 #[track_caller]
 fn assert_is_there(file: &[u8], place: &Place<'_>, bytes: &[u8]) {
     assert_eq!(place.offset, offset_in(file, bytes), "{place:?}");
@@ -112,13 +112,13 @@ fn offset_in(file: &[u8], bytes: &[u8]) -> u64 {
     (bytes.as_ptr() as usize - file.as_ptr() as usize) as u64
 }
 
-/// The entries with their sizes, of the hosts none.
+/// Returns the entries, except those for hosts, with their sizes.
 fn uris(entries: &[BundleEntry]) -> Vec<(String, u64, u64)> {
     let devices = entries.iter().filter(|(id, ..)| !id.starts_with("host"));
     devices.map(|(id, offset, bytes)| (id.clone(), *offset, bytes.len() as u64)).collect()
 }
 
-/// The images of all offload binaries, as `llvm-objdump --offloading` words them.
+/// Returns the images of all offload binaries, in the format of `llvm-objdump --offloading`.
 #[track_caller]
 fn images(file: &[u8]) -> Vec<[String; 4]> {
     let mut all = Vec::new();
@@ -152,7 +152,7 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
 
 /// Returns the lines of `llvm-objdump --offloading` about the images in offload binaries.
 fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
-    // It leaves files in the folder that it was started in.
+    // llvm-objdump leaves files in the current folder.
     let folder = path.parent().expect("a file lies in a folder");
     let output =
         stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
@@ -176,8 +176,8 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(uris(&entries).len(), count, "{}", path.display());
 }
 
-/// Asserts that `llvm-objdump` extracts, for compressed bundles, the bytes that are in the file
-/// where the inflated bundle has its code objects.
+/// Asserts that `llvm-objdump` extracts wrong bytes for compressed bundles: the file's bytes at the
+/// offsets of the code objects in the inflated bundle.
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let ours: Vec<_> =
@@ -193,8 +193,8 @@ fn assert_images_are_listed(path: &Path, count: usize) {
     assert_eq!(images(&file).len(), count, "{}", path.display());
 }
 
-/// Our bundles and offload binaries are in a file, in sections that llvm-readobj knows under these
-/// names, which lie there.
+/// Asserts that our bundles and offload binaries are in a file, in sections for which llvm-readobj
+/// prints these names and the same places.
 #[track_caller]
 fn assert_both_are_there(path: &Path, hip: &str, offloading: &str, offset: &str, size: &str) {
     let file = read(path);

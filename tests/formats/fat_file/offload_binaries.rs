@@ -1,5 +1,5 @@
-//! Offload binaries in objects and programs of every kind, beside LLVM 22's `llvm-objdump` and
-//! `llvm-readobj`.
+//! Offload binaries in objects and programs of every kind, compared with LLVM 22's `llvm-objdump`
+//! and `llvm-readobj`.
 
 use super::inputs::{ALLOC, LINKS, a_bundle, in_folder, link, offload_binaries, offload_object};
 use super::{
@@ -76,15 +76,15 @@ fn the_type_without_the_name_and_the_reverse() {
     assert_eq!(images(&read(folder.join("neither.o"))).len(), 2);
     assert!(objdump_lists(&folder.join("neither.o")).is_empty());
 
-    // No section has a name: the field that says where they are is zero.
+    // No section has a name, because the field with the place of the names is zero.
     let mut nameless = read(folder.join("typed.o"));
     nameless[62..64].fill(0);
     scratch::write(folder.join("nameless.o"), nameless);
     assert_images_are_listed(&folder.join("nameless.o"), 2);
 }
 
-/// Objects of 32 bits, of big-endian machines, and with more sections than COFF's first header can
-/// count.
+/// Tests objects with 32 bits, of big-endian machines, and with more sections than COFF's first
+/// header can count.
 fn objects_of_every_size_and_byte_order() {
     let folder = scratch::folder("fat-file-sizes");
     scratch::write(folder.join("multi.bin"), offload_binaries());

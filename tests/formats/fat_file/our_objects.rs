@@ -1,4 +1,5 @@
-//! Programs with the objects that we write, beside LLVM 22's `llvm-objdump` and `roc-obj-ls`.
+//! Programs with the objects that this library writes, compared with LLVM 22's `llvm-objdump` and
+//! `roc-obj-ls`.
 
 use super::inputs::{LINKS, LINUX, a_bundle, in_folder, link, offload_binaries, our_object};
 use super::{

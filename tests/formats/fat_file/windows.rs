@@ -1,4 +1,4 @@
-//! Device code in objects and images for Windows, beside LLVM 22's `llvm-readobj`.
+//! Device code in objects and images for Windows, compared with LLVM 22's `llvm-readobj`.
 
 use super::inputs::{USER, WINDOWS, a_bundle, in_folder, offload_binaries, our_object};
 use super::{
@@ -19,7 +19,7 @@ offload_tests::tests! {
     MINGW => [images_of_mingw],
 }
 
-/// Writes `hip.obj` and `llvm.obj`, ours, and `user.obj` and `embedded.obj`, clang's.
+/// Writes `hip.obj` and `llvm.obj` with this library, and `user.obj` and `embedded.obj` with clang.
 fn windows_objects(folder: &Path, environment: &str) {
     scratch::write(
         folder.join("hip.obj"),

@@ -1,5 +1,5 @@
-//! Wrappers in programs, for HIP and CUDA, on every system: each points to a container that is
-//! found too.
+//! Wrappers in programs, for HIP and CUDA, on every system: each wrapper points to a container that
+//! the search also finds.
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, in_folder, link};
 use super::{LIMIT, containers, offset_in};
@@ -17,7 +17,8 @@ offload_tests::tests! {
     CLANG => [wrappers_of_programs, wrappers_of_the_linker_wrapper, wrappers_of_cuda],
 }
 
-/// A file has so many wrappers of this kind, and each points to a container that [`find`] knows.
+/// Asserts that a file has this many wrappers of this kind, and that each points to a container
+/// that [`find`] finds.
 #[track_caller]
 fn assert_wrappers(file: &[u8], kind: WrapperKind, count: usize, what: &str) {
     let mut starts = Vec::new();
@@ -72,8 +73,7 @@ fn wrappers_of_programs() {
         assert_wrappers(&read(folder.join("r.o")), WrapperKind::Hip, 3, linker);
     }
 
-    // With relocatable device code, the bundle is in an object that the driver writes when it
-    // links.
+    // With relocatable device code, the bundle is in an object that the driver writes at link time.
     copied(&INPUTS, &folder, &["k.hip"]);
     hip_object(&folder, "rdc", &["-fgpu-rdc", "--no-offload-new-driver"]);
     let mut wrapper_without_image = 0;
@@ -131,8 +131,8 @@ fn wrappers_of_the_linker_wrapper() {
     }
 }
 
-/// Options with which clang compiles for the host alone, and puts a file in the device code's
-/// place.
+/// Adds options with which clang compiles only for the host, and uses a file in place of the device
+/// code.
 fn with_image(command: &mut Command, language: &str, file: &str) {
     command.args([
         "-x",
@@ -184,7 +184,7 @@ fn wrappers_on_windows() {
 fn wrappers_on_macos() {
     let folder = scratch::folder("fat-file-wrappers-macos");
     scratch::write(folder.join("hip.bin"), a_bundle());
-    // Section names of LLVM's main branch; clang 22 has none.
+    // The section names come from LLVM's main branch; clang 22 has none.
     let text = |name: &str| {
         format!(
             ".section __HIP,__hip_fatbin\n.p2align 12\nL_image:\n.incbin \"hip.bin\"\n.section __HIP,__fatbin\n\
@@ -216,7 +216,7 @@ fn wrappers_on_macos() {
                 "-o",
                 "image",
             ]);
-            // A program's entry is never run here.
+            // This test never runs the program's entry.
             succeed(
                 lld.args(if dylib { &["-dylib"][..] } else { &["-e", "_a"] })
                     .args(["_a.o", "_b.o"]),

@@ -1,5 +1,5 @@
-//! All formats: the `object` crate's reading, over unusual sizes and names, and objects that cannot
-//! be written.
+//! All formats: tests what the `object` crate reads, with unusual sizes and names, and objects that
+//! cannot be written.
 
 use super::{named_object, some_bytes, target};
 use object::{
@@ -19,7 +19,7 @@ offload_tests::tests! {
     ],
 }
 
-/// A host, and the reader's names for its format and its processor.
+/// A host, and the `object` crate's names for its format and its processor.
 type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
 
 const HOSTS: [Host; 8] = [
@@ -56,7 +56,7 @@ fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]
         (ObjectKind::Relocatable, host.2, host.3)
     );
     assert!(object.is_little_endian());
-    // A COFF object says nothing of the kind.
+    // A COFF object does not record whether it has 64 bits.
     assert!(object.is_64() || host.2 == BinaryFormat::Coff);
     let format = match host.2 {
         BinaryFormat::Elf => ObjectFormat::Elf,
@@ -113,7 +113,7 @@ fn other_hosts_are_refused() {
     let linux = target("x86_64", "linux");
     assert!(Machine::of(&linux).is_some());
     let refused = [
-        // x32, big-endian AArch64, 32-bit processors, other systems.
+        // Other hosts: x32, big-endian AArch64, 32-bit processors, and other systems.
         CargoTarget { pointer_width: "32", ..linux },
         CargoTarget { arch: "aarch64", endian: "big", ..linux },
         CargoTarget { arch: "x86", pointer_width: "32", os: "windows", ..linux },

@@ -29,7 +29,7 @@ offload_tests::tests! {
 struct Host {
     arch: &'static str,
     triple: &'static str,
-    /// `Format` and `Machine`, as llvm-readobj prints them.
+    /// The values of `Format` and `Machine`, as llvm-readobj prints them.
     format: &'static str,
     machine: &'static str,
     /// The options that `lld-link` needs beside files.
@@ -122,7 +122,7 @@ fn coff_readers_agree_on_the_library() {
             let map = quietly(llvm("llvm-nm").arg("--print-armap").arg(&file));
             assert_line(&plain(&map), &format!("{symbol} in offload.o"));
             assert_line(&plain(&map), &format!("00000000 R {symbol}"));
-            // Microsoft's `lib` is another name of llvm-ar's.
+            // Microsoft's `lib` corresponds to llvm-lib, another name of llvm-ar.
             assert_eq!(quietly(llvm("llvm-lib").arg("/list").arg(&file)), "offload.o\n");
         }
     }
@@ -136,7 +136,7 @@ fn coff_llvm_objdump_lists_the_images() {
             folder.join("offload.o"),
             object(&host.target(), DeviceSection::LlvmOffloading, &pack),
         );
-        // It prints this about HIP's bundles in every COFF file.
+        // llvm-objdump prints this about HIP's bundles in every COFF file.
         let output = llvm("llvm-objdump")
             .current_dir(&folder)
             .args(["--offloading", "offload.o"])
@@ -171,8 +171,8 @@ fn write_inputs(folder: &Path, host: &Host) {
 const LIBRARIES: [&str; 3] =
     ["offload_pack_hip.lib", "offload_pack_hip_2.lib", "offload_pack_llvm.lib"];
 
-/// The addresses of the packs in an image, by a listing that has the symbol in one column and its
-/// address in another.
+/// Returns the addresses of the packs in an image. `symbol` and `address` are the columns of the
+/// listing with the symbol and its address.
 fn addresses(listing: &str, symbol: usize, address: usize) -> Vec<u64> {
     let lines: Vec<Vec<&str>> =
         listing.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -184,7 +184,7 @@ fn addresses(listing: &str, symbol: usize, address: usize) -> Vec<u64> {
     three_packs().iter().map(|(_, name, _)| address_of(name)).collect()
 }
 
-/// The packs are at these addresses, aligned, in sections with these names.
+/// Checks that the packs are at these addresses, aligned, and in sections with these names.
 fn check_image(image: &[u8], addresses: &[u64], names: [&str; 2], what: &str) {
     let image = object::File::parse(image).unwrap();
     for ((device, symbol, pack), &address) in three_packs().iter().zip(addresses) {
@@ -235,7 +235,7 @@ fn coff_images_that_refer_to_it_have_it() {
                 quietly(lld.args(["user.obj", "/nodefaultlib", "/wx", "/map:map", "/out:image"]));
                 let map = fs::read_to_string(folder.join("map")).unwrap();
                 let image = fs::read(folder.join("image")).unwrap();
-                // Section and offset, symbol, address, object.
+                // The columns are section and offset, symbol, address, object.
                 check_image(&image, &addresses(&map, 1, 2), [".hip_fat", ".llvm"], &what);
                 let exported = quietly(
                     llvm("llvm-readobj").current_dir(&folder).args(["--coff-exports", "image"]),

@@ -21,11 +21,11 @@ offload_tests::tests! {
     LLVM => [elf_lld_links_for_every_machine],
 }
 
-/// A host, and the tools' name for it.
+/// A host, and its names in the tools.
 struct Host {
     arch: &'static str,
     triple: &'static str,
-    /// `Machine` and `Flags` of the file header, as llvm-readelf prints them.
+    /// The values of `Machine` and `Flags` of the file header, as llvm-readelf prints them.
     machine: &'static str,
     flags: &'static str,
     /// Flags of the section.
@@ -110,7 +110,7 @@ fn elf_readers_agree_on_the_object() {
                         "[ 1] {name} {kind} 0000000000000000 {offset:06x} {size:06x} 00 {flags} 0 0 {align}"
                     ),
                 );
-                // No flag X: the stack need not be executable.
+                // The flag X is missing: the stack need not be executable.
                 assert_line(
                     &lines,
                     &format!(
@@ -140,7 +140,7 @@ fn elf_readers_agree_on_the_library() {
     let file = folder.join("libpack.a");
     for host in &HOSTS {
         for section in DeviceSection::ALL {
-            // With and without the byte that makes a member's size even.
+            // Some sizes need the byte that makes a member's size even, and others do not.
             for size in [0, 1, 4096, 100_001] {
                 let payload = some_bytes(size);
                 scratch::write(&file, library(&host.target(), section, &payload));
@@ -171,7 +171,7 @@ fn elf_readers_agree_on_the_library() {
     }
 }
 
-/// Byte for byte, but for the mode of the symbol table, which is a number without a meaning.
+/// Compares every byte except the mode of the symbol table, a number without a meaning.
 fn elf_the_library_is_that_of_other_archivers() {
     let folder = scratch::folder("host-object-archivers");
     let native = HOSTS.iter().find(|host| host.arch == std::env::consts::ARCH);
@@ -180,7 +180,7 @@ fn elf_the_library_is_that_of_other_archivers() {
     for (archiver, hosts) in archivers {
         for host in hosts {
             for section in DeviceSection::ALL {
-                // A byte behind the object makes the member's size odd.
+                // A byte after the object makes the member's size odd.
                 for behind in [&b""[..], b"x"] {
                     let member =
                         [&object(&host.target(), section, &some_bytes(100)), behind].concat();
@@ -206,8 +206,8 @@ fn elf_the_library_is_that_of_other_archivers() {
     }
 }
 
-/// `-r`, and a program of a foreign machine, whose object files are clang's: flags and machine
-/// agree.
+/// Tests `-r`, and a program for a foreign machine, whose object files come from clang: flags and
+/// machine must agree.
 fn elf_lld_links_for_every_machine() {
     let folder = scratch::folder("host-object-machines");
     let payload = some_bytes(5001);
@@ -263,7 +263,7 @@ fn elf_lld_links_for_every_machine() {
     }
 }
 
-/// Compilers with their linkers, by name of the linker.
+/// Returns compilers with their linkers, with the name of each linker.
 fn linkers() -> [(&'static str, Command); 3] {
     let with = |mut compiler: Command, linker: &str| {
         compiler.arg(format!("-fuse-ld={linker}")).arg("-Wl,--fatal-warnings");
@@ -336,8 +336,8 @@ fn elf_programs_that_refer_to_it_have_it() {
     }
 }
 
-/// Compares with the list of `llvm-objdump --offloading`, and with the images that it extracts from
-/// the program.
+/// Compares the pack with the list of `llvm-objdump --offloading`, and with the images that it
+/// extracts from the program.
 fn check_listing(folder: &Path, hip_pack: &[u8]) {
     let listing =
         quietly(llvm("llvm-objdump").current_dir(folder).args(["--offloading", "program"]));

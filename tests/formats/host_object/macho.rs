@@ -28,7 +28,7 @@ struct Host {
     name: &'static str,
     /// `CpuType` and `CpuSubType`, as llvm-readobj prints them.
     cpu: [&'static str; 2],
-    /// The system that the object is for; no linked program is for an older one.
+    /// The system version that the object is for; no linked program is for an older version.
     version: &'static str,
 }
 
@@ -162,7 +162,7 @@ fn link(folder: &Path, host: &Host, args: &[&[&str]]) -> Vec<u8> {
     fs::read(folder.join("image")).unwrap()
 }
 
-/// The device section that a section of a file is.
+/// Returns the device section that a section of a file represents.
 fn device(section: &object::Section<'_, '_>) -> Option<DeviceSection> {
     let segment = section.segment_name().unwrap().unwrap_or("");
     DeviceSection::from_names(ObjectFormat::MachO, segment, section.name().unwrap())

@@ -1,4 +1,4 @@
-//! Our relocatable objects and libraries before the tools that have to take them: readers and
+//! Our relocatable objects and libraries, tested with the tools that must accept them: readers and
 //! linkers of ELF, COFF and Mach-O.
 
 mod any;
@@ -24,7 +24,7 @@ pub(crate) fn target(arch: &'static str, os: &'static str) -> CargoTarget<'stati
     CargoTarget { arch, os, pointer_width: "64", endian: "little" }
 }
 
-/// The symbol of a section's pack.
+/// Returns the symbol of the pack in a section.
 pub(crate) fn symbol(section: DeviceSection) -> &'static str {
     match section {
         DeviceSection::HipFatbin => "offload_pack_hip",
@@ -65,8 +65,8 @@ pub(crate) fn library(target: &CargoTarget<'_>, section: DeviceSection, payload:
     named_library(target, section, symbol(section), payload)
 }
 
-/// Packs for one link: their sections, symbols and bytes. None has a size that is a multiple of an
-/// alignment.
+/// Returns packs for one link: their sections, symbols and bytes. No pack's size is a multiple of
+/// an alignment.
 pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     [
         (DeviceSection::HipFatbin, "offload_pack_hip", hip_pack()),
@@ -75,8 +75,8 @@ pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     ]
 }
 
-/// A program whose entry, `entry`, refers to the packs of [`three_packs`], and one that has such
-/// code and does not use it.
+/// The source of two programs: the entry `entry` of the first refers to the packs of
+/// [`three_packs`]. The second contains such code but does not use it.
 pub(crate) const USER: &str =
     "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
 const unsigned char *volatile packs[3];
@@ -98,12 +98,12 @@ __attribute__((visibility(\"hidden\"))) void unused(void) {
 int entry(void) { return 1; }
 ";
 
-/// Bytes in which any two ranges of some length differ.
+/// Returns bytes in which any two ranges of a certain length differ.
 pub(crate) fn some_bytes(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 7 + at / 251 + at / 65_000 + 1) as u8).collect()
 }
 
-/// Lines with single spaces.
+/// Returns lines in which each run of spaces is replaced by one space.
 pub(crate) fn plain(text: &str) -> Vec<String> {
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
@@ -121,8 +121,8 @@ pub(crate) fn quietly(command: &mut Command) -> String {
     stdout(&output)
 }
 
-/// The bytes of a section of an object or a program in this folder. Mach-O's sections are named
-/// with their segments.
+/// Returns the bytes of a section of an object or a program in this folder. Names of Mach-O
+/// sections include their segments.
 pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8> {
     let mut objcopy = llvm("llvm-objcopy");
     quietly(
@@ -136,7 +136,7 @@ pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8>
 
 pub(crate) const AMD_TARGETS: [&str; 2] = ["gfx90a:xnack-", "gfx1100"];
 
-/// A pack as it is in `.hip_fatbin`, with images for [`AMD_TARGETS`].
+/// Returns a pack as in `.hip_fatbin`, with images for [`AMD_TARGETS`].
 pub(crate) fn hip_pack() -> Vec<u8> {
     let images = [some_bytes(5000), some_bytes(777)];
     let mut builder = BundleBuilder::hip();
@@ -146,7 +146,7 @@ pub(crate) fn hip_pack() -> Vec<u8> {
     builder.layout().to_vec(&[b"", &images[0], &images[1]])
 }
 
-/// A pack as in `.llvm.offloading`, and the expected output of `llvm-objdump --offloading`.
+/// Returns a pack as in `.llvm.offloading`, and the expected output of `llvm-objdump --offloading`.
 pub(crate) fn llvm_pack() -> (Vec<u8>, String) {
     let image = some_bytes(1003);
     let table = [

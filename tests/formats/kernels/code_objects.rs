@@ -19,7 +19,7 @@ offload_tests::tests! {
 /// A kernel as `llvm-readelf --notes` prints it.
 #[derive(Default)]
 struct Noted {
-    /// Keys and values; of lists the values with spaces between.
+    /// Keys and values; the values of a list are separated by spaces.
     values: BTreeMap<String, String>,
     arguments: Vec<BTreeMap<String, String>>,
 }
@@ -63,7 +63,7 @@ fn noted(file: &Path) -> Vec<Noted> {
     kernels
 }
 
-/// Compares every field of a code object with readelf's output; returns the names.
+/// Compares every field of a code object with readelf's output; returns the names of the kernels.
 #[track_caller]
 pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     let data = read(file);
@@ -189,8 +189,8 @@ fn code_objects_that_are_not_linked() {
     succeed(clang.arg("-o").arg(&object));
     compare_code_object(&object);
 
-    // A file whose section table was stripped is still loaded; the sizes of functions are gone with
-    // it.
+    // A file without its section table can still be loaded; only the sizes of functions are
+    // missing.
     let linked = folder.join("linked.hsaco");
     succeed(llvm("ld.lld").arg("-shared").arg(&object).arg("-o").arg(&linked));
     let before = read(&linked);
@@ -224,7 +224,7 @@ fn code_objects_of_old_compilers() {
     assert!(data[error.offset() as usize..].starts_with(b"---\nVersion"), "{error}");
 }
 
-/// Code objects of AMD's clang 18 to 23, for 30 GPUs.
+/// Tests code objects of AMD's clang 18 to 23, for 30 GPUs.
 fn kernels_of_published_code_objects() {
     let folder = scratch::folder("kernels-published-code-objects");
     let object = folder.join("image.hsaco");

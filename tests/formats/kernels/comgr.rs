@@ -1,4 +1,4 @@
-//! Target IDs of code objects' headers beside AMD's `libamd_comgr`.
+//! Target IDs of code objects' headers, compared with AMD's `libamd_comgr`.
 
 use super::corpus;
 use offload_format::image::Image;
@@ -10,7 +10,8 @@ offload_tests::tests! {
     needs(&[Tool::Comgr]) => [target_ids_as_comgr_reads_them],
 }
 
-/// Every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4 knows.
+/// Tests every combination of `e_flags` of versions 3 and 4 for each processor that comgr 2.4
+/// supports.
 fn target_ids_as_comgr_reads_them() {
     const DATA_KIND_EXECUTABLE: u32 = 8;
     #[repr(C)]
@@ -22,14 +23,14 @@ fn target_ids_as_comgr_reads_them() {
     type Release = unsafe extern "C" fn(Data) -> u32;
     shared_library("libamd_comgr.so.2").unwrap();
     // SAFETY: loading AMD's library runs its initialisers, which have no requirements. No other
-    // test of this program uses it.
+    // test of this program uses the library.
     let library = std::mem::ManuallyDrop::new(
         unsafe { libloading::Library::new("libamd_comgr.so.2") }.unwrap(),
     );
     let isa_name = |image: &[u8]| {
-        // SAFETY: the types are those of amd_comgr.h, version 2, which is part of the library's
-        // file name. The image is copied by the library; the name is asked for with room for as
-        // many bytes as were said to be needed.
+        // SAFETY: the types match those of amd_comgr.h, version 2; the library's file name contains
+        // this version. The library copies the image, and the name's buffer has the size that the
+        // library has reported.
         unsafe {
             let mut data = Data(0);
             let create = library.get::<Create>("amd_comgr_create_data").unwrap();
@@ -52,7 +53,7 @@ fn target_ids_as_comgr_reads_them() {
     let mut data = read(corpus("v3.hsaco"));
     let mut compared = 0;
     for processor in offload_format::target::amdgpu::PROCESSORS {
-        // The output of a compiler: no bit of a missing feature, and in version 4 never 0 for an
+        // Compilers set no bit for a missing feature, and in version 4 never write 0 for an
         // existing one.
         let has = |feature| processor.features.contains(&feature);
         for version in [3, 4] {

@@ -1,5 +1,5 @@
-//! Kernels of cubins, compared with the output of `cuobjdump` and `llvm-readelf`, and kernels of
-//! PTX, compared with the cubins that `ptxas` makes of it.
+//! Kernels of cubins, compared with the output of `cuobjdump` and `llvm-readelf`. Also kernels of
+//! PTX, compared with the cubins that `ptxas` makes from it.
 
 use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
 use offload_format::image::Kernel;
@@ -71,7 +71,8 @@ fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
     kernels
 }
 
-/// Compares every field of a cubin with the output of cuobjdump and readelf; returns the names.
+/// Compares every field of a cubin with the output of cuobjdump and readelf; returns the names of
+/// the kernels.
 #[track_caller]
 pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);
@@ -188,7 +189,7 @@ fn cubins_of_cuda_12() {
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
         compare_ptx(&corpus("kinds.ptx"), &cubin);
         let data = read(&cubin);
-        // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all.
+        // From sm_100 on, CUDA 12.9 writes the form that CUDA 13 writes for all architectures.
         assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
         let kernels = kernels(&data);
         assert_eq!(
@@ -198,7 +199,7 @@ fn cubins_of_cuda_12() {
     }
 }
 
-/// CUDA 12.9 to 13.5, for each architecture the first cubin with kernels.
+/// Tests CUDA 12.9 to 13.5: for each architecture, the first cubin with kernels.
 fn kernels_of_published_cubins() {
     let folder = scratch::folder("kernels-published-cubins");
     for name in [published::NVJPEG12, published::NVJPEG13, published::CUDADEVRT] {
@@ -216,7 +217,7 @@ fn kernels_of_published_cubins() {
     }
 }
 
-/// Where the attribute is missing, the number beside the code counts.
+/// If the attribute is missing, the number stored with the code is used.
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));
     let mut without = data.clone();

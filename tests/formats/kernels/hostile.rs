@@ -1,4 +1,4 @@
-//! Images that are cut short, changed, or made to be searched for long. Nothing may panic or read
+//! Images that are truncated, changed, or made to cause long searches. Nothing may panic or read
 //! outside of the file.
 
 use super::{corpus, kernels};
@@ -20,8 +20,8 @@ const CORPUS: [&str; 6] = [
     "kinds.ptx",
 ];
 
-/// Reads all that there is in an image, and that no kernel comes that was not read when it was
-/// parsed.
+/// Reads everything in an image, and checks that iteration returns no kernel that was not read
+/// during parsing.
 fn visit(data: &[u8]) {
     if let Ok(Image::CodeObject(header)) = Image::parse(data) {
         let _ = header.target_id();
@@ -68,7 +68,7 @@ fn bytes_changed_at_random() {
 fn header_fields_at_extremes() {
     for file in CORPUS {
         let data = read(corpus(file));
-        // The header byte by byte, then a word in each place of the file.
+        // Change the header byte by byte, then a word at each place of the file.
         for (step, until) in [(1, 64), (8, data.len())] {
             for at in (0..until.min(data.len() - 8)).step_by(step) {
                 for new in [0, 1, data.len() as u64, u64::MAX, u64::MAX / 64] {
@@ -83,17 +83,16 @@ fn header_fields_at_extremes() {
     }
 }
 
-/// Sections of a cubin in an order that no tool writes, so that a kernel's sections are searched
-/// among all; and a table without any match.
+/// Tests a cubin whose sections have an order that no tool writes, so that the search for a
+/// kernel's sections covers all sections. Also tests a table without any match.
 fn tables_made_to_be_searched_for_long() {
-    // `of` is the number of the kernel whose shared memory a section is, counted as the sections
-    // are.
+    // `of` maps the number of a shared-memory section to the number of its kernel.
     let cubin = |kernels: u32, info: &[u8], of: fn(u32, u32) -> u32| {
-        // Nothing, the names, the symbols, code, and one section for each kernel's shared memory,
-        // in turns from both ends.
+        // The sections are an empty one, the names, the symbols, code, and the shared memory of
+        // each kernel, alternately from both ends.
         let names = b"\0.text.k\0.nv.shared.k\0\0";
         let mut sections: Vec<[u64; 6]> = vec![[0; 6]; 3];
-        // Name, type, flags, size, link, info.
+        // The fields are name, type, flags, size, link, info.
         sections[1] = [0, 3, 0, names.len() as u64, 0, 0];
         sections[2] = [0, 2, 0, 48, 1, 1];
         sections.extend((0..kernels).map(|_| [1, 1, 4, 0, 2, 1]));
@@ -106,7 +105,8 @@ fn tables_made_to_be_searched_for_long() {
         data[18..20].copy_from_slice(&190u16.to_le_bytes());
         data[40..48].copy_from_slice(&u64::to_le_bytes(table));
         data[58..60].copy_from_slice(&64u16.to_le_bytes());
-        // More sections than the field can say are counted in the first one's size.
+        // If the field is too small for the number of sections, the first section's size contains
+        // the number.
         sections[0][3] = sections.len() as u64;
         data[62..64].copy_from_slice(&1u16.to_le_bytes());
         data.extend_from_slice(names);
@@ -140,7 +140,7 @@ fn tables_made_to_be_searched_for_long() {
     let error = Kernels::parse(&many).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
 
-    // Registers of the functions, and no stack: as in a cubin that is still to be linked.
+    // The table has registers of the functions and no stack, as in a cubin that is not linked yet.
     let registers = b"\x04\x2f\x08\0\x01\0\0\0\x07\0\0\0".repeat(20_000);
     let found = cubin(20_000, &registers, |n, _| n);
     let found = kernels(&found);

@@ -1,4 +1,4 @@
-//! The kind of an image: clang's output for many targets, and files that are none.
+//! The kind of an image: clang's output for many targets, and files that are no images.
 
 use super::{corpus, kernels};
 use offload_format::ErrorKind;

@@ -1,4 +1,4 @@
-//! Images with a thousand kernels, beside `llvm-readelf` and `cuobjdump`.
+//! Images with a thousand kernels, compared with `llvm-readelf` and `cuobjdump`.
 
 use super::BOTH;
 use super::code_objects::compare_code_object;
@@ -10,8 +10,8 @@ offload_tests::tests! {
     BOTH.slow() => [a_thousand_kernels],
 }
 
-/// No step for each pair of kernels: the search for a kernel's sections continues where the last
-/// one ended.
+/// Tests that there is no step for each pair of kernels: the search for a kernel's sections
+/// continues at the end of the previous search.
 fn a_thousand_kernels() {
     let folder = scratch::folder("kernels-many");
     let source: String = (0..1000)

@@ -31,8 +31,8 @@ offload_tests::tests! {
     ptx_parameters::tests(),
 }
 
-/// Arguments of all sizes, memory of all kinds, enough live values to spill where registers are
-/// few.
+/// Kernels with arguments of all sizes, memory of all kinds, and enough live values to spill if
+/// registers are few.
 const SOURCE: &str = r#"
 struct Odd { char a; short b; double d; };
 struct Inner { int x[10]; char c; };
@@ -102,7 +102,7 @@ fn kernels(data: &[u8]) -> Vec<Kernel<'_>> {
     Kernels::parse(data).unwrap_or_else(|error| panic!("{error}")).collect()
 }
 
-/// Ordinal, offset and size of each argument.
+/// Returns ordinal, offset and size of each argument.
 fn places(kernel: &Kernel<'_>) -> Vec<(u64, u64, u64)> {
     kernel.arguments.clone().map(|it| (it.ordinal, it.offset, it.size)).collect()
 }
@@ -115,7 +115,7 @@ fn number(text: &str) -> u64 {
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The functions of a file with their sizes.
+/// Returns the functions of a file with their sizes.
 fn functions(file: &Path) -> BTreeMap<String, u64> {
     let text = stdout(&succeed(llvm("llvm-readelf").args(["-s", "--wide"]).arg(file)));
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Parameters of kernels in generated PTX beside the cubins that `ptxas` makes of it.
+//! Parameters of kernels in generated PTX, compared with the cubins that `ptxas` makes from it.
 
 use super::cubins::{compare_cubin, compare_ptx, ptxas};
 use super::{BOTH, kernels};
@@ -43,8 +43,8 @@ fn parameters_of_all_kinds() {
         ][random.below(6)];
         let list = if list.is_empty() && number % 2 == 0 { list } else { format!("({list})") };
         let entry = format!(".visible .entry k{number}{list} {directive}");
-        // Behind another directive, and behind most of the rest, a directive needs no space in
-        // front.
+        // After another directive, and after most other tokens, a directive needs no space before
+        // it.
         let close = |entry: String, before: &str| {
             entry.replace(&format!("{before} ."), &format!("{before}."))
         };
@@ -55,13 +55,13 @@ fn parameters_of_all_kinds() {
         };
         writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
-    // Larger than an attribute of the first kind can say; a declaration before its definition; not
-    // visible.
+    // The parameters are too large for an attribute of the first kind. Other entries are declared
+    // before their definition, or are not visible.
     text += ".visible .entry large(.param .u8 x, .param .align 8 .b8 s[20000], .param .u16 y) { ret; }\n";
     text += ".entry hidden() { ret; }\n.weak .entry weak() { ret; }\n";
     text += ".visible .entry later(.param .u32 x);\n.visible .entry later(.param .u32 x) { { ret; } }\n";
-    // References are bound and not passed, but they align what follows. In a text of their own:
-    // with them ptxas records the size of `large` as 0.
+    // References are bound, not passed, but they affect the alignment of later parameters. Separate
+    // text for these kernels: with them, ptxas records the size of `large` as 0.
     let refers = ".visible .entry refers(.param .b8 a, .param .texref t, .param .samplerref s, .param .f16 h, .param .surfref u,\n\
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {
@@ -75,7 +75,7 @@ fn parameters_of_all_kinds() {
             ptxas(arch, &ptx, &cubin, &[]);
             compare_ptx(&ptx, &cubin);
             assert_eq!(compare_cubin(&cubin).len(), count);
-            // PTX as a driver takes it: bytes after the NUL do not count.
+            // As for a driver, bytes after the PTX's NUL are ignored.
             assert_eq!(kernels(format!("{text}\0.entry no() {{ ret; }}").as_bytes()).len(), count);
         }
     }

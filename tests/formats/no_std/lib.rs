@@ -1,5 +1,5 @@
-//! A library without std, as firmware or a kernel would have: nothing may be linked into it but
-//! core, alloc, offload and offload-format. It brings its own panic handler and its own allocator.
+//! A library without std, like firmware or a kernel. It may link only core, alloc, offload and
+//! offload-format. The library has its own panic handler and its own allocator.
 #![no_std]
 
 extern crate alloc;
@@ -22,10 +22,10 @@ unsafe extern "C" {
 
 struct Malloc;
 
-// SAFETY: malloc's results are aligned for every type in here, and go back to free.
+// SAFETY: malloc's results are aligned for every type in this library, and are released with free.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: malloc takes any size.
+        // SAFETY: malloc accepts any size.
         unsafe { malloc(layout.size()) }
     }
 
@@ -40,18 +40,18 @@ static ALLOCATOR: Malloc = Malloc;
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: it only ends the process.
+    // SAFETY: `abort` only ends the process.
     unsafe { abort() }
 }
 
-/// Size in bytes of the code object that a gfx906 device gets from a bundle; -1 for none, -2 for no
-/// bundle.
+/// Returns the size in bytes of the code object that a gfx906 device gets from a bundle. Returns -1
+/// if there is none, -2 if the data are no bundle.
 ///
 /// # Safety
-/// `data` has `size` bytes.
+/// `data` must point to `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
     let Ok(bundle) = Bundle::parse(data) else { return -2 };
     let Ok(device) = TargetId::parse("gfx906") else { return -3 };
@@ -63,33 +63,33 @@ pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
 
 static SAXPY: offload::KernelPack = offload::include_offload!(path = "saxpy.ptx");
 
-/// Size in bytes of the image that a GPU of compute capability 9.0 gets from the pack in this
-/// library; 0 for none.
+/// Returns the size in bytes of the image that a GPU of compute capability 9.0 gets from this
+/// library's pack; 0 if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
     let h100 = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13_000);
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 
-/// How many containers there are in a row.
+/// Returns the number of consecutive containers.
 ///
 /// # Safety
-/// `data` has `size` bytes.
+/// `data` must point to `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn containers(data: *const u8, size: usize) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
     Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count()
 }
 
-/// How many places in a file have device code; without the feature `object`, which would look for
-/// them, 0.
+/// Returns the number of places in a file that contain device code. Without the feature `object`,
+/// which enables the search, returns 0.
 ///
 /// # Safety
-/// `data` has `size` bytes.
+/// `data` must point to `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn places(data: *const u8, size: usize) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees that `data` points to `size` bytes.
     let data = unsafe { slice::from_raw_parts(data, size) };
     count_places(data)
 }

@@ -1,5 +1,5 @@
-//! offload and offload-format without std: a static library with its own panic handler and
-//! allocator, in a C program.
+//! offload and offload-format without std: a static library in a C program, with a separate panic
+//! handler and allocator.
 
 use offload_tests::data::{corpus, read};
 use offload_tests::registry::GCC;
@@ -51,14 +51,14 @@ fn a_library_without_std() {
         let program = scenario.folder.join("program");
         scenario.tool("gcc").arg("main.c").arg(&library).arg("-o").arg(&program).passes();
 
-        // Nothing of std was linked in.
+        // No part of std was linked.
         let symbols = stdout(&succeed(Command::new("nm").arg("-C").arg(&library)));
         assert!(symbols.contains("code_object_size"), "nm lists symbols");
         let of_std =
             symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
 
-        // A pack inside of it is selected from.
+        // The program selects from a pack inside the library.
         assert_eq!(stdout(&succeed(&mut Command::new(&program))).trim(), ptx.len().to_string());
 
         for (file, expected, places) in [

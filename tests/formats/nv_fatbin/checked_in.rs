@@ -1,4 +1,4 @@
-//! Fatbins of the corpus are read: one of CUDA 12, LTO-IR, relocatable PTX.
+//! Tests reading fatbins of the corpus: one of CUDA 12, LTO-IR, relocatable PTX.
 
 use super::{LIMIT, compressions, corpus, prebuilt, unpacked};
 use offload_format::ErrorKind;

@@ -18,7 +18,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Cuda]) => [groups_with_damaged_tables],
 }
 
-/// Reads all parts; the parts of a fatbin that parses are inside it.
+/// Reads all parts, and checks that the parts of a valid fatbin are inside it.
 fn read_all(bytes: &[u8]) -> Result<(), Error> {
     let fatbin = NvFatbin::parse(bytes)?;
     for entry in fatbin.entries() {
@@ -134,7 +134,7 @@ fn groups_with_damaged_tables() {
             let _ = read_all(&changed);
         }
     }
-    // Many images of the same bytes: the table of the first group says how many there are, and has
+    // Many images have the same bytes. The table of the first group contains their number, and has
     // a header for each.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
@@ -159,7 +159,7 @@ fn every_byte_changed() {
     }
 }
 
-/// An entry with this payload, as if it had `size` bytes once decompressed.
+/// Returns an entry with this payload, which claims to have `size` bytes after decompression.
 fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
     let padded = payload.len().next_multiple_of(8);
     let mut file = ours(&[]);
@@ -178,7 +178,7 @@ fn compressed_entry(flag: u64, payload: &[u8], size: u64) -> Vec<u8> {
 }
 
 fn no_more_than_the_limit_is_decompressed() {
-    // A literal and a match of it that is 255 bytes longer with every byte: a million bytes ask for
+    // A literal, and a match that every further byte makes 255 bytes longer: a million bytes claim
     // 255 million.
     let bomb = [&b"\x1fa\x01\0"[..], &vec![0xff; 1_000_000], b"\0\0"].concat();
     let out = 1 + 4 + 15 + 255 * 1_000_000;
@@ -211,6 +211,6 @@ fn no_more_than_the_limit_is_decompressed() {
     }
     let found = kind(&compressed_entry(0x3000, b"what", 100), 1 << 20);
     assert_eq!(found, Err(ErrorKind::UnsupportedCompression { method: 0x3000 }));
-    // Uncompressed payloads are not allocated.
+    // Uncompressed payloads need no allocation.
     assert_eq!(kind(&compressed_entry(0, &[7; 80], 0), 0), Ok(80));
 }

@@ -1,6 +1,6 @@
 //! NVIDIA's fatbins: we read the output of `fatbinary` and nvFatbin, and `cuobjdump` and nvJitLink
-//! read ours. nvJitLink compiles and links for a GPU that need not exist: it chooses among the
-//! images as the driver does.
+//! read ours. nvJitLink compiles and links for a GPU that need not exist, and selects an image like
+//! the driver.
 
 mod checked_in;
 mod hostile;
@@ -45,7 +45,7 @@ const ARCHES: [(&str, &str, &str); 7] = [
     ("120", "sm_120", "+ptx87"),
 ];
 
-/// A folder with `<arch>.ptx`, `<arch>.cubin` and, as `-c` makes it, `<arch>.o.cubin`.
+/// A folder with `<arch>.ptx`, `<arch>.cubin`, and the output of `-c`, `<arch>.o.cubin`.
 static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("nv-fatbin-inputs");
     let source = "void __attribute__((device_kernel)) add(int *to, int value) { *to += value; }";
@@ -67,7 +67,7 @@ static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
             feature,
         ]);
         let output = succeed(clang.args(["add.c", "-o", "-"]));
-        // clang 22 does not know families.
+        // clang 22 does not support families.
         let text = stdout(&output)
             .replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
         scratch::write(folder.join(format!("{arch}.ptx")), &text);
@@ -108,7 +108,7 @@ fn parts(image: &str) -> [&str; 3] {
     parts.try_into().expect("kind:arch:file")
 }
 
-/// All cubins and all PTX, as [`fatbinary`] takes them.
+/// Returns all cubins and all PTX as arguments for [`fatbinary`].
 fn all_images() -> Vec<String> {
     let image =
         |kind: &str, arch: &str, extension: &str| format!("{kind}:{arch}:{arch}.{extension}");
@@ -118,7 +118,7 @@ fn all_images() -> Vec<String> {
         .collect()
 }
 
-/// The images of a fatbin with their bytes, under `kind:arch`.
+/// Returns the images of a fatbin with their bytes; the keys are `kind:arch`.
 fn unpacked(fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let fatbin = NvFatbin::parse(fatbin).unwrap();
     let mut all = BTreeMap::new();
@@ -138,7 +138,8 @@ fn name_of(image: &Image) -> String {
     format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
 }
 
-/// Compares with the inputs: cubins with zeros after them, PTX in `fatbinary`'s form (no comments).
+/// Compares images with the inputs: cubins have zeros after them, and PTX is in `fatbinary`'s form
+/// (no comments).
 fn assert_are_inputs(
     fatbin: &[u8],
     images: &[String],
@@ -163,8 +164,8 @@ fn assert_are_inputs(
     }
 }
 
-/// The text of each PTX image that `cuobjdump` extracts from a fatbin, under the keys of
-/// [`unpacked`].
+/// Returns the text of each PTX image that `cuobjdump` extracts from a fatbin; the keys are those
+/// of [`unpacked`].
 fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
     extracted(folder, fatbin, "-xptx")
         .into_iter()
@@ -172,8 +173,8 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Returns the files that `cuobjdump -xptx all` or `-xelf all` extracts, by names such as `90a`.
-/// Its files are called `x.1.sm_90a.ptx`.
+/// Returns the files that `cuobjdump -xptx all` or `-xelf all` extracts, with names such as `90a`.
+/// cuobjdump's own names for these files are like `x.1.sm_90a.ptx`.
 fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>)> {
     let folder = folder.join(option.trim_start_matches('-'));
     let _ = fs::remove_dir_all(&folder);
@@ -208,7 +209,7 @@ fn prebuilt(name: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(name))
 }
 
-/// Returns our fatbin of these images; PTX as given.
+/// Returns our fatbin of these images; PTX is not changed.
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {

@@ -1,4 +1,4 @@
-//! Fatbins of `fatbinary` are read: every mode of compression, names and options.
+//! Tests reading fatbins of `fatbinary`: every mode of compression, names and options.
 
 use super::{
     ARCHES, CUDA, INPUTS, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary,
@@ -60,7 +60,7 @@ fn fatbinary_with_names_and_options() {
     let images = all_images();
     let ptx =
         extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
-    // Names and options of every length from 1 to 9: they are padded.
+    // Names and options have every length from 1 to 9, because they are padded.
     for length in 1..10 {
         let (name, options) = (&"a/b.cu.cu"[..length], &"-O3 -v -w"[..length]);
         for more in [&["--compress-mode=none"][..], &["--concat", "--compress-all"]] {

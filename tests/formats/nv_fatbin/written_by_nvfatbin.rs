@@ -1,4 +1,4 @@
-//! Fatbins of the library nvFatbin are read: every compression, every host.
+//! Tests reading fatbins of the library nvFatbin: every compression, every host.
 
 use super::{
     NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, input, parts,
@@ -67,7 +67,8 @@ fn nvfatbin_with_every_host() {
     assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
 }
 
-/// Longer than a block of an LZ4 frame, and than its window; some of it repeats and some does not.
+/// The cubin is longer than a block of an LZ4 frame, and than its window; some parts repeat and
+/// others do not.
 fn a_large_cubin_with_every_compression() {
     let folder = scratch::folder("nv-fatbin-large");
     let mut random = Random::new(7);
@@ -106,7 +107,7 @@ fn a_large_cubin_with_every_compression() {
 
 type Handle = *mut c_void;
 
-/// nvFatbin; names as in its header.
+/// The nvFatbin library; the names are the same as in its header.
 struct NvFatbinLibrary(Library);
 
 impl NvFatbinLibrary {
@@ -117,14 +118,15 @@ impl NvFatbinLibrary {
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// A fatbin of images as [`fatbinary`] takes them; each is called like its file.
+    /// Returns a fatbin of images in the format of [`fatbinary`]'s arguments; each image has the
+    /// name of its file.
     fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
         let options: Vec<CString> =
             options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long
-        // as the call, and that is as large as the call is told. PTX is given with its NUL.
+        // SAFETY: the types match those of nvFatbin.h. Every pointer is to memory that lives during
+        // the call and has the size that is passed. PTX is given with its NUL.
         unsafe {
             type Create = unsafe extern "C" fn(*mut Handle, *const *const c_char, usize) -> c_int;
             let create = self.0.get::<Create>(b"nvFatbinCreate").unwrap();

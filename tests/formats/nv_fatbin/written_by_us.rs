@@ -48,7 +48,7 @@ fn ours_is_what_fatbinary_writes() {
         );
         assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
     }
-    // PTX of every length: the bytes after it.
+    // Test PTX of every length, and the bytes after it.
     for comma in 0..9 {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n",
@@ -95,7 +95,7 @@ fn cuobjdump_lists_and_extracts_ours() {
 
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
-    // Of cubins that ptxas made without `-c`, nvJitLink takes no code.
+    // nvJitLink uses no code from cubins that ptxas made without `-c`.
     let cubins: Vec<(&str, Vec<u8>)> = ["80", "90a", "100f"]
         .into_iter()
         .map(|arch| (arch, input(&format!("{arch}.o.cubin"))))
@@ -105,7 +105,7 @@ fn nvjitlink_chooses_from_ours() {
     let without_ptx = ours(&cubins);
     let ptx = input("90.ptx");
     let with_ptx = ours(&[&cubins[..], &[("90", ptx.as_slice())]].concat());
-    // The GPU, whether there is a cubin for it, whether there is something for it.
+    // Each row has the GPU, whether a cubin fits, and whether any image fits.
     for (gpu, by_cubin, by_ptx) in [
         ("sm_75", false, false),
         ("sm_80", true, true),
@@ -125,7 +125,7 @@ fn nvjitlink_chooses_from_ours() {
         assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);
         assert!(linked.windows(3).any(|window| window == b"add"), "{gpu}");
     }
-    // The text alone, compiled for each.
+    // Only the text is in the fatbin, and is compiled for each GPU.
     let text = ours(&[("90", &ptx)]);
     assert!(library.link(&text, "sm_100").is_some());
     assert!(library.link(&text, "sm_80").is_none());
@@ -143,7 +143,7 @@ fn several_in_a_row() {
             .map(|fatbin| fatbin.map(|(at, fatbin)| (at, fatbin.entries().count())).unwrap())
             .collect();
         assert_eq!(found, [(0, 1), ((a.len() + zeros) as u64, 2)]);
-        // cuobjdump 13.5 takes zeros between them, and no zeros at the end of a file.
+        // cuobjdump 13.5 accepts zeros between fatbins, but no zeros at the end of a file.
         scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
         let list =
             succeed(cuda("cuobjdump").current_dir(&folder).args(["-lelf", "-lptx", "row.fatbin"]));
@@ -166,7 +166,7 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     assert!(refused("80", &cubin).is_some());
     assert!(refused("90", b"text").is_some());
     assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
-    // Bit 1 of its flags makes `.nv.compat` count; then the section table is read.
+    // If bit 1 of the cubin's flags is set, `.nv.compat` is used; then the section table is read.
     let mut portable = cubin.clone();
     portable[48] |= 2;
     assert_eq!(refused("90", &portable), None);

@@ -1,5 +1,5 @@
-//! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses
-//! something that we keep.
+//! Host objects that LLVM 22's `clang-offload-bundler` cannot bundle, or in which it loses data
+//! that this library keeps.
 
 use super::{CXX, HOST, compile, contents, corpus, from_yaml, our_bundle, their_bundle, unbundled};
 use offload_format::ErrorKind;
@@ -24,7 +24,7 @@ offload_tests::tests! {
 }
 
 /// g++ gives the groups of constructors and destructors a local symbol as signature. llvm-objcopy
-/// 22 then takes away the mark that linkers keep one of them only.
+/// 22 then removes the mark that makes linkers keep only one of the groups.
 fn groups_with_a_local_signature_stay_comdat() {
     let folder = scratch::folder("object-bundle-groups");
     for options in ["", "-g", "-ffunction-sections"] {
@@ -61,7 +61,7 @@ fn groups_with_a_local_signature_stay_comdat() {
     }
 }
 
-/// The first line of each group.
+/// Returns the first line of each group.
 fn groups(object: &Path) -> Vec<String> {
     let output = succeed(llvm("llvm-readelf").arg("-g").arg(object));
     stdout(&output)
@@ -71,7 +71,7 @@ fn groups(object: &Path) -> Vec<String> {
         .collect()
 }
 
-/// llvm-objcopy 22 empties string tables that it knows no use of.
+/// llvm-objcopy 22 empties string tables whose use it does not know.
 fn string_tables_of_others_are_kept() {
     let folder = scratch::folder("object-bundle-stabstr");
     let host = from_yaml(
@@ -98,7 +98,7 @@ fn string_tables_of_others_are_kept() {
     assert_eq!(dump("ours"), dump("host.o"));
 }
 
-/// llvm-objcopy 22 leaves them out and the offset that they had in the header.
+/// llvm-objcopy 22 removes the line numbers and their offset in the header.
 fn line_numbers_of_coff_are_kept() {
     let folder = scratch::folder("object-bundle-lines");
     let options = "--target=x86_64-pc-windows-msvc";
@@ -108,7 +108,7 @@ fn line_numbers_of_coff_are_kept() {
     let lines = *b"\x01\0\0\0\0\0\x02\0\0\0\x05\0";
     let end = bytes.len() as u32;
     bytes.extend_from_slice(&lines);
-    // In the first section's header.
+    // Change fields of the first section's header.
     bytes[20 + 28..20 + 32].copy_from_slice(&end.to_le_bytes());
     bytes[20 + 34] = 2;
     let lines_of = |object: &[u8]| {
@@ -120,7 +120,7 @@ fn line_numbers_of_coff_are_kept() {
     assert_ne!(lines_of(&their_bundle(&folder, &host, 0)), Some(lines.to_vec()));
 }
 
-/// LLVM 22 takes a section of one zero byte for the host's, whatever its ID.
+/// LLVM 22 treats a section of one zero byte as the host's, regardless of its ID.
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
     let mut entries = BundleBuilder::new();
@@ -138,8 +138,8 @@ fn one_zero_byte_of_device_code() {
     assert!(read(folder.join("out")) == object_bundle::strip(&fat).unwrap());
 }
 
-/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. What we write, it
-/// reads.
+/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. LLVM reads the
+/// bundles that we write.
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
     let id = "hip-amdgcn-amd-amdhsa--gfx906";
@@ -168,7 +168,7 @@ fn a_bundle_without_a_host_entry() {
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
-/// Files that LLVM's tools cannot make a bundle of either, and some that they can.
+/// Tests files that LLVM's tools cannot bundle either, and some that they can.
 fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();

@@ -1,4 +1,4 @@
-//! Object bundles that are cut short, changed, or made to cost much time or memory. Nothing may
+//! Object bundles that are truncated, changed, or made to need much time or memory. Nothing may
 //! panic or read outside of the file.
 
 use super::{HOST, corpus};
@@ -12,7 +12,7 @@ offload_tests::tests! {
     NOTHING.slow() => [every_field_changed],
 }
 
-/// Does all that there is to do with a file.
+/// Calls all functions for a file.
 fn visit(bytes: &[u8]) -> bool {
     let range = bytes.as_ptr_range();
     let inside = |part: &[u8]| {
@@ -48,8 +48,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             visit(&bytes[..length]);
             let error = ObjectBundle::parse(&bytes[..length]);
-            // The section table of ELF is at the end; of COFF, the string table with the sections'
-            // names.
+            // The end of an ELF file has the section table; the end of a COFF file has the string
+            // table with the sections' names.
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
     }
@@ -78,8 +78,8 @@ fn every_field_changed() {
     }
 }
 
-/// An ELF file with so many sections, which all lie at offset 64, have this size, and the same
-/// name: the `x`s there from `name` on, up to the last of `size` bytes, a NUL.
+/// Returns an ELF file with `count` sections, all at offset 64, with this size and the same name.
+/// The name consists of the `x`s there from `name` on, up to the last of the `size` bytes, a NUL.
 fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     let mut file = corpus("host.o")[..64].to_vec();
     file.extend(std::iter::repeat_n(b'x', size - 1));

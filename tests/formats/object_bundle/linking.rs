@@ -1,4 +1,5 @@
-//! Programs that lld and GNU ld link from objects with bundles; the judge is the programs' output.
+//! Programs that lld and GNU ld link from objects with bundles; the test checks the programs'
+//! output.
 
 use super::{compile, our_bundle};
 use offload_format::object_bundle;
@@ -52,7 +53,7 @@ fn linked_programs_run_and_lack_the_bundle() {
         for objects in ["fat", "stripped"] {
             for linker in ["-fuse-ld=bfd", "-fuse-ld=lld"] {
                 let program = folder.join("program");
-                // clang finds its own lld, gcc does not.
+                // clang finds the lld of its own installation; gcc does not.
                 let mut driver =
                     if linker.ends_with("lld") { llvm("clang++") } else { Command::new("g++") };
                 driver.current_dir(&folder).args([linker, "-o", "program"]);

@@ -1,8 +1,8 @@
-//! Bundles in host objects, beside clang-offload-bundler 22 and llvm-objcopy 22, over the objects
-//! of many compilers' runs; and before the linkers that have to take them.
+//! Bundles in host objects, for objects of many compilers: compared with clang-offload-bundler 22
+//! and llvm-objcopy 22, and linked with the linkers that must accept them.
 //!
-//! Facts that the cases come from: docs/formats.md, "Object bundles". Small files that LLVM wrote:
-//! tests/corpus.
+//! The document docs/formats.md, "Object bundles", contains the facts behind the cases.
+//! tests/corpus has small files that LLVM wrote.
 
 mod differences;
 mod hostile;
@@ -37,8 +37,8 @@ const DEVICES: [(&str, &[u8]); 3] = [
     ("openmp-nvptx64-nvidia-cuda--sm_70", b"PTX"),
 ];
 
-/// Returns clang-offload-bundler's bundle of a host object and [`DEVICES`], with the host's entry
-/// in place `host_at`.
+/// Returns clang-offload-bundler's bundle of a host object and [`DEVICES`]. The host's entry is at
+/// index `host_at`.
 fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args(["-type=o", "-output=theirs"]);
@@ -58,7 +58,7 @@ fn their_bundle(folder: &Path, host: &Path, host_at: usize) -> Vec<u8> {
     read(folder.join("theirs"))
 }
 
-/// Returns our bundle of them.
+/// Returns our bundle of a host object and [`DEVICES`].
 fn our_bundle(host: &[u8], host_at: usize) -> Vec<u8> {
     let mut entries = BundleBuilder::new();
     let mut all: Vec<(&str, &[u8])> = DEVICES.to_vec();
@@ -86,15 +86,15 @@ fn unbundled(folder: &Path, fat: &str) -> Vec<u8> {
     read(folder.join(format!("unbundled{}", DEVICES.len())))
 }
 
-/// Asserts that we write LLVM's bytes both ways, for the host's entry in each place, and that LLVM
-/// reads ours.
+/// Asserts that we write LLVM's bytes in both directions, with the host's entry at each index, and
+/// that LLVM reads our bundles.
 fn same_as_llvm(folder: &Path, host: &Path) {
     let bytes = read(host);
     for host_at in [0, DEVICES.len()] {
         let theirs = their_bundle(folder, host, host_at);
         let ours = our_bundle(&bytes, host_at);
         assert_same_bytes(&ours, &theirs, &format!("{} in a bundle", host.display()));
-        // The bytes are LLVM's, too: it reads both in the same way.
+        // The bytes equal LLVM's, so LLVM reads both in the same way.
         let stripped = unbundled(folder, "theirs");
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);
@@ -107,11 +107,11 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         assert_eq!(found, DEVICES.map(|(_, code_object)| code_object));
         assert_eq!(bundle.entries().position(|it| it.is_host_placeholder()), Some(host_at));
     }
-    // An object without a bundle stays as it is.
+    // An object without a bundle does not change.
     assert!(object_bundle::strip(&bytes).unwrap() == bytes);
 }
 
-/// Symbols, relocations and groups, as llvm-readelf prints them.
+/// Returns symbols, relocations and groups, as llvm-readelf prints them.
 fn contents(object: &Path) -> String {
     let output = succeed(llvm("llvm-readelf").args(["-s", "-r", "-g", "-W"]).arg(object));
     let listing = stdout(&output);
@@ -137,7 +137,7 @@ int main(int argc, char **argv) { return helper(argc) + table[argc & 1](4) + nam
 const THREAD_LOCAL: &str =
     "__thread int tls; static __thread int tls2 = 5; int sum(void) { return tls + tls2; }";
 
-/// COMDAT groups, exceptions, virtual tables, a guarded static; nothing from a library.
+/// C++ with COMDAT groups, exceptions, virtual tables and a guarded static; needs no library.
 const CXX: &str = r#"
 template <class T> struct Box { T v; Box(T v) : v(v) {} virtual ~Box(); virtual T get() const { return v; } };
 template <class T> Box<T>::~Box() {}

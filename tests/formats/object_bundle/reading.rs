@@ -12,7 +12,7 @@ offload_tests::tests! {
     NOTHING => [bundles_of_llvm_are_read, objects_at_any_address],
 }
 
-/// The old driver writes such objects for device code that is linked later.
+/// Tests such objects, which the old driver writes for device code that is linked later.
 fn objects_of_clangs_hip_driver() {
     let folder = scratch::folder("object-bundle-hip");
     let source = r#"
@@ -103,11 +103,11 @@ fn bundles_of_llvm_are_read() {
         ObjectBundle::parse(&fat).unwrap().entries().nth(1).unwrap().code_object(),
         b"DEV1DATA1"
     );
-    // And out of it again.
+    // The bundle can also be removed again.
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
-/// In an archive an object is at an even address, in other files anywhere.
+/// Tests objects at even addresses, as in archives, and at any address, as in other files.
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {
         let bytes = corpus(file);

@@ -1,5 +1,5 @@
-//! Bundles in the objects of many compilers' runs have the same bytes as those of LLVM 22's
-//! `clang-offload-bundler`, bundled and stripped.
+//! Compares bundles in the objects of many compiler runs with those of LLVM 22's
+//! `clang-offload-bundler`: same bytes, bundled and stripped.
 
 use super::{C, CXX, THREAD_LOCAL, compile, from_yaml, same_as_llvm};
 use offload_tests::registry::{CLANG, LLVM};
@@ -52,11 +52,12 @@ fn objects_of_gcc() {
             );
         }
     }
-    // Optimized, this needs no group with a local signature, of which the next test is.
+    // Optimized, this source needs no group with a local signature. The next test covers such
+    // groups.
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), CXX, "c.cpp", "-O2 -g", "host.o"));
 }
 
-/// 32 and 64 bits, both byte orders.
+/// Objects with 32 and 64 bits, in both byte orders.
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");
     for machine in [
@@ -107,7 +108,7 @@ fn coff_objects() {
             }
         }
     }
-    // More names than a decimal offset in a section's name has room for.
+    // There are more names than a decimal offset in a section's name has room for.
     let long = "x".repeat(1 << 20);
     let sections: String = (0..10)
         .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))
@@ -119,7 +120,8 @@ fn coff_objects() {
     );
 }
 
-/// ELF keeps the numbers in a table of their own, COFF has another file header and larger symbols.
+/// With more sections than 16 bits can count, ELF keeps the numbers in a separate table, and COFF
+/// has another file header and larger symbols.
 fn more_sections_than_16_bits_count() {
     let folder = scratch::folder("object-bundle-many");
     let section = |number: usize, flags: &str| {
@@ -129,7 +131,7 @@ fn more_sections_than_16_bits_count() {
     let elf = elf + ".section .last,\"aw\"\n.quad y65399, y1\n";
     let target = "--target=x86_64-unknown-linux-gnu";
     same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "many.s", target, "host.o"));
-    // Just so many that the bundle's are over it.
+    // The host object is just below the limit, and the bundled object exceeds it.
     let elf: String = (0..65_274).map(|number| section(number, "a")).collect();
     same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "nearly.s", target, "host.o"));
     let coff: String = (0..65_300).map(|number| section(number, "dr")).collect();
@@ -198,8 +200,8 @@ fn odd_sections_and_symbols() {
             "host.o",
         ),
     );
-    // One table for all names: no symbols; no sections; odd alignments, an unknown type, no type,
-    // an address.
+    // Files with one table for all names: no symbols; no sections; odd alignments, an unknown type,
+    // no type, an address.
     for yaml in [
         "Sections: [{Name: .text, Type: SHT_PROGBITS, Flags: [SHF_ALLOC], Content: c3}]",
         "Symbols: []",

@@ -47,7 +47,7 @@ fn bundles_from_a_relocatable_link() {
     }
 }
 
-/// The sections after them get other numbers.
+/// The sections after the bundles get other numbers.
 fn bundles_between_other_sections() {
     let folder = scratch::folder("object-bundle-between");
     let source = r#"
@@ -105,7 +105,7 @@ fn bundles_between_other_sections() {
         let ours = object_bundle::strip(&read(&host)).unwrap();
         assert_same_bytes(&ours, &read(folder.join("theirs.o")), target);
     }
-    // Code that refers to the bundle needs it.
+    // Code that refers to the bundle needs the section.
     for target in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
         let flags = if target.contains("windows") { "dr" } else { "a" };
         let source = format!(

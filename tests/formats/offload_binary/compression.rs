@@ -58,7 +58,7 @@ fn streams_of_llvm_are_decompressed() {
 
         let mut file = compressed_by_hand(&whole, &section[SECTION_HEADER..]);
         let size = file.len() as u64;
-        // Bytes after it are not its own.
+        // Bytes after the offload binary do not belong to it.
         file.extend_from_slice(b"something");
         let binary = OffloadBinary::parse(&file).unwrap();
         assert_eq!(

@@ -23,7 +23,7 @@ fn malformed_entries() {
     let good = by_hand(3, &samples());
     let len = good.len() as u64;
     let entries = number(&good, 16) as usize;
-    // The third entry, and its first string pair.
+    // The offsets of the third entry and of its first string pair.
     let entry = entries + 80;
     let pair = number(&good, entry as u64 + 8) as usize;
     let out_of_bounds = |start, size| OutOfBounds { start, size, len };
@@ -103,13 +103,13 @@ fn malformed_compressed_binaries() {
         assert_eq!(inflate(&with(32, inflated + 1)), Err(Malformed));
         let huge = ErrorKind::LimitExceeded { need: u64::MAX, limit: 1 << 20 };
         assert_eq!(inflate(&with(32, u64::MAX)), Err(huge));
-        // Nothing to decompress, and a stream that is cut short.
+        // A file without a stream, and a stream that is cut short.
         for end in [40, size - 1] {
             let mut bytes = with(8, end);
             bytes.truncate(end as usize);
             assert!(matches!(inflate(&bytes), Err(ErrorKind::Compression { .. })));
         }
-        // Something between header and stream stays there.
+        // Bytes between header and stream stay there.
         let mut moved = [&good[..40], b"between ", &good[40..]].concat();
         set(&mut moved, 8, size + 8);
         set(&mut moved, 16, 48);
@@ -127,7 +127,7 @@ fn malformed_compressed_binaries() {
     }
 }
 
-/// Files in which the same bytes are text, or string pairs, of many.
+/// Files in which many strings, or many lists of string pairs, share the same bytes.
 fn text_that_is_shared_too_often() {
     let with_pairs = |pairs: usize| {
         let mut builder = OffloadBinaryBuilder::new();
@@ -143,7 +143,7 @@ fn text_that_is_shared_too_often() {
             OffloadBinary::parse(&with_pairs(200).layout(version).to_vec(&[b""])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
-    // 1000 entries with the same 1000 pairs without text.
+    // 1000 entries share the same 1000 pairs, which have no text.
     let mut builder = OffloadBinaryBuilder::new();
     for _ in 0..1000 {
         builder.image(ImageKind::NONE, OffloadKind::NONE, 0);
@@ -200,7 +200,7 @@ fn every_truncation() {
                 matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }),
                 "{error}"
             );
-            // And with a size that fits.
+            // The shortened file, with a header size that fits.
             let mut shorter = file[..length].to_vec();
             if length >= 16 {
                 set(&mut shorter, 8, length as u64);
@@ -228,7 +228,7 @@ fn every_byte_changed() {
     }
 }
 
-/// Reads all parts: nothing panics, nothing is outside.
+/// Reads all parts: no panic, and no part is outside the file.
 fn visit(file: &[u8]) {
     let range = file.as_ptr_range();
     let inside = |part: &[u8]| {

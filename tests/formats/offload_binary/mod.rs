@@ -1,8 +1,8 @@
 //! Offload binaries of versions 2 and 3, and cases of version 1 that versus_llvm/ lacks.
 //!
-//! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by
-//! field, from docs/formats.md, and so is what reads ours again; LLVM 22 compresses and
-//! decompresses the streams in them, in ELF sections.
+//! LLVM 22 knows version 1 alone. Tests build files of the other versions by hand, field by field,
+//! from docs/formats.md, and read our files in the same way. LLVM 22 compresses and decompresses
+//! their streams, in ELF sections.
 
 mod compression;
 mod hostile;
@@ -73,8 +73,8 @@ fn samples() -> Vec<Made> {
     ]
 }
 
-/// A file as no tool writes it: images first, each string by itself with something between, entries
-/// last. Of version 1 there must be one image.
+/// Returns a file in a layout that no tool writes: images first, each string stored separately with
+/// bytes between, entries last. Version 1 must have one image.
 fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }
@@ -166,7 +166,7 @@ fn read_all(file: &[u8]) -> Vec<Made> {
 
 const METHODS: [(Method, &str, u64); 2] = [(Method::Zlib, "zlib", 1), (Method::Zstd, "zstd", 2)];
 
-/// Repeated, so that it is worth compressing.
+/// Images with repeated content, so that compression makes them smaller.
 fn large_samples() -> Vec<Made> {
     let mut samples = samples();
     samples[0].data = samples[0].data.repeat(1000);

@@ -1,5 +1,5 @@
-//! Files that we write are read by the fields alone, and several of different versions one after
-//! another.
+//! Tests that read our files field by field, including several files of different versions one
+//! after another.
 
 use super::{Made, builder, number, read, read_all, samples};
 use offload_format::compression::Method;
@@ -12,9 +12,9 @@ offload_tests::tests! {
     NOTHING => [what_is_written_is_read_by_hand, versions_may_be_mixed],
 }
 
-/// Writes images in a file with LLVM's layout of version 2 or 3, by its fields alone: header,
-/// entries, string pairs, strings, zeros up to a multiple of 8, images without padding, zeros up to
-/// a multiple of 8.
+/// Returns the images in a file with LLVM's layout of version 2 or 3, read field by field. The
+/// layout: header, entries, string pairs, strings, zeros up to a multiple of 8, images without
+/// padding, zeros up to a multiple of 8.
 fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
     let header: u64 = if version == 3 { 40 } else { 32 };
     assert_eq!(file[..8], [[0x10, 0xff, 0x10, 0xad], version.to_le_bytes()].concat());

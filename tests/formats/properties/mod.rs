@@ -1,6 +1,6 @@
-//! Round trips: for containers with random content, of every version, in every order, at every
-//! alignment, readers read the input of writers, and writers write it again as it was. The numbers
-//! are the same in each run.
+//! Round trips of containers with random content, of every version, in every order, at every
+//! alignment. Readers return the writers' input, and writers then write the same bytes again. The
+//! numbers are the same in each run.
 
 mod archives;
 mod bundles;
@@ -33,7 +33,7 @@ offload_tests::tests! {
     text_bundles::tests(),
 }
 
-/// Runs a property on so many values.
+/// Runs a property on the given number of values.
 fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner =
@@ -49,7 +49,7 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> + Clone {
     prop_oneof![1 => Just(Vec::new()), 4 => vec(any::<u8>(), 0..most), 2 => (any::<u8>(), 0..most).prop_map(|(byte, size)| vec![byte; size])]
 }
 
-/// Any of these may stand beside any other; some are not spelled as they are written.
+/// IDs that may all be in one bundle; some are not in canonical spelling.
 const IDS: [&str; 12] = [
     "host-x86_64-unknown-linux-gnu",
     "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
@@ -95,7 +95,7 @@ fn write_bundle(entries: &Entries, align: u64) -> Vec<u8> {
     builder(entries, align).layout().to_vec(&payloads(entries))
 }
 
-/// Asserts that the read entries are the written ones.
+/// Asserts that the entries that were read equal the written ones.
 fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries) {
     let expected: Vec<_> =
         entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();
@@ -122,7 +122,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Any images; values have a NUL in them if the version can hold it.
+/// Random images; values contain a NUL if the version can store it.
 fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
     let key = prop_oneof![
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),

@@ -73,7 +73,7 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
     });
 }
 
-/// Each image of a compressed offload binary by itself is that of the whole.
+/// Each image read separately from a compressed offload binary equals the one read from the whole.
 fn images_one_by_one(file: &[u8]) {
     for (_, binary) in OffloadBinaries::new(file).flatten() {
         let Some(compressed) = binary.compressed() else { continue };

@@ -14,7 +14,7 @@ offload_tests::tests! {
     NOTHING => [the_selected_image_does_not_depend_on_the_order],
 }
 
-/// An image that is only its names; the version is of a code object or of PTX.
+/// An image that has only names; the version is that of a code object or of PTX.
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     target: &'static str,
@@ -95,8 +95,8 @@ const DEVICES: [&str; 14] = [
     "cpu",
 ];
 
-/// Whatever the order of the images, the same one is chosen; that one fits, and no other comes
-/// before it.
+/// The order of the images does not change the choice. The selected image fits, and no other
+/// precedes it.
 fn the_selected_image_does_not_depend_on_the_order() {
     let image = (
         sample::select(&TARGETS[..]),
@@ -113,7 +113,8 @@ fn the_selected_image_does_not_depend_on_the_order() {
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {
             (Ok(choice), Ok(again)) => {
-                // All that the rules see of them; the version of a cubin is not among it.
+                // The properties of the images that the rules see; the version of a cubin is not
+                // one of them.
                 let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
                 assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));
                 assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));

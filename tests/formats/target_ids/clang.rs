@@ -51,7 +51,7 @@ fn target_ids_that_clang_takes() {
             for row in processors_of_llvm_22()
                 .filter(|row| order.iter().all(|name| row.features.contains(name)))
             {
-                // Names that mean the same: one of them, another one each time.
+                // Replaces names that mean the same by one of them, another one each time.
                 let names: Vec<&str> =
                     [row.name].into_iter().chain(row.aliases.iter().copied()).collect();
                 targets.push(format!("{}{}", names[number % names.len()], form(order, number)));

@@ -37,7 +37,7 @@ fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> C
     provided.provides_for(&requested, hip_openmp_compatible)
 }
 
-/// One field exchanged for another that may mean the same.
+/// Triples with one field replaced by another that may mean the same.
 fn triples_that_go_together() {
     const ALIKE: [&[&str]; 4] = [
         &[
@@ -80,8 +80,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // We keep a part that LLVM drops beside `windows`; two vendors are the same for it in one
-        // direction.
+        // We keep a part of the triple that LLVM drops beside `windows`; two vendors are the same
+        // for LLVM in one direction.
         if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
             && (groups[3].contains(&"elf")
                 || groups[3].contains(&"foo")
@@ -132,7 +132,8 @@ fn code_objects_that_serve_a_target() {
         let mut some_id = || {
             let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
             let target = some_target(&mut random, processors);
-            // Features of nothing are no target ID: LLVM drops them, and we refuse to write them.
+            // Features without a processor are no target ID: LLVM drops them, and we refuse to
+            // write them.
             let target = if target.starts_with(':') { "" } else { &target };
             format!("{kind}-{}-{target}", random.pick(triples))
         };

@@ -1,4 +1,5 @@
-//! Which targets may not be in one bundle, beside LLVM 22's `clang-offload-bundler`.
+//! Tests of which targets may not be in one bundle, compared with LLVM 22's
+//! `clang-offload-bundler`.
 
 use super::some_target;
 use offload_format::bundle::{BundleBuilder, Composition, EntryId};
@@ -15,7 +16,7 @@ offload_tests::tests! {
     LLVM.slow() => [targets_that_may_not_stand_together],
 }
 
-/// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one
+/// Whether LLVM overlooks this conflict: LLVM compares with the first ID only, and in one
 /// direction.
 fn is_overlooked(first: &str, second: &str) -> bool {
     let [first, second] =
@@ -60,7 +61,7 @@ fn targets_that_may_not_stand_together() {
         }
         let mut builder = BundleBuilder::new();
         let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
-        // Beside conflicts, two orders of the same features are one ID.
+        // Besides conflicts: two orders of the same features are one ID.
         let two_orders =
             ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
         assert_eq!(refused, ours.is_some() || two_orders, "{ids:?}");
@@ -75,7 +76,7 @@ fn same_to_the_last(a: &str, b: &str) -> bool {
         && a.target_id().unwrap().to_canonical() == b.target_id().unwrap().to_canonical()
 }
 
-/// `-check-input-archive` looks into each member by itself.
+/// `-check-input-archive` checks each member separately.
 fn archives_with_conflicts() {
     let folder = scratch::folder("target-ids-archives");
     let check = |members: &[&[&str]]| -> Output {
@@ -83,8 +84,8 @@ fn archives_with_conflicts() {
         archiver.current_dir(&folder).args(["qcS", "lib.a"]);
         let _ = fs::remove_file(folder.join("lib.a"));
         for (number, ids) in members.iter().enumerate() {
-            // The tool would not write them together, and neither would we: entries without code
-            // objects, one after another.
+            // Neither the tool nor our writer would write these entries together, so the test
+            // appends entries without code objects, one after another.
             let mut bytes = Vec::new();
             bytes.extend_from_slice(b"__CLANG_OFFLOAD_BUNDLE__");
             bytes.extend_from_slice(&(ids.len() as u64).to_le_bytes());

@@ -1,5 +1,5 @@
-//! How triples, entry IDs and the names of GPUs are written, and which of them are refused, beside
-//! LLVM 22's `clang-offload-bundler`.
+//! Tests of how triples, entry IDs and the names of GPUs are written, and which are refused,
+//! compared with LLVM 22's `clang-offload-bundler`.
 
 use super::{processors_of_llvm_22, words};
 use offload_format::bundle::{Bundle, EntryId};
@@ -44,7 +44,7 @@ const ENVIRONMENTS: &str = "amplification android android21 androideabi androide
     msvc19.33 mtia musl muslabi64 muslabin32 musleabi musleabihf muslf32 muslsf muslwali muslx32 ohos opencl pauthtest \
     pixel raygeneration rootsignature simulator vertex gnuelf";
 
-/// Words that may be in an environment's place and are none.
+/// Words that may be in an environment's place but are no environments.
 const NO_ENVIRONMENTS: &str =
     "coff elf goff macho spirv wasm xcoff fooelf uclibc softfloat unknown none foo";
 
@@ -58,7 +58,7 @@ fn written(folder: &Path, ids: &[String]) -> Vec<String> {
     Bundle::parse(&bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
 }
 
-/// The bundler writes these entries under the IDs that are canonical for us.
+/// Asserts that the bundler writes these entries under the IDs that are canonical for us.
 fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     let folder = scratch::folder(&format!("target-ids-{name}"));
     let distinct: BTreeSet<String> = ids.into_iter().collect();
@@ -66,7 +66,7 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
         ["host-x86_64-unknown-linux-gnu".to_owned()].into_iter().chain(distinct).collect();
     let mut differences = Vec::new();
     for batch in ids.chunks(1000) {
-        // One host entry in each bundle.
+        // Each bundle has one host entry.
         let batch: Vec<String> =
             ids[..1].iter().chain(&batch[usize::from(batch[0] == ids[0])..]).cloned().collect();
         let theirs = written(&folder, &batch);
@@ -90,8 +90,8 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     );
 }
 
-/// docs/llvm-differences.md: `amdhsa` in another's place, and names beside `windows` that LLVM
-/// drops.
+/// Whether docs/llvm-differences.md lists this difference: `amdhsa` in another's place, and names
+/// beside `windows` that LLVM drops.
 fn is_meant_to_differ(id: &str, entry: &EntryId, theirs: &str) -> bool {
     let ours = entry.triple();
     let (our_text, third) = (entry.to_canonical(), id.split('-').nth(3).unwrap());
@@ -148,7 +148,7 @@ const NVIDIA: &str = "sm_20 sm_21 sm_30 sm_32 sm_35 sm_37 sm_50 sm_52 sm_53 sm_6
     sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_101 sm_101a sm_103 sm_103a sm_110 sm_110a sm_120 sm_120a sm_121 \
     sm_121a";
 
-/// The names that LLVM keeps as the start of a target ID: no other is dropped by us.
+/// The names that LLVM keeps as the start of a target ID: we drop no other name.
 fn names_of_gpus() {
     let amd = processors_of_llvm_22().map(|row| format!("hip-amdgcn-amd-amdhsa--{}", row.name));
     let nvidia = words(NVIDIA).into_iter().map(|name| {
@@ -165,7 +165,7 @@ fn names_of_gpus() {
     compare_spellings("gpus", amd.chain(nvidia).chain(others.map(str::to_owned)));
 }
 
-/// Faults of an ID on the command line: LLVM's message and ours.
+/// Invalid IDs on the command line: LLVM's message and ours.
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
     let mut ids: Vec<String> =

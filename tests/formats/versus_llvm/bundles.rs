@@ -17,7 +17,7 @@ offload_tests::tests! {
     NOTHING => [ids_without_an_environment],
 }
 
-/// Entries as `-targets` takes them, with their code objects.
+/// Entry IDs in the form of `-targets`, with their code objects.
 type BundleEntries = Vec<(String, Vec<u8>)>;
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu";
@@ -29,8 +29,8 @@ fn entries(list: &[(&str, usize)]) -> BundleEntries {
         .collect()
 }
 
-/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]: they are equal,
-/// and the tool lists and unbundles ours.
+/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that they
+/// are equal, and that the tool lists and unbundles ours.
 fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleEntries) {
     let mut builder = BundleBuilder::new();
     builder.align(align);
@@ -147,7 +147,7 @@ fn bundles_of_many_alignments_and_orders() {
     }
 }
 
-/// LLVM divides by it; for us it is no alignment (`bundle::write::tests`).
+/// LLVM divides by the alignment; for us 0 means no alignment (`bundle::write::tests`).
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
     let mut tool = llvm("clang-offload-bundler");
@@ -161,7 +161,7 @@ fn an_alignment_of_0() {
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
-/// Spellings that LLVM 22 brings into another form; it loses none of these names.
+/// Spellings that LLVM 22 changes to another form; it loses none of these names.
 fn bundles_with_old_spellings_of_triples() {
     let folder = scratch::folder("versus-llvm-bundle-spellings");
     let hosts = [
@@ -239,7 +239,8 @@ fn random_bundles() {
     for _ in 0..60 {
         let mut all = Vec::new();
         for row in processors_of_llvm_22() {
-            // All entries for a processor name the same features, or the tool refuses the bundle.
+            // All entries for a processor name the same features; otherwise the tool refuses the
+            // bundle.
             let features: Vec<&str> =
                 row.features.iter().copied().filter(|_| random.below(2) == 0).collect();
             for id in target_ids(row, &features) {
@@ -273,7 +274,7 @@ fn bundles_of_llvm_are_read() {
 }
 
 /// LLVM 22 takes the target ID of a three-field triple for an environment, and writes it with a
-/// dash behind it.
+/// dash after it.
 fn ids_without_an_environment() {
     let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/bundle/nvptx4.bc"));
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();

@@ -66,14 +66,14 @@ fn malformed_bundles() {
                 assert_eq!(found_ids.map_err(|error| error.kind()), Err(*expected), "{name}")
             }
         }
-        // IDs that do not follow the grammar are listed and not understood.
+        // LLVM lists IDs that do not follow the grammar; we cannot interpret them.
         let understood = found.iter().flatten().all(|entry| entry.id().is_ok());
         assert_eq!(understood, !matches!(name.as_str(), "empty_id" | "bad_id"), "{name}");
     }
 }
 
-/// One offload binary of the corpus with a field overwritten, for fields that LLVM takes unchecked,
-/// and some others.
+/// Cases with one offload binary of the corpus in which one field is overwritten: fields that LLVM
+/// does not check, and some others.
 fn malformed_offload_binaries() {
     use ErrorKind::{BadMagic, Malformed, OutOfBounds, Truncated, UnsupportedVersion};
     // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes
@@ -111,7 +111,7 @@ fn malformed_offload_binaries() {
     }
 }
 
-/// The end of all that a bundle's table speaks of.
+/// Returns the end of all ranges that a bundle's table names.
 fn end_of(bundle: &Bundle) -> usize {
     let table: usize = bundle.entries().map(|entry| 24 + entry.id_str().len()).sum();
     let ends = bundle.entries().map(|entry| entry.offset() as usize + entry.code_object().len());
@@ -156,7 +156,7 @@ fn every_truncation_of_an_offload_binary() {
                 starts[1..].iter().filter(|end| **end <= length as u64).count(),
                 "{length} bytes"
             );
-            // One error, at the end, for a file that was cut in two.
+            // A file cut in two gives one error, at the end.
             let cut = !starts.contains(&(length as u64));
             assert_eq!(found.len(), whole + usize::from(cut), "{}: {length} bytes", file.display());
             if let Some(Err(error)) = found.last() {

@@ -1,7 +1,7 @@
 //! Our bundles and offload binaries beside those of LLVM 22's tools: the same bytes, and each side
 //! reads the other's.
 //!
-//! Facts that the cases come from: docs/formats.md. Small files that LLVM wrote: tests/corpus.
+//! The facts behind the cases are in docs/formats.md. Small files that LLVM wrote: tests/corpus.
 
 mod bundles;
 mod malformed;
@@ -18,7 +18,8 @@ offload_tests::tests! {
     offload_binaries::tests(),
 }
 
-/// The IDs in a bundle, as we read them. LLVM's order is that of a hash table: sets are compared.
+/// The IDs in a bundle, as we read them. LLVM's order is that of a hash table, so sets are
+/// compared.
 fn ids(bundle: &[u8]) -> BTreeSet<String> {
     Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
 }

@@ -18,7 +18,7 @@ offload_tests::tests! {
     LLVM.slow() => [random_offload_binaries],
 }
 
-/// One `--image` of `llvm-offload-binary`, with `kind` behind `file` and the strings behind both.
+/// One `--image` of `llvm-offload-binary`: `file`, then `kind`, then the strings.
 #[derive(Debug, Clone)]
 struct Image {
     extension: &'static str,
@@ -61,7 +61,7 @@ impl Image {
         builder.layout(Version::V1).to_vec(&[&self.bytes])
     }
 
-    /// The option that makes the tool write the same, or look for it.
+    /// Returns the option that makes the tool write this image, or search for it.
     fn option(&self, file: &str) -> String {
         let strings: String =
             self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
@@ -70,7 +70,8 @@ impl Image {
 }
 
 /// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and
-/// with [`OffloadBinaryBuilder`]: they are equal, and `llvm-objdump` lists the images that we read.
+/// with [`OffloadBinaryBuilder`]. Asserts that they are equal, and that `llvm-objdump` lists the
+/// images that we read.
 fn compare_binaries(folder: &Path, images: &[Image]) {
     for batch in images.chunks(24) {
         let mut tool = llvm("llvm-offload-binary");
@@ -113,8 +114,8 @@ fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
-/// Returns the output that `llvm-objdump --offloading` should print for offload binaries, from our
-/// reading of them.
+/// Returns the listing that `llvm-objdump --offloading` should print, made from the offload
+/// binaries as we read them.
 fn our_listing(bytes: &[u8]) -> String {
     let mut text = String::new();
     for (number, image) in images(bytes).into_iter().enumerate() {
@@ -139,7 +140,7 @@ fn our_listing(bytes: &[u8]) -> String {
     text
 }
 
-/// `llvm-offload-binary` takes the images out of our file.
+/// Asserts that `llvm-offload-binary` extracts the images from our file.
 fn extract(folder: &Path, images: &[Image]) {
     let all: Vec<u8> = images.iter().flat_map(Image::ours).collect();
     scratch::write(folder.join("all"), all);
@@ -165,7 +166,7 @@ fn offload_binaries_of_all_kinds_and_sizes() {
     for extension in EXTENSIONS {
         for (kind, _) in KINDS {
             for size in 0..=17 {
-                // The size as a string tells the images apart when they are taken out again.
+                // The size, stored as a string, distinguishes the images when they are extracted.
                 let strings =
                     [("triple", "amdgcn-amd-amdhsa"), ("arch", &*format!("{extension}{size}"))];
                 images.push(Image { extension, kind, ..Image::new(&strings, size) });
@@ -204,7 +205,8 @@ fn offload_binaries_of_packs() {
         images.push(Image::new(&strings, 100 * module));
     }
     compare_binaries(&folder, &images);
-    // Those of the modules last: without the key `module`, more than one image would be found.
+    // The images of modules come last: without the key `module`, more than one image would be
+    // found.
     let (modules, others): (Vec<Image>, Vec<Image>) =
         images.into_iter().partition(|image| image.strings.len() == 3);
     extract(&folder, &modules);
@@ -230,8 +232,8 @@ fn offload_binaries_with_odd_strings() {
     compare_binaries(&folder, &images);
 }
 
-/// Every number of keys over several growths of LLVM's table, in runs of alike keys, which share
-/// low bits of the hash or do not.
+/// Every number of keys over several growths of LLVM's table. The keys come in runs of similar
+/// ones, which may or may not share low bits of the hash.
 fn offload_binaries_with_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-many");
     let mut images = Vec::new();
@@ -248,7 +250,8 @@ fn random_offload_binaries() {
     let mut random = Random::new(2);
     let mut images = Vec::new();
     for number in 0..2000 {
-        // Mostly a table that does not grow; around its first growth; up to its third.
+        // Usually the table does not grow; other cases are around its first growth, or up to its
+        // third.
         let count = match number % 8 {
             0..=4 => random.below(44),
             5 | 6 => 42 + random.below(16),
@@ -281,7 +284,7 @@ fn random_offload_binaries() {
             };
             strings.push((key, value));
         }
-        // The tool takes these two for itself.
+        // The tool uses these two keys itself.
         strings.retain(|(key, _)| key != "file" && key != "kind");
         let (extension, kind) =
             (EXTENSIONS[random.below(EXTENSIONS.len())], KINDS[random.below(KINDS.len())].0);
@@ -303,7 +306,7 @@ fn offload_binaries_of_llvm_are_read() {
         let bytes = read(&file);
         assert_eq!(our_listing(&bytes), objdump(&file), "{}", file.display());
     }
-    // And by hand, with the strings that no tool prints.
+    // Also compares the strings by hand, because no tool prints them.
     let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/offload_binary/multi.bin"));
     let all: Vec<(u64, OffloadBinary)> = OffloadBinaries::new(&bytes).map(Result::unwrap).collect();
     let images: Vec<_> = all.iter().flat_map(|(_, binary)| binary.images()).collect();
@@ -335,7 +338,7 @@ fn zeros_between_and_behind_offload_binaries() {
         !output.status.success()
     };
 
-    // The size of the first one without the zeros behind its image.
+    // The size field of the first one excludes the zeros after its image.
     let mut unpadded = whole.concat();
     let size = whole[0].len() as u64 - 5;
     unpadded[8..16].copy_from_slice(&size.to_le_bytes());

@@ -1,9 +1,9 @@
 //! LLVM's libomptarget 22, which finds the images for its own CPU in offload binaries, and runs
 //! them.
 //!
-//! It looks at the ELF header only, and loads images with the dynamic linker: it does not ask which
-//! system and which C library an image is for. So there are no images here that differ in nothing
-//! else: docs/formats.md, "Selection".
+//! libomptarget reads the ELF header only and loads images with the dynamic linker. It ignores for
+//! which system and C library an image is. So no two images here differ only in these:
+//! docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice};
 use offload_format::offload_binary::{
@@ -44,7 +44,7 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
 /// A library for each triple; its kernel writes its place in the list.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
-    // The runtime gives every argument 64 bits, after one of its own.
+    // The runtime passes every argument as 64 bits, after one argument that it adds.
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
@@ -93,7 +93,7 @@ fn link(triple: &str, object: &Path, library: &Path) {
     succeed(lld.arg(object).arg("-o").arg(library));
 }
 
-/// An offload binary for each image, in a row.
+/// Returns an offload binary for each image, in a row.
 fn pack(images: &[&Image]) -> Vec<u8> {
     let mut file = Vec::new();
     for image in images {
@@ -109,7 +109,7 @@ fn pack(images: &[&Image]) -> Vec<u8> {
     file
 }
 
-/// Which of the images runs.
+/// Returns the name of the image that runs.
 fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let file = pack(images);
     let path = FOLDER.join(format!("{name}.pack"));
@@ -140,7 +140,7 @@ fn alone() {
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
-    // It does not ask for the C library: an image of another one runs, if it needs none.
+    // libomptarget ignores the C library: an image for another C library runs if it needs none.
     let own = IMAGES
         .iter()
         .find(|image| judge(*image, &DeviceInfo::cpu()).is_ok())

@@ -1,6 +1,6 @@
-//! AMD's HIP runtime of version 5.2, on every GPU that it knows and that our rules tell apart:
-//! gfx906 and gfx90a in all their modes, gfx1030. It takes code objects of version 4 only and knows
-//! no generic targets.
+//! Tests with AMD's HIP runtime 5.2, on every GPU that it knows and that our rules distinguish:
+//! gfx906 and gfx90a in all their modes, gfx1030. This runtime accepts only code objects of version
+//! 4 and knows no generic targets.
 
 use super::{Image, assert_same_choice};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
@@ -29,7 +29,7 @@ const DEVICES: [&str; 10] = [
     "gfx90a:sramecc-:xnack+",
     "gfx90a:sramecc-:xnack-",
     "gfx1030",
-    // Nothing is for it.
+    // No image is for this device.
     "gfx1031",
 ];
 
@@ -71,15 +71,15 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
         clang
             .arg(format!("-mcpu={target}"))
             .arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
-        // The stand-in knows images by their bytes: no two are the same.
+        // The stand-in identifies images by their bytes, so no two may be the same.
         succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&file));
         Image { target, bytes: read(&file) }
     });
     compiled.collect()
 });
 
-/// Which of the images the runtime loads of a file that holds them; the name is that of a log which
-/// no other run has.
+/// Returns the image that the runtime loads from a file of several; `name` is that of a log which
+/// no other run uses.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -94,12 +94,12 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
             panic!("{device}: the runtime loads what it was not given: {outcome:#?}")
         })
     });
-    // Where nothing fits, it ends the process or returns an error.
+    // If no image fits, the runtime ends the process or returns an error.
     assert_eq!(outcome.status == Some(0), image.is_some(), "{device}: {outcome:#?}");
     image.map(|image| image.target.as_str())
 }
 
-/// A bundle as in `.hip_fatbin`; `None` for images that may not be in one bundle.
+/// Returns a bundle as in `.hip_fatbin`; `None` for images that may not be in one bundle.
 fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     let mut builder = BundleBuilder::hip();
     for image in images {
@@ -129,8 +129,8 @@ fn alone() {
     assert!(fits > DEVICES.len(), "{fits}");
 }
 
-/// Pairs of images for one processor, and bundles with all images that may be in one. Of a pair for
-/// two processors at most one image fits: that is what `alone` tests.
+/// Pairs of images for one processor, and bundles with all images that may be in one. At most one
+/// image of a pair for two processors fits, which `alone` tests.
 fn together() {
     let (mut bundles, mut chosen) = (0, BTreeSet::new());
     let processor = |image: &Image| image.target.split(':').next().map(str::to_owned);
@@ -143,7 +143,7 @@ fn together() {
                 .flat_map(|b| [vec![a, b], vec![b, a]]),
         );
     }
-    // Images that name the same features: one choice for gfx906, one for gfx90a.
+    // Images that name the same features: the runtime has one choice for gfx906, one for gfx90a.
     let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
     for names in [[false, false], [false, true], [true, false], [true, true]] {
         for others in [[false, false], [false, true], [true, false], [true, true]] {

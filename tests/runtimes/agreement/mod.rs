@@ -1,8 +1,7 @@
-//! Vendors' own programs choose the images that our rules choose, for every device that the program
-//! knows: every image alone, which shows what fits, and images together, which shows what comes
-//! first.
+//! Tests that vendors' programs choose the images that our rules choose, for every device that the
+//! program knows. An image alone shows whether it fits; several images show which comes first.
 //!
-//! docs/formats.md, "Selection", lists where they choose otherwise.
+//! docs/formats.md, "Selection", lists where vendors' programs choose otherwise.
 
 mod cpu;
 mod hip;
@@ -13,10 +12,10 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId};
 
 offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
 
-/// An image, for the rules and for a judge.
+/// An image, in the form for the rules and for a judge (a vendor's program).
 #[derive(Debug, Clone, PartialEq)]
 struct Image {
-    /// `gfx90a:xnack-`, `sm_90a`, `compute_80`, a target triple.
+    /// The target: `gfx90a:xnack-`, `sm_90a`, `compute_80`, or a target triple.
     target: String,
     bytes: Vec<u8>,
 }

@@ -1,6 +1,6 @@
 //! nvJitLink of CUDA 13.5, for every GPU that it knows; and the driver, where there is a GPU.
 //!
-//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: to `sm_90` it gives nothing that is
+//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: for `sm_90` it uses no image that is
 //! for 9.0 alone.
 
 use super::{Image, assert_same_choice};
@@ -29,7 +29,7 @@ const ARCHS: [&str; 26] = [
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// Compute capabilities, and what nvJitLink calls a GPU that has it.
+/// Compute capabilities, and nvJitLink's name for a GPU that has it.
 const DEVICES: [(u32, u32, &str); 12] = [
     (7, 5, "sm_75"),
     (8, 0, "sm_80"),
@@ -45,10 +45,11 @@ const DEVICES: [(u32, u32, &str); 12] = [
     (12, 1, "sm_121a"),
 ];
 
-/// The driver of CUDA 13.5: nvJitLink compiles the PTX that it does.
+/// The driver version of CUDA 13.5: nvJitLink and that driver compile the same PTX.
 const DRIVER: u32 = 13050;
 
-/// A cubin and PTX for each architecture, each with one kernel, called after it.
+/// Returns a cubin and PTX for each architecture, each with one kernel named after the
+/// architecture.
 fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
     let mut images = Vec::new();
     for arch in ARCHS {
@@ -117,7 +118,8 @@ fn linked<'i>(
 ) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
-        // In the string table, between NULs: no name is the start of another.
+        // The kernel's name in the string table is between NULs, so no name matches the start of
+        // another.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
@@ -128,7 +130,7 @@ fn linked<'i>(
     Some(&image.target)
 }
 
-// nvJitLink takes no code from cubins that ptxas made without `-c`.
+// nvJitLink uses no code from cubins that ptxas made without `-c`.
 const RELOCATABLE: &[&str] = &["-c"];
 
 fn alone() {
@@ -156,8 +158,8 @@ fn alone() {
     assert_eq!(crossed, 4, "sm_80 and sm_86 on 8.7, sm_87 on 8.8 and 8.9");
 }
 
-/// Whether machine code is for a lower 8.x than the device is, and one of the two is a Tegra, Orin.
-/// nvJitLink goes by the numbers; by NVIDIA's guide such code does not run.
+/// Whether machine code is for a lower 8.x than the device, and one of the two is a Tegra, Orin.
+/// nvJitLink compares the numbers. According to NVIDIA's guide such code does not run.
 fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
@@ -171,8 +173,8 @@ fn pairs() {
     let (mut same, mut other) = (0, 0);
     for (number, a) in images.iter().enumerate() {
         for b in &images[..number] {
-            // Of these nvJitLink takes the one without a letter, which for all other numbers comes
-            // last.
+            // Of two such images nvJitLink chooses the one without a letter, which comes last for
+            // all other numbers.
             if [a, b].iter().all(|image| image.target.contains("_101")) && of_one_code(a, b) {
                 continue;
             }
@@ -180,7 +182,7 @@ fn pairs() {
                 let fatbin = fatbin(&pair);
                 for (major, minor, gpu) in DEVICES {
                     let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
-                    // Of the others one fits or none, which is what `alone` is about.
+                    // In all other pairs at most one image fits, and `alone` tests that.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
@@ -201,14 +203,14 @@ fn pairs() {
     assert!(other > 50, "{other} pairs of which nvJitLink takes the newer PTX");
 }
 
-/// Whether both are machine code, or both PTX.
+/// Whether both images are machine code, or both PTX.
 fn of_one_code(a: &Image, b: &Image) -> bool {
     let [a, b] = [a, b].map(|image| NvidiaArch::parse(&image.target).unwrap().code);
     a == b
 }
 
-/// The PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink chooses
-/// it then; by NVIDIA's guide machine code that fits comes before any PTX.
+/// Returns the PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink
+/// then chooses it. According to NVIDIA's guide, machine code that fits comes before any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {
@@ -219,7 +221,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     (ptx.0.number() > cubin.0.number()).then_some(ptx.1)
 }
 
-/// Every image by itself, and all of them in one fatbin, on the GPU that is there.
+/// Loads every image separately, and all of them in one fatbin, on the GPU of this machine.
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
@@ -285,9 +287,9 @@ impl Driver {
         }
     }
 
-    /// Which of the images the driver loads of what it is given; `None` if it refuses that.
+    /// Returns the image that the driver loads from the given bytes; `None` if it refuses them.
     fn loads<'i>(&self, given: &[u8], images: &[&'i Image]) -> Option<&'i str> {
-        // At a multiple of 8, and with the NUL that PTX ends in.
+        // The bytes start at a multiple of 8, and end with the NUL that PTX needs.
         let mut aligned = vec![0_u64; given.len() / 8 + 1];
         for (word, chunk) in aligned.iter_mut().zip(given.chunks(8)) {
             let mut bytes = [0; 8];

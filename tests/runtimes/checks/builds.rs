@@ -1,4 +1,4 @@
-//! Products and messages of a build with checks.
+//! Tests of the files and messages of a build with checks.
 
 use super::said;
 use offload_tests::registry::GCC;
@@ -38,7 +38,7 @@ fn the_variable_chooses_the_image() {
     assert!(image() == plain, "without the variable the image is what it was");
 }
 
-/// The compiler prints the bare name of a file that it does not find.
+/// The compiler prints only the bare name of a file that it does not find.
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");
     let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";

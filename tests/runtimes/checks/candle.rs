@@ -1,9 +1,9 @@
-//! Kernels of the published crate `candle-kernels` with every check, by g++ and by clang: sums,
-//! softmax, a bitonic sort and a convolution, whose results are those of plain Rust. Nothing is
-//! found in them.
+//! Tests with kernels of the published crate `candle-kernels` and every check, by g++ and by clang.
+//! Sums, softmax, a bitonic sort and a convolution have the results of plain Rust. The checks
+//! report no errors in them.
 //!
-//! The sort has its shared memory as [`OFFLOAD_DYNAMIC_SHARED`] names it, in place of
-//! `extern __shared__`.
+//! The sort declares its shared memory with [`OFFLOAD_DYNAMIC_SHARED`], in place of `extern
+//! __shared__`.
 //!
 //! [`OFFLOAD_DYNAMIC_SHARED`]: https://docs.rs/offload-build
 
@@ -96,7 +96,7 @@ fn sum(device: &Device) {
     let there = device.buffer(&x).unwrap();
     let mut sums = device.buffer(&vec![0.0_f32; rows]).unwrap();
     let all = (rows * columns) as u64;
-    // SAFETY: x has so many elements, and there is a sum for each row.
+    // SAFETY: x has as many elements as the call states, and there is one sum for each row.
     let call = kernels::reduce::fast_sum_f32(all, columns as u64, 2, &info, &there, &mut sums);
     unsafe { call.launch(device, rows as u32, 128).unwrap() };
     let expected: Vec<f32> = x.chunks(columns).map(|row| row.iter().sum()).collect();
@@ -109,9 +109,9 @@ fn softmax(device: &Device) {
     let x = numbers(rows * columns);
     let there = device.buffer(&x).unwrap();
     let mut out = device.buffer(&vec![0.0_f32; rows * columns]).unwrap();
-    // A warp for each row.
+    // Each row has one warp.
     let launch = Launch::new(rows as u32, (1, 32));
-    // SAFETY: both have rows of so many columns.
+    // SAFETY: both buffers have rows of `columns` elements.
     unsafe { kernels::reduce::softmax_f32(&there, &mut out, columns as i32).launch_as(device, &launch).unwrap() };
     let expected: Vec<f32> = x.chunks(columns).flat_map(|row| {
         let most = row.iter().copied().fold(f32::MIN, f32::max);
@@ -129,7 +129,8 @@ fn sort(device: &Device) {
     let mut order = device.buffer(&vec![0_u32; rows * columns]).unwrap();
     let launch = Launch::new(rows as u32, padded as u32).shared_memory(padded * 4);
     let call = kernels::sort::asort_asc_f32(&there, &mut order, columns as i32, padded as i32);
-    // SAFETY: both have rows of so many columns, and a block has an index for each padded one.
+    // SAFETY: both buffers have rows of `columns` elements, and a block has an index for each
+    // padded one.
     unsafe { call.launch_as(device, &launch).unwrap() };
     for (row, order) in x.chunks(columns).zip(order.to_vec().unwrap().chunks(columns)) {
         let mut sorted = row.to_vec();

@@ -1,4 +1,4 @@
-//! `cargo offload test`: its exit statuses, what it prints, and what it leaves behind.
+//! Tests of `cargo offload test`: its exit statuses, its output, and the files that it leaves.
 
 use offload_tests::own;
 use offload_tests::registry::COMPILERS;
@@ -55,7 +55,8 @@ use std::process::Command;
 fn scale(count: usize) {
     let device = Device::best_for(&kernels::PACK).unwrap();
     let mut x = device.buffer(&vec![1.0_f32; count]).unwrap();
-    // SAFETY: none if there are fewer than 64 elements, which is the point.
+    // SAFETY: the call is sound only with at least 64 elements; fewer are the error that the tests
+    // provoke.
     unsafe { kernels::scale(&mut x, 2.0).launch(&device, 1, 64).unwrap() };
     assert_eq!(x.to_vec().unwrap()[..], vec![2.0; count]);
 }
@@ -79,7 +80,7 @@ fn wrong_without_a_kernel() {
 fn endless() {
     let device = Device::best_for(&kernels::PACK).unwrap();
     let mut x = device.buffer(&[0_i32]).unwrap();
-    // SAFETY: it reads one element.
+    // SAFETY: the kernel reads one element.
     unsafe { kernels::spin(&mut x).launch(&device, 1, 32).unwrap() };
 }
 
@@ -124,7 +125,7 @@ fn each_end_has_its_status() {
         ),
         "{printed}"
     );
-    // Nothing is wrong with the kernel, and its test is wrong, or not.
+    // The kernel is correct; its test passes or fails.
     let printed = ends("--check memory --lib -- --exact right", 0);
     assert!(printed.contains("\n0 findings in 1 kernel launched on the CPU\n"), "{printed}");
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
@@ -145,7 +146,7 @@ fn each_end_has_its_status() {
         fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer")
     );
 
-    // A kernel that does not end is ended, checked or not.
+    // A kernel that does not end is stopped, checked or not.
     let printed = ends("--check memory --time-limit 2 --lib -- --exact endless", 1);
     let expected =
         "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
@@ -158,7 +159,7 @@ fn each_end_has_its_status() {
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 
-    // Ctrl-C, which a terminal sends to all that runs in it.
+    // A terminal sends Ctrl-C to every process that runs in it.
     for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
         let mut command = run(line).command();
         let folder = scenario.target.join("offload-check");
@@ -188,7 +189,7 @@ fn each_end_has_its_status() {
         assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
     }
 
-    // Cargo says what is wrong with a program.
+    // Cargo reports the errors in a program.
     scenario.write("src/lib.rs", "fn main() { 1 }");
     let printed = ends("--check memory --lib", 101);
     assert_eq!(printed, "");

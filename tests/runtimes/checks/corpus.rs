@@ -1,4 +1,5 @@
-//! Every wrong kernel is found where it is wrong, and no right one is reported.
+//! Tests that reports name the right line in every wrong kernel, and that no right kernel is
+//! reported.
 
 use super::{Compiler, KERNELS, Program, names};
 use offload_tests::registry::{Needs, Test, needs};
@@ -43,7 +44,7 @@ fn sanitizers(compiler: Compiler) -> Needs {
     }
 }
 
-/// The lines of a wrong kernel that may be named, by the check that finds it.
+/// Returns the lines of each wrong kernel that a report may name, by the check that finds it.
 fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
@@ -114,7 +115,7 @@ fn corpus(compiler: Compiler, check: &str) {
             "{compiler:?}: {text}"
         );
     } else {
-        // No sanitizer sees it, and nor can who does not look.
+        // No sanitizer detects this error, and a run that ignores the results does not either.
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(
             text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
@@ -123,7 +124,7 @@ fn corpus(compiler: Compiler, check: &str) {
     }
 }
 
-/// A launch that takes too long ends the program, and says where it was.
+/// A launch that takes too long ends the program with a report of where it was.
 fn endless(program: &Program) {
     let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
     let text = stderr(&output);
@@ -134,8 +135,8 @@ fn endless(program: &Program) {
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
-/// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found
-/// by the loader.
+/// The program prints how it must be started. The loader finds g++'s library of
+/// UndefinedBehaviorSanitizer.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));
@@ -149,7 +150,7 @@ fn without_the_library(program: &Program) {
     assert!(text.contains(&start), "{text}");
 }
 
-/// Threads that wait for each other for ever.
+/// Runs threads that wait for each other forever.
 fn stuck(compiler: Compiler, program: &Program) {
     let output = program.run(&["mask_wrong"], &[]);
     let text = stderr(&output);

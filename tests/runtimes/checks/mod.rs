@@ -1,5 +1,5 @@
-//! Images for the CPU that check their kernels: a corpus of kernels in pairs, one right and one
-//! wrong, and what correct programs do around them; by g++ and by clang.
+//! Tests of images for the CPU that check their kernels, by g++ and by clang. A corpus has kernels
+//! in pairs, one right and one wrong; correct programs launch kernels in many ways.
 
 mod builds;
 mod candle;
@@ -50,11 +50,11 @@ impl Compiler {
     }
 }
 
-/// The program that launches the corpus, built with a check, or without if that is empty.
+/// The program that launches the corpus, built with a check, or without one if the name is empty.
 struct Program {
     path: PathBuf,
     check: String,
-    /// Dropped last: then what Cargo has built of it goes.
+    /// Dropped last, because that removes Cargo's build of the program.
     _scenario: Scenario,
 }
 
@@ -84,7 +84,7 @@ impl Program {
         }
     }
 
-    /// Runs it with the sanitizer that it says it needs.
+    /// Runs the program with the sanitizer that it names as needed.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);
@@ -110,7 +110,7 @@ impl Program {
     }
 }
 
-/// The text by which a checked image in these bytes says what it needs.
+/// Returns the text in which a checked image in these bytes names what it needs.
 fn said(bytes: &[u8]) -> Option<&str> {
     const START: &[u8] = b"offload-cpu-check 1\n";
     let start = bytes

@@ -1,5 +1,5 @@
-//! Orders: the same results of right kernels, other results of wrong ones, and words that are no
-//! order.
+//! Tests of orders: right kernels give the same results, wrong ones give others, and words that are
+//! no order are errors.
 
 use super::{Compiler, Program};
 use offload_tests::registry::GCC;

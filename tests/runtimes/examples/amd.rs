@@ -1,5 +1,5 @@
-//! The example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime on a GPU
-//! that is not there.
+//! Tests of the example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime
+//! on a pretended GPU.
 
 use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::data::read;
@@ -28,7 +28,7 @@ fn hip_vector_add() {
         [variables, vec![("FAKE_ERROR", failure)]].concat()
     };
 
-    // Four threads ask at once; the module is loaded once.
+    // Four threads request the module at the same time; it is loaded once.
     example.follow(0, &on_gpu("gfx90a:sramecc+:xnack-", ""), &[]);
     let mut lines = read_log(&log);
     let image = described(&example.prebuilt("vector_add.gfx90a.hsaco"));
@@ -63,14 +63,14 @@ fn hip_vector_add() {
     }
 }
 
-/// A library that cubecl-hip-sys needs beside the runtime, and does not use.
+/// Makes a library that cubecl-hip-sys needs beside the runtime but does not use.
 fn empty_library(folder: &Path, name: &str) {
     scratch::write(folder.join("empty.c"), "");
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
-/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads
-/// the image, and computes nothing.
+/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. The
+/// runtime loads the image, but no kernel runs.
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries("examples-hip-runtime");
     // The binding looks for libamdhip64.so, and for libhiprtc.so beside it.
@@ -80,7 +80,7 @@ fn hip_vector_add_with_the_real_runtime() {
     compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", utf8(&runtime)], &hip);
     empty_library(&libraries, "libhiprtc.so");
 
-    // This runtime takes code objects of version 4 only. Without optimization a kernel asks the
+    // This runtime accepts only code objects of version 4. Without optimization a kernel asks the
     // host for a service that the stand-in lacks.
     let example = Example::copied("hip-vector-add", "hip-vector-add-5");
     let script = example.scenario.text("build.rs");
@@ -107,7 +107,7 @@ fn hip_vector_add_with_the_real_runtime() {
     let lines = read_log();
     assert_eq!(printed.text(), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
     let image = described(&read(example.scenario.output("debug", "vector_add/gfx90a.hsaco")));
-    // Four threads asked at once.
+    // Four threads requested the image at the same time.
     let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{lines:#?}");
     assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");

@@ -37,7 +37,7 @@ fn readmes_say_first_what_the_examples_need() {
     }
 }
 
-/// Each example can be copied out alone, so that each has its copy.
+/// Each example can be copied out alone, so each has its own copy of shared files.
 fn what_examples_share_is_the_same() {
     for (path, examples) in [
         ("kernels/vector_add.cu", ["cuda-vector-add", "several-gpus"]),

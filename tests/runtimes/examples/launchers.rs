@@ -38,7 +38,7 @@ fn cuda_launchers_on_a_real_gpu() {
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
 }
 
-/// The build fails with the reason. `cargo check` with `OFFLOAD_SKIP` and the other examples need
+/// The build fails with the reason. `cargo check` with `OFFLOAD_SKIP`, and the other examples, need
 /// no nvcc.
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");

@@ -1,5 +1,5 @@
-//! The examples as a new user meets them: copied out of the repository, built and run by the
-//! commands of their READMEs, on machines with the GPUs that a stand-in pretends, and without any.
+//! Tests of the examples as a new user meets them: copied out of the repository, built and run with
+//! the commands of their READMEs. Stand-ins pretend GPUs; other runs have none.
 
 mod amd;
 mod documents;
@@ -39,11 +39,10 @@ const ALL: [&str; 9] = [
     LAUNCHERS,
 ];
 
-/// The one that has no prebuilt images, and needs nvcc.
+/// The example that has no prebuilt images and needs nvcc.
 const LAUNCHERS: &str = "cuda-launchers";
 
-/// A copy of an example. No compiler for GPUs is asked, but for static libraries: its images are
-/// the prebuilt ones.
+/// A copy of an example. Its images are prebuilt; only static libraries need a compiler for GPUs.
 struct Example {
     name: &'static str,
     scenario: Scenario,
@@ -51,7 +50,7 @@ struct Example {
     blocks: Vec<Vec<Step>>,
 }
 
-/// A command, and what it prints by the README.
+/// A command, and its output according to the README.
 struct Step {
     command: String,
     printed: String,
@@ -64,7 +63,7 @@ impl Example {
 
     fn copied(name: &'static str, to: &str) -> Self {
         let scenario = Scenario::example(name, to);
-        // Where the README's commands expect it.
+        // The README's commands expect the folder here.
         std::os::unix::fs::symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
         let blocks: Vec<Vec<Step>> =
@@ -73,8 +72,8 @@ impl Example {
         Self { name, scenario, blocks }
     }
 
-    /// Runs the commands of a block of the README. They print what the README shows, after the
-    /// replacements; an error goes with the status 1.
+    /// Runs the commands of one block of the README. They must print what the README shows, after
+    /// the replacements; a command that prints an error must end with status 1.
     #[track_caller]
     fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
         for step in &self.blocks[block] {
@@ -89,7 +88,7 @@ impl Example {
         }
     }
 
-    /// Runs a command line. What the build prints of prebuilt images is left out.
+    /// Runs a command line. The build's output about prebuilt images is left out.
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let words: Vec<&str> = line.split(' ').collect();
         let run = match words[..] {
@@ -121,7 +120,7 @@ impl Example {
         printed
     }
 
-    /// Runs a command line, which succeeds.
+    /// Runs a command line that must succeed.
     #[track_caller]
     fn passes(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let printed = self.run(line, variables);
@@ -129,7 +128,7 @@ impl Example {
         printed
     }
 
-    /// Runs a command line, which ends with the status 1.
+    /// Runs a command line that must end with status 1.
     #[track_caller]
     fn fails(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
         let printed = self.run(line, variables);
@@ -161,8 +160,8 @@ fn steps(rest: &str) -> Vec<Step> {
     steps
 }
 
-/// A folder with a `hipconfig` of a version that cubecl-hip-sys has bindings for, if this machine
-/// has some `hipconfig`: the crate's build fails if it does not know the version.
+/// A folder with a `hipconfig` whose version cubecl-hip-sys has bindings for, if this machine has
+/// any `hipconfig`. The crate's build fails for unknown versions.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -184,14 +183,14 @@ static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// The variables by which a program finds pretended NVIDIA GPUs, and a new file for what the
-/// stand-in writes down.
+/// Returns the variables that make a program find pretended NVIDIA GPUs, and a new log file for the
+/// stand-in.
 fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> {
     let _ = fs::remove_file(log);
     vec![
         ("LD_LIBRARY_PATH", utf8(&DRIVER)),
         ("FAKE_GPU", capabilities),
-        // Threads that do not wait for the one that loads are found out.
+        // A slow load reveals threads that do not wait for the one that loads.
         ("FAKE_SLOW", "50"),
         ("FAKE_LOG", utf8(log)),
     ]
@@ -201,7 +200,7 @@ fn utf8(path: &Path) -> &str {
     path.to_str().expect("the target folder's name is UTF-8")
 }
 
-/// The lines of a log. There is none about misuse.
+/// Returns the lines of a log. Asserts that none of them reports misuse.
 #[track_caller]
 fn read_log(log: &Path) -> Vec<String> {
     let lines: Vec<String> =

@@ -1,5 +1,5 @@
-//! Examples for NVIDIA GPUs, with a stand-in for the driver: what is loaded onto which GPU and how
-//! often, and what errors they print.
+//! Tests of examples for NVIDIA GPUs, with a stand-in for the driver: the images loaded onto each
+//! GPU, how often, and the errors printed.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::registry::{GCC, needs};
@@ -16,7 +16,7 @@ fn cuda_vector_add() {
     let example = Example::new("cuda-vector-add");
     let log = DRIVER.join("cuda-vector-add.log");
 
-    // Four threads ask at once; the module is loaded once.
+    // Four threads request the module at the same time; it is loaded once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
     let loads: Vec<&String> =
@@ -25,7 +25,7 @@ fn cuda_vector_add() {
     assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, cubin, {image}")]);
     assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
 
-    // PTX goes to the driver as it is, as far as its NUL.
+    // The driver gets PTX unchanged, up to its NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
     assert_eq!(
         printed.text(),
@@ -37,7 +37,7 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // Threads that ask at once for what cannot be loaded.
+    // Threads that request at the same time an image that cannot be loaded.
     for (failure, error) in [
         (
             "cuLibraryLoadData=200",
@@ -84,7 +84,7 @@ fn several_gpus() {
         ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
     ];
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
-    // Each GPU has got its own image, once.
+    // Each GPU has received its own image, once.
     let mut loads: Vec<String> =
         read_log(&log).into_iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     loads.sort();
@@ -104,7 +104,7 @@ fn several_gpus() {
     example.follow(1, &HIDDEN, &[]);
     example.follow(2, &HIDDEN, &NO_GPU);
 
-    // A GPU that nothing fits does not stop the others.
+    // A GPU for which no image fits does not stop the others.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
     assert_eq!(
         printed.stdout,
@@ -123,8 +123,8 @@ fn several_gpus() {
     }
 }
 
-/// A pack that was skipped, and one with nothing for this vendor: the program prints so, and does
-/// not panic.
+/// For a skipped pack, and for one without images for this vendor, the program prints the reason
+/// and does not panic.
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
     let log = DRIVER.join("several-gpus-without-images.log");

@@ -24,8 +24,7 @@ fn rust_kernels() {
     example.follow(1, &HIDDEN, &NO_GPU);
 }
 
-/// The script compiles the kernels to what is checked in, if the compiler is that with which it was
-/// made.
+/// The script produces the kernels that are checked in, if the compiler is the one that made them.
 fn rust_kernels_from_source() {
     let example = Example::copied("rust-kernels", "rust-kernels-from-source");
     let folder = &example.scenario.folder;
@@ -38,7 +37,7 @@ fn rust_kernels_from_source() {
         PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
     let libraries = rust.join("usr/lib/x86_64-linux-gnu");
     let rustc = rust.join("usr/bin/rustc");
-    // What Cargo would download for `core` is vendored beside it.
+    // The dependencies of `core`, which Cargo would download, are vendored beside it.
     let home = scratch::folder("rust-kernels-cargo-home");
     let vendor = rust.join("usr/lib/rustlib/src/rust/library/vendor");
     let config = format!(
@@ -47,7 +46,7 @@ fn rust_kernels_from_source() {
     );
     scratch::write(home.join("config.toml"), config);
     let mut script = Command::new("sh");
-    // Cargo's own variables, which it sets for tests, are not for another Cargo.
+    // Cargo sets variables for tests, which must not reach another Cargo.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_") || text.starts_with("RUST") && text != "RUSTUP_HOME" {

@@ -10,7 +10,7 @@ pub fn shortened(printed: &str) -> String {
         }
         _ => format!("{line}\n"),
     });
-    // The folders of build scripts have a hash.
+    // The names of build scripts' folders contain a hash.
     let start = format!("build/{NAME}-");
     let text = lines.collect::<String>();
     let mut parts = text.split(&start);
@@ -20,8 +20,8 @@ pub fn shortened(printed: &str) -> String {
     })
 }
 
-/// Whether what was printed is what is shown, where the latter may leave out lines, parts of lines,
-/// and the value of sizes.
+/// Whether the printed text matches the shown text, which may omit lines, parts of lines, and the
+/// value of sizes.
 pub fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
         ([], []) => true,
@@ -54,7 +54,7 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Numbers of bytes and shares become `N`, bars are left out, and columns are one space wide:
+/// Replaces numbers of bytes and shares by `N`, removes bars, and makes columns one space wide:
 /// compilers of other versions make other images.
 fn without_sizes(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,22 +1,22 @@
-//! The guide, docs/guide, and the README's first screen, followed line by line: a page's files are
-//! written, its commands are run, and what they print is compared with what the page shows.
+//! Follows the guide, docs/guide, and the README's first screen line by line. Writes a page's
+//! files, runs its commands, and compares their output with what the page shows.
 //!
-//! What is read in a page, from top to bottom:
+//! The parts of a page that the tests read, from top to bottom:
 //!
-//! * a line such as `` `build.rs`: `` before a block of code is a file of the reader's package; a
-//!   block that is a `diff` leaves its lines without those that start with `-`;
-//! * a line that starts with a file's name and links into `examples` names where the reader copies
-//!   that file from;
-//! * a line that links to another page and starts with "Start from" stands for that page's files;
-//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` lets the commands after it find such a
-//!   GPU, which a stand-in for the driver pretends;
-//! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be
+//! * a line such as `` `build.rs`: `` before a block of code names a file of the reader's package,
+//!   and the block is its text. A `diff` block means its lines without those that start with `-`;
+//! * a line that starts with a file's name and links into `examples` names the file that the reader
+//!   copies;
+//! * a line that links to another page and starts with "Start from" means that page's files;
+//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` gives the commands after it such a GPU,
+//!   which a stand-in for the driver pretends;
+//! * commands after a comment `<!-- without a GPU -->` run on machines where no GPU has to be
 //!   hidden;
-//! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any
+//! * a `console` block has commands after `$ `, and their output. A line `...` stands for any
 //!   lines, `…` for anything in a line, and a size for any other size. Such a `...` also replaces
 //!   Cargo's lines around the output of a failed build script.
 //!
-//! `BLESS=1` writes what was printed into the pages.
+//! `BLESS=1` writes the printed output into the pages.
 
 mod compare;
 mod page;
@@ -39,7 +39,7 @@ offload_tests::tests! {
     pages(),
 }
 
-/// A test for each page.
+/// Returns a test for each page.
 fn pages() -> impl Iterator<Item = Test> {
     let name = |path: &str| {
         path.trim_start_matches("docs/guide/src/").trim_end_matches(".md").to_lowercase()
@@ -97,11 +97,11 @@ const PAGES: &[Page] = &[
 /// Pages without a package.
 const TEXT: &[&str] = &["introduction.md"];
 
-/// The folder of pages that are tables. `tests/tidy/reference.rs` compares them with the code.
+/// The folder of pages that contain tables. `tests/tidy/reference.rs` compares them with the code.
 const REFERENCE: &str = "reference";
 
-/// How the pages call the package. In tests each has another name, since all are built in one
-/// folder.
+/// The name of the package in the pages. In tests each page's package has another name, since all
+/// are built in one folder.
 const NAME: &str = "saxpy";
 
 /// Writes the files of a page, runs its commands, and compares what they print with what the page
@@ -117,8 +117,8 @@ fn follow(page: &Page) {
         match step {
             Step::File { path, text } => {
                 if !unbuilt.insert(path.clone()) {
-                    // The file is about to be replaced: what the page has shown so far must
-                    // compile.
+                    // The file is about to be replaced: the files that the page has shown so far
+                    // must compile.
                     reader.scenario.check().arg("--quiet").passes();
                     unbuilt = BTreeSet::from([path.clone()]);
                 }
@@ -158,10 +158,10 @@ fn follow(page: &Page) {
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
 }
 
-/// AMD's HIP runtime of version 5.2 above a stand-in for the driver gets the README's image for
-/// gfx90a. It takes code objects of version 4, which generic targets do not have, and an
-/// unoptimized kernel asks the host for a service that the stand-in lacks. No kernel runs: y is
-/// what was uploaded.
+/// Runs AMD's HIP runtime 5.2 above a stand-in for the driver: it gets the README's image for
+/// gfx90a. This runtime accepts only code objects of version 4, which generic targets do not have.
+/// An unoptimized kernel asks the host for a service that the stand-in lacks. No kernel runs, so y
+/// keeps the uploaded values.
 fn the_readmes_program_on_amds_own_runtime() {
     let page = Page::new("README.md", HIP_RUNTIME);
     let reader = Reader::named("readme-hip", &page);

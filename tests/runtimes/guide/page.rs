@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A step of a page, in its order.
+/// A step of a page; steps are in the page's order.
 pub enum Step {
     /// A file is written.
     File { path: String, text: String },
     /// A file of this repository is copied.
     Copy { path: String, from: PathBuf },
-    /// The files up to here are another page's, which has its own test.
+    /// Marks that the files before this step belong to another page, which has its own test.
     Followed,
-    /// From here on, there is this GPU.
+    /// Provides this GPU from here on.
     On { capability: String },
     /// A command, and the output that the page shows.
     Run { command: String, shown: String },
@@ -24,13 +24,13 @@ pub fn text_of(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
 
-/// The name between backticks that a line starts with, if it is one of a file.
+/// Returns the name between backticks that a line starts with, if it is a file name.
 fn file_name(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix('`')?.split_once('`')?;
     (name.contains('.') && !name.contains([' ', '(', '"'])).then_some(name)
 }
 
-/// Where the first link of a line leads, from the page's folder.
+/// Returns the target of a line's first link, relative to the page's folder.
 fn link(line: &str, page: &Path) -> Option<PathBuf> {
     let (target, _) = line.split_once("](")?.1.split_once(')')?;
     Some(page.parent()?.join(target))
@@ -90,7 +90,7 @@ pub fn steps(page: &Path) -> Vec<Step> {
     steps
 }
 
-/// The files with which a page starts, without those that take their places.
+/// Returns the files with which a page starts, without those that are replaced later.
 fn first_files(page: &Path) -> Vec<Step> {
     let mut seen = BTreeSet::new();
     let is_first = |step: &Step| match step {

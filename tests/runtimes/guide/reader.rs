@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The reader's package.
 pub struct Reader {
-    /// Its name takes the place of [`NAME`].
+    /// The scenario, whose name takes the place of [`NAME`].
     pub scenario: Scenario,
     /// The variables by which programs find a pretended GPU.
     gpu: Vec<(&'static str, String)>,
@@ -30,14 +30,14 @@ impl Reader {
 
     pub fn named(name: &str, page: &Page) -> Self {
         let scenario = Scenario::empty(&format!("guide-{name}"));
-        // Where the pages' commands expect it.
+        // The pages' commands expect the folder here.
         symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
     }
 
-    /// Writes a file of the package; what is called [`NAME`] in its manifest, and its library in a
-    /// path, get the package's name.
+    /// Writes a file of the package; the package's name replaces [`NAME`] in its manifest, and its
+    /// library's name in paths.
     pub fn write(&self, path: &str, text: &str) {
         if path.ends_with("Cargo.toml") {
             let own_name = format!("name = \"{}\"", self.scenario.name());
@@ -52,7 +52,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command; returns what it prints, as the pages show it.
+    /// Runs a command; returns its output in the form that the pages show.
     pub fn run(&self, line: &str) -> String {
         let name = self.scenario.name();
         let line = line
@@ -87,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// With the tools that the page may use, and with pretended GPUs only.
+    /// Adds the tools that the page may use; only pretended GPUs are visible.
     fn on_the_machine<'a>(&self, run: Run<'a>) -> Run<'a> {
         const HIDDEN: [&str; 9] = [
             "RUST_BACKTRACE",
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// With a server of sccache that only this page talks to.
+    /// Adds a server of sccache that only this page uses.
     fn with_own_cache<'a>(&self, run: Run<'a>) -> Run<'a> {
         // A socket's path has at most 107 bytes.
         let socket =
@@ -135,7 +135,7 @@ impl Reader {
 
     /// Returns a command's output, with the names and folders of the reader that the pages show.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
-        // What Cargo prints of its own doing starts with a word that ends in this column.
+        // Cargo's own progress lines start with a word that ends in this column.
         let is_status = |line: &&str| {
             line.len() > 12
                 && line[..12].trim_start().starts_with(char::is_uppercase)
@@ -150,7 +150,7 @@ impl Reader {
             (self.scenario.target.as_path(), "/home/you/saxpy/target"),
             (&real(&self.scenario.target), "/home/you/saxpy/target"),
             (self.scenario.folder.as_path(), "/home/you/saxpy"),
-            // Before the checkout, in which set-up may have put it.
+            // This folder is replaced before the checkout, because set-up may have put it inside.
             (&cuda_home, "/usr/local/cuda"),
             (scratch::workspace(), "/home/you/offload"),
             (&llvm_bin(), "/usr/lib/llvm-22/bin"),
@@ -162,7 +162,7 @@ impl Reader {
         text = text.replace("Fake GPU 9.0", "NVIDIA H100 80GB HBM3");
         text = text.replace("Fake GPU gfx1100", "AMD Radeon RX 7900 XTX");
         let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        // What Cargo prints around a build script's own words.
+        // Cargo prints these lines around a build script's own output.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
             let before = lines[..start]
                 .iter()
@@ -175,7 +175,7 @@ impl Reader {
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// From here on there is a GPU of this compute capability, or this target of AMD's, which a
+    /// Provides from here on a GPU of this compute capability, or of this AMD target, which a
     /// stand-in for the driver pretends.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));

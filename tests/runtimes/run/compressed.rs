@@ -1,4 +1,4 @@
-//! Packs that are compressed: drivers get the images as they were.
+//! Tests of compressed packs: drivers get the images in their original form.
 
 use super::{DRIVER, value};
 use offload_tests::data::read;
@@ -37,7 +37,7 @@ fn compressed_images_are_inflated_for_the_driver() {
         outcome.succeeds();
         let loads: Vec<&String> =
             outcome.log.iter().filter(|line| line.contains("LoadData")).collect();
-        // One of the modules is used, and inflated; 8 threads ask for it.
+        // The program uses one of the modules, and only this is inflated; 8 threads request it.
         let image = described(&read(scenario.output("debug", &format!("pack/second.{file}"))));
         assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, {kind}, {image}")], "{outcome:#?}");
         assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");

@@ -1,4 +1,4 @@
-//! On the CPU, with no driver or one that cannot be used.
+//! Tests on the CPU, without a driver or with one that cannot be used.
 
 use super::{assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::registry::COMPILERS;
@@ -24,8 +24,7 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with an empty library under each of the drivers' names: what a machine has to link
-/// with.
+/// A folder with an empty library under each driver's name, as on machines that can only link.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     scratch::write(folder.join("empty.c"), "");
@@ -39,7 +38,7 @@ static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
 const DRIVERS: [&str; 5] =
     ["libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
 
-/// A folder with files under the drivers' names that are no libraries.
+/// A folder with files that have the drivers' names but are no libraries.
 static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_broken");
     for name in DRIVERS {
@@ -58,7 +57,7 @@ fn devices(libraries: &Path) -> Outcome {
     outcome
 }
 
-/// The loader of this machine may find real drivers: what it says then is not compared.
+/// The loader of this machine may find real drivers, so its message is not compared.
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
@@ -92,7 +91,8 @@ fn libraries_that_are_no_drivers_are_told() {
     assert_expected("stubs", &text);
 }
 
-/// Development files bring a stub under the plain name, and the runtime lies behind it.
+/// Development packages install a stub under the plain name; the runtime comes after it in the
+/// search.
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
     scratch::write(folder.join("empty.c"), "");
@@ -112,7 +112,7 @@ fn images_for_the_cpu_do_not_pass_for_each_other() {
     run(&on_cpu(), &["in-turn"]).succeeds().prints("[1] [2] [1] [2] [1] [2] [1] [2]\n");
 }
 
-/// Debuggers read it from the file; other images are in memory.
+/// Debuggers read such an image from its file; other images are in memory.
 fn an_image_with_debug_information_is_a_file() {
     let folder = scratch::folder("run_time_tmp");
     let folder = folder.to_str().expect("the target folder's name is UTF-8");

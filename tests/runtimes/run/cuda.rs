@@ -1,4 +1,4 @@
-//! On pretended GPUs of NVIDIA.
+//! Tests on pretended NVIDIA GPUs.
 
 use super::{DRIVER, PROGRAM, assert_expected, count, driver, on_driver, on_gpus, run, transcript};
 use offload_tests::data::read;
@@ -20,7 +20,7 @@ offload_tests::tests! {
     ],
 }
 
-/// A driver of CUDA 11.
+/// The stand-in as a driver of CUDA 11.
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
@@ -87,7 +87,8 @@ fn launches_beyond_a_limit_do_not_reach_the_driver() {
     assert_expected("limits", &text);
 }
 
-/// Above 48 KiB the driver is asked, whenever a launch needs more than all before.
+/// Above 48 KiB, the run time calls the driver whenever a launch needs more than all launches
+/// before.
 fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
         let outcome = run(&on_driver(libraries, "9.0"), &["shared-memory"]);
@@ -119,7 +120,7 @@ fn a_variable_names_the_device() {
         let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
         text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
     }
-    // AMD's runtime is there or not.
+    // AMD's runtime may or may not be installed.
     let hip = text
         .lines()
         .position(|line| line.starts_with("error: could not use the device \"hip:0\": "));
@@ -129,7 +130,7 @@ fn a_variable_names_the_device() {
     assert_expected("offload_device", &(text.join("\n") + "\n"));
 }
 
-/// The driver has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
+/// The driver applies `CUDA_VISIBLE_DEVICES`; our code does not read that variable.
 fn what_the_driver_says_of_its_gpus_is_told() {
     let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(
@@ -150,8 +151,8 @@ fn what_the_driver_says_of_its_gpus_is_told() {
         .prints("cpu (linux x86_64): the cpu shared object computed 1000");
 }
 
-/// A pack of several modules has a device that an image of each fits; each is loaded when it is
-/// asked for.
+/// Tests a pack of several modules on a device that has an image of each. Each module is loaded
+/// when it is requested.
 fn modules_are_loaded_one_by_one() {
     let outcome = run(&on_gpus("8.0"), &["modules"]);
     outcome.succeeds().prints_last("sm_80\nsm_80\n");

@@ -12,8 +12,8 @@ offload_tests::tests! {
     ],
 }
 
-/// Functions that give something back: they can return the error of earlier work, which has no one
-/// to go to.
+/// Functions that release something: they can return the error of earlier work, which has no caller
+/// to report it to.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -23,7 +23,7 @@ const ENDS: [&str; 9] = [
     "cuCtxDestroy_v2",
     "hipFree",
     "hipModuleUnload",
-    // The GPU that was current before is current again.
+    // This call makes the previously current GPU current again.
     "hipSetDevice",
 ];
 
@@ -92,11 +92,11 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &[&str]) {
     assert!(failed.len() > 50, "{failed:?}");
 }
 
-/// The program ends with the error, unless nothing was asked for any more.
+/// Asserts that the program ends with the error, unless it had already finished its requests.
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
-        // What a destructor calls: to make the GPU current it tries twice.
+        // A destructor makes this call: it tries twice to make the GPU current.
         let is_for_an_end =
             ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");

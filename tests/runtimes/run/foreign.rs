@@ -19,7 +19,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
 }
 
-/// Programs that use the crates, of the versions that the examples have.
+/// Programs that use the crates, in the versions of the examples.
 static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
     let scenario = Scenario::empty("run_time_borrowed");
     scenario
@@ -77,7 +77,7 @@ fn cudarc_shares_its_context() {
                 vec![on_gpu(1)],
             ),
             ("own", "1000\n1000\n1\n1000\n", vec![on_gpu(0); 2]),
-            // The context ends, and what was loaded in it.
+            // The context ends, and everything loaded in it ends too.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
             let outcome = on_driver(&libraries, command);
@@ -105,23 +105,23 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // With the numbers of contexts a device is told from one whose context has its address now.
+    // Context numbers distinguish a device from another whose context now has its address.
     let libraries = driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     outcome.succeeds();
     assert_eq!(outcome.stdout, "1000\ntrue\n1000\n1000\n", "{outcome:#?}");
     assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
-    // That is what the program did: a context was destroyed with a buffer in it.
+    // The program caused this misuse: it destroyed a context with a buffer in it.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
     assert_eq!(misuse, ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
 
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// The program links with the driver: it does not start without one.
+/// The program links with the driver, so it does not start without one.
 fn cust_shares_its_context() {
     let libraries = driver("run_time_borrowed_cust_driver", &[]);
-    // Where the crate looks for the library, under the name that linkers use.
+    // The crate searches for the library here, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
     std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library)
@@ -150,7 +150,7 @@ fn cust_shares_its_context() {
     assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
 }
 
-/// The binding and the run time use AMD's own runtime, in one process.
+/// Asserts that the binding and the run time use AMD's own runtime together in one process.
 fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries("run_time_borrowed_hsa");
     // The binding looks for libamdhip64.so of HIP 6 or later, and for libhiprtc.so beside it.
@@ -180,7 +180,7 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let loads = outcome.log.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{outcome:#?}");
 
-    // The kernel has got the binding's memory.
+    // The kernel received the binding's memory.
     let addresses =
         outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
     let bytes = |address: &str| {

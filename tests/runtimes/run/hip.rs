@@ -1,5 +1,5 @@
-//! On pretended GPUs of AMD, below AMD's own HIP runtime of version 5.2: all happens but the
-//! kernel. It knows no gfx1100.
+//! Tests on pretended AMD GPUs, below AMD's own HIP runtime 5.2: everything happens except the
+//! kernel. This runtime does not know gfx1100.
 
 use super::{PROGRAM, count, run};
 use offload_tests::data::read;
@@ -24,14 +24,14 @@ offload_tests::tests! {
     ],
 }
 
-/// A stand-in for the whole runtime, which computes.
+/// A stand-in for the whole runtime, which runs the kernels.
 pub static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_hip");
     compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so"));
     folder
 });
 
-/// The program on GPUs of that stand-in.
+/// Returns the program on GPUs of that stand-in.
 pub fn on_gpus(targets: &str) -> Staged {
     let kernels = PROGRAM.scenario.folder.join("stand_in_kernels");
     Staged::new(&PROGRAM.path, &RUNTIME)
@@ -54,7 +54,7 @@ fn image(target: &str) -> String {
 fn the_runtime_gets_the_image_of_each_gpu() {
     for (gpu, target) in [("gfx90a:sramecc+:xnack-", "gfx90a"), ("gfx1030", "gfx1030")] {
         let outcome = run(&on_gpu(gpu), &["saxpy"]);
-        // 0 of 1000: no kernel runs. The first of them is 0 anyway.
+        // 0 of 1000: no kernel runs. The first element is 0 anyway.
         outcome.succeeds().prints(&format!(
             "hip:0 (Fake AMD GPU): the {target} code object computed 1 of 1000\n"
         ));
@@ -90,7 +90,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
         );
     }
     assert_eq!(count(&outcome, "hipModuleLaunchKernel"), 24, "{outcome:#?}");
-    // One GPU of several, whichever is current.
+    // The variable selects one GPU of several, whichever is current.
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
         .prints("false\nfalse\n1000\ndone\n");

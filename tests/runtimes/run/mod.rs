@@ -1,5 +1,5 @@
 //! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs
-//! of both vendors. The stand-ins report what breaks a driver's rules; no run here may.
+//! of both vendors. The stand-ins report violations of a driver's rules; no run here may cause one.
 
 mod compressed;
 mod cpu;
@@ -28,7 +28,7 @@ offload_tests::tests! {
     process::tests(),
 }
 
-/// The program. A panic ends it by a signal: none is hidden in a thread.
+/// The program. A panic ends the program with a signal, so no panic is hidden in a thread.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_time");
     let manifest = scenario.text("Cargo.toml");
@@ -42,7 +42,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/one.cu", value("value", 1))
         .write("kernels/two.cu", value("value", 2))
         .build_script(BUILD);
-    // No image has debug information that was not asked for.
+    // No image has debug information that was not requested.
     scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "0").passes();
     let path = scenario.program("debug", scenario.name());
     Program { scenario, path }
@@ -53,13 +53,13 @@ struct Program {
     path: PathBuf,
 }
 
-/// A kernel that writes a number.
+/// Returns a kernel that writes a number.
 fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Kernels that the stand-in for NVIDIA's driver does not compute: it reads this text of them
-/// (tests/src/stand_ins/kernels.h).
+/// Kernels for the stand-in for NVIDIA's driver, which does not compute them and reads only this
+/// text (tests/src/stand_ins/kernels.h).
 const KERNELS: &str = "\
 reverse 0:8 8:8
 block_sum 0:8 8:8
@@ -87,7 +87,7 @@ const BUILD: &str = r#"
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
-/// A folder with the stand-in for NVIDIA's driver, compiled with these flags.
+/// Returns a folder with the stand-in for NVIDIA's driver, compiled with these flags.
 fn driver(name: &str, flags: &[&str]) -> PathBuf {
     let folder = scratch::folder(name);
     let flags = [&["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], flags].concat();
@@ -98,7 +98,7 @@ fn driver(name: &str, flags: &[&str]) -> PathBuf {
 /// The stand-in with all functions.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_driver", &[]));
 
-/// The program on NVIDIA's GPUs that are not there; there is none of AMD.
+/// Returns the program on pretended NVIDIA GPUs, without AMD GPUs.
 fn on_gpus(capabilities: &str) -> Staged {
     on_driver(&DRIVER, capabilities)
 }
@@ -125,19 +125,19 @@ fn run_loosely(staged: &Staged, args: &[&str]) -> Outcome {
     staged.run(args, &PROGRAM.scenario.folder.join(format!("log-{number}")))
 }
 
-/// How often a line of the log starts with this.
+/// Returns the number of lines of the log that start with this text.
 fn count(outcome: &Outcome, start: &str) -> usize {
     outcome.log.iter().filter(|line| line.starts_with(start)).count()
 }
 
-/// Compares what runs have printed with what is checked in: `BLESS=1` writes it anew.
+/// Compares the output of runs with the expected file: `BLESS=1` rewrites that file.
 #[track_caller]
 fn assert_expected(name: &str, text: &str) {
     let path = scratch::workspace().join("tests/runtimes/run/expected").join(format!("{name}.txt"));
     assert_as_checked_in(&path, text);
 }
 
-/// A run as text: what the program was asked, what it printed, how it ended.
+/// Returns a run as text: the program's arguments, its output, and its exit status.
 fn transcript(title: &str, outcome: &Outcome) -> String {
     let status = outcome.status.map_or("a signal".to_owned(), |status| status.to_string());
     format!("--- {title}\n{}{}status: {status}\n", outcome.stdout, outcome.stderr)

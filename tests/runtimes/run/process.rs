@@ -23,7 +23,7 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // The driver ends what is left, as it does of all programs.
+    // The driver releases what is left, as it does for all programs.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
     assert_eq!(
         misuse,

@@ -25,7 +25,7 @@ fn devices_are_taken_by_name() {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
-        // The table is printed all the same, and nothing ran.
+        // The program still prints the table, and nothing ran.
         assert_eq!(
             rows_below(&printed.stdout, "device product is image because")[0],
             cpu_row(),
@@ -35,7 +35,8 @@ fn devices_are_taken_by_name() {
     }
 }
 
-/// For each device the image that it gets and why, or why one of the images does not do.
+/// For each device the image that it gets and why, or the reason why one of the images does not
+/// fit.
 const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("gfx90a:sramecc+:xnack+", Some("gfx90a"), "made for this processor, in any mode"),
@@ -66,7 +67,7 @@ const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
 fn explain_tells_which_image_and_why_not_the_others() {
     for (device, image, reason) in EXPLAINED {
         let printed = PREBUILT.start(&["--explain", device]).ends();
-        // As the program calls the device.
+        // The name that the program prints for the device.
         let called = match device.split_once("@driver") {
             Some((name, driver)) => format!("{name} (CUDA driver {driver})"),
             None if device == "cpu" => "the CPU".to_owned(),
@@ -97,7 +98,7 @@ fn explain_tells_which_image_and_why_not_the_others() {
     }
 }
 
-/// The rows begin with the names of the targets that are meant, in order.
+/// Asserts that the rows begin with the names of the matching targets, in order.
 #[track_caller]
 fn assert_names(rows: &[String], meant: impl Fn(&Target) -> bool) {
     let named: Vec<&str> = rows.iter().filter_map(|row| row.split(' ').next()).collect();

@@ -1,5 +1,5 @@
-//! The example, from `cargo build` to the result: with all compilers, with none for GPUs, with
-//! some.
+//! Tests of the example, from `cargo build` to the result: with all compilers, without compilers
+//! for GPUs, and with some of them.
 
 mod command_line;
 mod compiled;
@@ -20,12 +20,12 @@ offload_tests::tests! { ; compiled::tests(), prebuilt_set::tests(), command_line
 /// A target of the example's build script.
 struct Target {
     name: &'static str,
-    /// The image, in `OUT_DIR`; in the prebuilt set `saxpy.` comes before it.
+    /// The file of the image in `OUT_DIR`; in the prebuilt set its name has the prefix `saxpy.`.
     file: &'static str,
-    /// The image's kind in the example's words, and in LLVM's.
+    /// The image's kind, in the example's terms and in LLVM's.
     kind: &'static str,
     llvm_kind: &'static str,
-    /// The programming model, as LLVM names it.
+    /// LLVM's name for the programming model.
     producer: &'static str,
 }
 
@@ -96,12 +96,12 @@ impl Built {
         self.scenario.program(self.profile, self.scenario.name())
     }
 
-    /// Runs the program, which finds no GPU, even if there is one.
+    /// Returns a run of the program in which it finds no GPU, even if there is one.
     fn start(&self, args: &[&str]) -> Run<'_> {
         without_gpu(self.scenario.start(self.profile)).args(args)
     }
 
-    /// The image of a target, where the build has it: `compiled` or `prebuilt`.
+    /// Returns the image of a target from the folder of its origin: `compiled` or `prebuilt`.
     fn image(&self, target: &Target, origin: &str) -> Vec<u8> {
         match origin {
             "prebuilt" => prebuilt(target.file),
@@ -109,8 +109,8 @@ impl Built {
         }
     }
 
-    /// Checks that the images are embedded, byte for byte and in order, and that the program prints
-    /// where each came from; then that it runs.
+    /// Checks that the images are embedded, byte for byte and in order, that the program prints the
+    /// origin of each, and that it runs.
     fn check(&self, origin: impl Fn(&Target) -> &'static str) {
         let images: Vec<Vec<u8>> =
             TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
@@ -161,7 +161,7 @@ fn section(program: &Path, name: &str) -> Vec<u8> {
     read(dump)
 }
 
-/// Lets a program find no GPU, even if there is one.
+/// Hides all GPUs from a program.
 fn without_gpu(run: Run<'_>) -> Run<'_> {
     run.env("CUDA_VISIBLE_DEVICES", "").env("HIP_VISIBLE_DEVICES", "-1")
 }
@@ -190,7 +190,8 @@ fn cpu_row() -> String {
     format!("cpu linux {ARCH} the CPU cpu shared object made for this CPU")
 }
 
-/// The lines between a table's header and the next empty line, without what pads their columns.
+/// Returns the lines between a table's header and the next empty line, without the padding of
+/// columns.
 fn rows_below(text: &str, header: &str) -> Vec<String> {
     let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     assert!(lines.any(|line| line == header), "no table '{header}' in\n{text}");
@@ -200,7 +201,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
 /// Part of the line that a build prints of prebuilt images.
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
-/// A build that asks for no GPU compiler: those that the variables name do not exist.
+/// A build that finds no GPU compiler: the variables name programs that do not exist.
 static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
     Built::new("saxpy-prebuilt", "release", |build| {
         build

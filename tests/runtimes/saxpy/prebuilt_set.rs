@@ -26,7 +26,8 @@ offload_tests::tests! {
     .ignored_if(other_compilers)],
 }
 
-/// The set is that of today's kernel and header. If it is not, `cargo xtask prebuilt` remakes it.
+/// Asserts that the set matches the current kernel and header. If it does not, `cargo xtask
+/// prebuilt` remakes it.
 fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
     let warning = "warning: saxpy-prebuilt@0.1.0: pack \"saxpy\": gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, \
@@ -35,7 +36,7 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.build.once(PREBUILT_LINE);
 }
 
-/// Cubins need ptxas; all else is made by clang and the C++ compiler.
+/// Cubins need ptxas; clang and the C++ compiler make all other images.
 fn only_cubins_are_prebuilt_without_ptxas() {
     let path = path_without("ptxas", "saxpy-path-without-ptxas");
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
@@ -50,7 +51,8 @@ fn only_cubins_are_prebuilt_without_ptxas() {
     built.build.once(PREBUILT_LINE);
 }
 
-/// `PATH`, where a folder that has this program is replaced by one with links to all else in it.
+/// Returns `PATH` without this program: its folder is replaced by one with links to all other files
+/// in it.
 fn path_without(program: &str, scratch_folder: &str) -> OsString {
     let links = scratch::folder(scratch_folder);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -71,7 +73,7 @@ fn path_without(program: &str, scratch_folder: &str) -> OsString {
     std::env::join_paths(folders).expect("the folders came out of PATH")
 }
 
-/// If something that the set was made from has changed, nothing is taken from the set.
+/// If an input of the set has changed, the build uses nothing from the set.
 fn prebuilt_images_of_other_sources_are_refused() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-other-sources");
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
@@ -91,7 +93,7 @@ fn prebuilt_images_of_other_sources_are_refused() {
             [all, "kernels/saxpy.cu has changed since prebuilt/saxpy.manifest was made", remake],
         ),
         (
-            // A set made with a header that is not today's.
+            // The manifest names a header that differs from the current one.
             manifest,
             changed_line(&scenario.text(manifest), header, |_| {
                 format!("input {:032x} <offload/kernel.h>", 1)
@@ -128,11 +130,11 @@ fn prebuilt_images_of_other_sources_are_refused() {
         }
         scenario.write(path, unchanged);
     }
-    // Nothing but the changes stood in the way.
+    // All changes are undone, so the build uses the set again.
     build().passes();
 }
 
-/// A text with the lines that are meant replaced.
+/// Returns a text in which the matching lines are replaced.
 fn changed_line(
     text: &str,
     meant: impl Fn(&str) -> bool,
@@ -143,8 +145,8 @@ fn changed_line(
         .collect()
 }
 
-/// The set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the compilers are those
-/// that it was made with.
+/// Asserts that the set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the
+/// compilers are those that made it.
 fn the_prebuilt_set_is_what_the_compilers_make() {
     let scenario = Scenario::copy_of("examples/saxpy", "saxpy-update");
     let folder = scenario.folder.join("prebuilt");
@@ -160,7 +162,7 @@ fn the_prebuilt_set_is_what_the_compilers_make() {
     }
 }
 
-/// How the compilers here differ from those that the set's manifest names; `None` if they do not.
+/// Returns how the compilers here differ from those in the set's manifest; `None` if they do not.
 fn other_compilers() -> Option<String> {
     let manifest = fs::read_to_string(prebuilt_folder().join("saxpy.manifest")).ok()?;
     let recorded = |key: &str| {
@@ -183,7 +185,7 @@ fn other_compilers() -> Option<String> {
     })
 }
 
-/// The files of a folder.
+/// Returns the files of a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -1,7 +1,7 @@
 //! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
 //!
-//! A seed makes one kernel, `k<seed>`, and the records that it takes, so that a failure names all
-//! that makes it come back. The same sources are CUDA for GPUs and C++17 for a CPU:
+//! One seed makes one kernel, `k<seed>`, and its records. So a failure message has everything that
+//! reproduces it. The same sources are CUDA for GPUs and C++17 for a CPU:
 //!
 //! | file | has |
 //! |---|---|
@@ -26,20 +26,20 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
 
-/// The variable that asks for other seeds than a test's own: `17`, or `100-200`.
+/// The variable that replaces a test's own seeds: `17`, or `100-200`.
 pub const SEEDS: &str = "OFFLOAD_TEST_SEEDS";
 
-/// Kernels with random parameters, and the types of these.
+/// Kernels with random parameters, and the types of these parameters.
 #[derive(Debug)]
 pub struct RandomKernels {
     header: String,
-    /// Functions that set the bits of a value, for the program of masks.
+    /// Functions that set the bits of a value, for the program that prints masks.
     ones: String,
     /// All kernels.
     pub kernels: Vec<RandomKernel>,
 }
 
-/// Words of hexadecimal digits, by the names of kernels and records.
+/// Hexadecimal digits of masks, by the names of kernels and records.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
@@ -54,23 +54,24 @@ pub struct RandomKernel {
 /// A parameter of a random kernel.
 #[derive(Debug)]
 pub struct RandomParameter {
-    /// Its type in C++.
+    /// The type of the parameter in C++.
     pub cpp: String,
-    /// The type of a value that Rust passes for it. Records are in the module `kernels`.
+    /// The Rust type of the value that a program passes for the parameter. Records are in the
+    /// module `kernels`.
     pub rust: String,
 }
 
-/// The most bytes that parameters take: NVIDIA's limit is 4096.
+/// The maximum number of bytes of all parameters: NVIDIA's limit is 4096.
 const MOST_BYTES: u64 = 3000;
 
-/// The most parameters of a kernel.
+/// The maximum number of parameters of a kernel.
 const MOST_PARAMETERS: u64 = 24;
 
 impl RandomKernels {
-    /// Makes a kernel for each of these seeds, or of those in [`SEEDS`].
+    /// Makes a kernel for each of these seeds, or for those in [`SEEDS`].
     ///
     /// # Panics
-    /// If the variable has no seeds.
+    /// Panics if the variable has no seeds.
     pub fn new(seeds: RangeInclusive<u64>) -> Self {
         let asked = env::var(SEEDS).ok().map(|text| {
             let (first, last) = text.split_once('-').unwrap_or((&text, &text));
@@ -87,7 +88,7 @@ impl RandomKernels {
         this
     }
 
-    /// Returns whether the seeds are the test's own: those that are asked for may be few.
+    /// Returns whether the seeds are the test's own: seeds from the variable may be few.
     pub fn are_usual(&self) -> bool {
         env::var_os(SEEDS).is_none()
     }
@@ -115,13 +116,13 @@ impl RandomKernels {
         self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters });
     }
 
-    /// Returns the types, C++17 that clang compiles for GPUs and g++ for a CPU.
+    /// Returns the types, as C++17 that clang compiles for GPUs and g++ for a CPU.
     pub fn header(&self) -> String {
         format!("#pragma once\n{}", self.header)
     }
 
-    /// Returns the kernels, with the types in `types.h`. A CPU has `<kernel>_from`, too, which
-    /// takes the addresses of all arguments, as drivers of GPUs do.
+    /// Returns the source of the kernels; their types are in `types.h`. On a CPU there is also
+    /// `<kernel>_from`, which takes the addresses of all arguments, as drivers of GPUs do.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         for RandomKernel { name, parameters } in &self.kernels {
@@ -157,12 +158,12 @@ impl RandomKernels {
         text
     }
 
-    /// Returns which bits are values and not padding, in hexadecimal digits: of each argument of a
-    /// kernel but the first, and of each of these records, which are pairs of a name and a type of
-    /// C++. A program says it that is made in this folder, where `kernels/types.h` is.
+    /// Returns which bits are values and not padding, in hexadecimal digits. Masks exist for each
+    /// argument of a kernel except the first, and for each record (a name and a C++ type). A
+    /// program computes the masks; it is built in this folder, which contains `kernels/types.h`.
     ///
     /// # Panics
-    /// If g++ does not compile it.
+    /// Panics if g++ does not compile the program.
     pub fn masks<'a>(
         &self,
         folder: &Path,
@@ -175,7 +176,7 @@ impl RandomKernels {
             let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");
         }
         for (name, ty) in records {
-            // The compiler's name, which g++ has not.
+            // `__bf16` is clang's name, which g++ lacks.
             let ty = ty.replace("__bf16", "bf16_t");
             let _ = write!(text, "  printf(\"{name}\");\n  show<{ty}>();\n  puts(\"\");\n");
         }
@@ -194,7 +195,7 @@ impl RandomKernels {
     }
 }
 
-/// A name behind its type, or within it.
+/// Returns a declaration, with the name after its type or within it.
 fn declaration(ty: &str, name: &str) -> String {
     match ty.split_once("(*)") {
         Some((before, behind)) => format!("{before}(*{name}){behind}"),

@@ -17,17 +17,17 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `end - 1`.
+    /// Returns a number from 0 to `end - 1`.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// A number in a range.
+    /// Returns a number in a range.
     pub(super) fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
 
-    /// Whether something happens that does so this often in a hundred.
+    /// Returns true with this chance in percent.
     pub(super) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
@@ -36,7 +36,7 @@ impl Numbers {
         &of[self.below(of.len() as u64) as usize]
     }
 
-    /// A number below that of the weights, each as often as its weight says.
+    /// Returns an index of the weights; each index is as frequent as its weight.
     pub(super) fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum());
         let found = weights.iter().position(|weight| {

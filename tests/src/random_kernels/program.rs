@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 impl RandomKernels {
     /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the
-    /// pack `random`, and then `end()`. Both are in `rest`, which may use the names of `std::ffi`;
-    /// `output` is what each kernel gets first, a `*mut u8`.
+    /// pack `random`, and then `end()`. Both functions are in `rest`, which may use the names of
+    /// `std::ffi`; `output` is the first argument of each kernel, a `*mut u8`.
     pub fn program(&self, output: &str, rest: &str) -> String {
         let mut text = format!("{PROGRAM}{rest}");
         let mut main = String::new();
@@ -38,10 +38,10 @@ impl RandomKernel {
         format!("kernels::{}({output}{})", self.name, values.collect::<String>())
     }
 
-    /// Returns the bytes of the argument of this number, from 1, that the program passes, padding
-    /// and all.
+    /// Returns the bytes, with padding, of the argument that the program passes at this position,
+    /// counted from 1.
     pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
-        // As `value` in the program.
+        // The bytes equal those of `value` in the program.
         let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;
         match self.parameters[number].rust.as_str() {
             "bool" => vec![byte(0) % 2],
@@ -60,7 +60,7 @@ mod kernels {
     offload::include_kernels!("random");
 }
 
-/// Bytes that tell parameters apart, and their places.
+/// Returns bytes that distinguish parameters, and positions within them.
 fn value<T>(number: usize) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     for at in 0..size_of::<T>() {

@@ -1,4 +1,4 @@
-//! Random types: records of all kinds, and what holds them.
+//! Random types: records of all kinds, and types that contain them.
 
 use super::numbers::Numbers;
 use super::scalars::{BIT_FIELDS, SCALARS, vector};
@@ -9,26 +9,26 @@ use std::fmt::Write;
 pub(super) struct Value {
     /// In C++.
     pub(super) cpp: String,
-    /// In Rust: of a parameter.
+    /// The type in Rust, as a parameter.
     pub(super) parameter: String,
-    /// In Rust: in memory.
+    /// The type in Rust, in memory.
     memory: String,
-    /// At most so many bytes, aligned to at most so many.
+    /// The maximum size in bytes, and the maximum alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     is_union: bool,
 }
 
-/// The records of a kernel, as they are made.
+/// The records of a kernel, while they are made.
 #[derive(Debug)]
 pub(super) struct Records {
     seed: u64,
     count: u64,
-    /// How many packed ones the next one lies in.
+    /// The number of packed records that contain the next one.
     packed: u64,
     /// Their definitions.
     pub(super) cpp: String,
-    /// Each record has a function `ones`, which sets all bits of its values.
+    /// Functions `ones`, one for each record, that set all bits of its values.
     pub(super) ones: String,
 }
 
@@ -48,7 +48,7 @@ impl Records {
         Self { seed, count: 0, packed: 0, cpp: String::new(), ones: String::new() }
     }
 
-    /// A type of a parameter.
+    /// Returns a type for a parameter.
     pub(super) fn parameter(&mut self, numbers: &mut Numbers) -> Value {
         match numbers.weighted(&[38, 8, 14, 28, 12]) {
             0 => scalar(numbers),
@@ -94,7 +94,7 @@ impl Records {
                 (value.cpp, value.memory)
             }
             3 => {
-                // Nothing is known of it.
+                // The type is only declared.
                 let name = self.name('O');
                 let _ = writeln!(self.cpp, "struct {name};");
                 (name.clone(), format!("kernels::{name}"))
@@ -126,10 +126,10 @@ impl Records {
         }
     }
 
-    /// A record; `depth` is how many others it lies in.
+    /// Returns a record; `depth` is the number of other records that contain it.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
         const UNION: usize = 4;
-        // Compilers differ in whether a packed struct packs what is no plain old data.
+        // Compilers differ in whether a packed struct packs a field that is no plain old data.
         let kind = match self.packed {
             0 => numbers.weighted(&[46, 12, 10, 6, 8, 8, 5, 3, 2]),
             _ => numbers.weighted(&[46, 12, 10, 6, 8, 0, 5, 3]),
@@ -165,13 +165,13 @@ impl Records {
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
                 own = format!("{name}<{cpp}, {count}>");
-                // Debug information has the type behind a name.
+                // Debug information names the underlying type of a typedef.
                 let argument = if cpp == "bf16_t" { "__bf16" } else { &cpp };
                 rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
             }
             7 => {}
             _ => {
-                // What is private is in its layout all the same.
+                // Private fields are part of the layout, too.
                 head = format!("class {name}");
                 body.text = format!("  friend void ones({name} &);\n  friend struct Layout;\n");
             }
@@ -189,7 +189,7 @@ impl Records {
         self.packed -= u64::from(kind == 1);
         let Body { text, ones, size, align: natural } = body;
         if kind == 2 {
-            // No less than the fields need.
+            // The alignment is at least that of the fields.
             align = align.max(natural);
             head = format!("struct alignas({align}) {name}");
         }
@@ -210,7 +210,7 @@ impl Records {
     ) {
         let choice = numbers.weighted(&[34, 6, 10, 12, 8, 12, 14, 4]);
         match choice {
-            // Several in a row, so that they share bytes.
+            // Several bit-fields follow each other, so that they share bytes.
             6 if !in_union => return bit_fields(numbers, name, body),
             7 if depth < 2 => {
                 let mut inner = Body::default();

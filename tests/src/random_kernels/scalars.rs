@@ -1,8 +1,8 @@
-//! Numbers and vectors of C++, and what they are in Rust.
+//! Numbers and vectors of C++, and their types in Rust.
 
 use super::numbers::Numbers;
 
-/// A number: its type in C++, in Rust, and its size. Those of `bool` in memory are a `u8`.
+/// A number: its type in C++, in Rust, and its size. A `bool` in memory is a `u8` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
 pub(super) const SCALARS: [Scalar; 20] = [
@@ -41,7 +41,7 @@ pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("unsigned long long", 64),
 ];
 
-/// Clang's vectors: name, element, count. g++ has them as structs.
+/// Clang's vectors: name, element, count; g++ gets structs.
 const VECTORS: [(&str, &str, u64); 16] = [
     ("v2_char", "signed char", 2),
     ("v3_char", "signed char", 3),
@@ -61,7 +61,7 @@ const VECTORS: [(&str, &str, u64); 16] = [
     ("v16_double", "double", 16),
 ];
 
-/// CUDA's vectors, which `offload/kernel.h` has: name, size and alignment.
+/// CUDA's vectors, which `offload/kernel.h` defines: name, size and alignment.
 const STRUCTS: [(&str, u64, u64); 7] = [
     ("char3", 3, 1),
     ("uchar4", 4, 4),
@@ -72,12 +72,12 @@ const STRUCTS: [(&str, u64, u64); 7] = [
     ("double4", 32, 16),
 ];
 
-/// The size of a number.
+/// Returns the size of a number.
 fn size(cpp: &str) -> u64 {
     SCALARS.iter().find(|(name, ..)| *name == cpp).map_or(0, |(.., size)| *size)
 }
 
-/// A vector: its name, which is that in Rust, size and alignment.
+/// Returns a vector: its name, which is the same in Rust, its size and its alignment.
 pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     if numbers.percent(35) {
         return *numbers.pick(&STRUCTS);
@@ -94,7 +94,7 @@ pub(super) fn vectors() -> String {
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// g++ 12 has neither of them.
+/// g++ 12 has neither of these types.
 const TYPES: &str = "\
 #if defined(__clang__)
 typedef __bf16 bf16_t;

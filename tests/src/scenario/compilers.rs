@@ -1,4 +1,4 @@
-//! Compilers that write down how they are called.
+//! Scripts that run compilers and log each call.
 
 use super::{Run, Scenario};
 use crate::tools::{cuda, llvm_bin};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Scripts in front of the real clang, ptxas and g++, which write down every call.
+/// Scripts that run the real clang, ptxas and g++ and log every call.
 #[derive(Debug)]
 pub struct Watched {
     folder: PathBuf,
@@ -16,8 +16,8 @@ pub struct Watched {
 const OVERLAP: &str = "overlap";
 
 impl Watched {
-    /// Writes the scripts into a folder of the package. A second call makes other compilers of
-    /// them, as far as the times of their files tell.
+    /// Writes the scripts into a folder of the package. A second call changes the times of the
+    /// scripts, so that builds see them as other compilers.
     pub fn new(scenario: &Scenario) -> Self {
         let folder = scenario.folder.join("watched");
         let ptxas = cuda("ptxas").get_program().to_owned();
@@ -46,15 +46,15 @@ impl Watched {
         Self { folder }
     }
 
-    /// Lets a build use the scripts.
+    /// Makes a build use the scripts.
     pub fn set<'a>(&self, run: Run<'a>) -> Run<'a> {
         run.env("OFFLOAD_CLANG", self.folder.join("clang"))
             .env("OFFLOAD_PTXAS", self.folder.join("ptxas"))
             .env("CXX", self.folder.join("c++"))
     }
 
-    /// The calls since the log was last read, but for those that ask a script each time which
-    /// compiler it starts.
+    /// Returns the calls since the log was last read, except those that only ask a script which
+    /// compiler it runs.
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
@@ -63,8 +63,8 @@ impl Watched {
         Calls(text.lines().filter(|line| !asks(line)).map(str::to_owned).collect())
     }
 
-    /// The calls since the log was last read that read a source or make a file; the others ask what
-    /// a tool is and can do.
+    /// Returns the calls since the log was last read that read a source or make a file; other calls
+    /// only probe a tool.
     pub fn compilations(&self) -> Calls {
         let is_work = |call: &String| {
             let words: Vec<&str> = call.split(' ').collect();
@@ -72,8 +72,8 @@ impl Watched {
             match words[0] {
                 "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
                 "ptxas" => !any(&["/dev/null"]),
-                // The crate that finds this one has it compile a file of its own, to see which
-                // options it takes.
+                // The crate `cc` makes the compiler compile a test file, to detect which options it
+                // accepts.
                 "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
                 OVERLAP => false,
                 other => panic!("unknown tool {other}"),
@@ -94,7 +94,7 @@ impl Calls {
         assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);
     }
 
-    /// Each tool has so many calls; those that are not named have none.
+    /// Asserts that each tool has this many calls; tools that are not named must have none.
     #[track_caller]
     pub fn assert_counts(&self, expected: &[(&str, usize)], why: &str) {
         let mut counts = BTreeMap::new();
@@ -104,7 +104,7 @@ impl Calls {
         assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
     }
 
-    /// Whether a compiler was started before another had ended.
+    /// Whether a compiler started before another had ended.
     pub fn overlap(&self) -> bool {
         self.0.iter().any(|call| call == OVERLAP)
     }

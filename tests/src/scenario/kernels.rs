@@ -1,7 +1,7 @@
-//! Kernels in the CUDA dialect, which every target can have.
+//! Kernels in the CUDA dialect, which compiles for every target.
 
-/// A kernel `name(int n, const float *x, float *y)` that sets `y[i]` to `x[i] + value`; `value` may
-/// name `x[i]` and `y[i]`.
+/// Returns a kernel `name(int n, const float *x, float *y)` that sets `y[i]` to `x[i] + value`;
+/// `value` may name `x[i]` and `y[i]`.
 pub fn kernel(name: &str, value: &str) -> String {
     format!(
         "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \

@@ -13,12 +13,12 @@ fn dependency(name: &str) -> String {
     format!("{name} = {{ path = {:?} }}\n", path(name))
 }
 
-/// The manifest of a package that is a workspace of its own.
+/// Returns the manifest of a package that is its own workspace.
 pub fn new(name: &str) -> String {
     format!("{}\n[workspace]\n", member(name, "", ""))
 }
 
-/// The manifest of a member of a workspace: see [`super::Scenario::workspace`].
+/// Returns the manifest of a member of a workspace: see [`super::Scenario::workspace`].
 pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{package}\n\n\
@@ -28,11 +28,12 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     )
 }
 
-/// The manifest of a member of this workspace as that of a package of its own, called `name`.
+/// Returns the manifest of a member of this workspace, changed to that of a separate package called
+/// `name`.
 pub fn cut_loose(manifest: &str, name: &str) -> String {
     let mut own = String::new();
     for line in manifest.lines() {
-        // What the package takes over from the workspace, said in full.
+        // The package needs the full text of what it inherits from the workspace.
         let line = match line.trim().strip_suffix(".workspace = true") {
             Some("version") => "version = \"0.1.0\"".to_owned(),
             Some("edition") => "edition = \"2024\"".to_owned(),
@@ -54,7 +55,8 @@ pub fn cut_loose(manifest: &str, name: &str) -> String {
     own + "\n[workspace]\n"
 }
 
-/// A manifest whose registry is this checkout, for the project's own crates.
+/// Returns a manifest that uses this checkout in place of the registry, for the project's own
+/// crates.
 pub fn patched(manifest: &str) -> String {
     let depends_on =
         |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
@@ -65,20 +67,20 @@ pub fn patched(manifest: &str) -> String {
     )
 }
 
-/// A manifest that asks for one more feature of one of the project's crates.
+/// Returns a manifest that enables another feature of one of the project's crates.
 ///
 /// # Panics
-/// If the crate is no dependency without features.
+/// Panics if the manifest has no dependency on the crate without features.
 pub fn with_feature(manifest: &str, of: &str, name: &str) -> String {
     let plain = format!("/{of}\" }}");
     assert!(manifest.contains(&plain), "{of} is no dependency without features");
     manifest.replace(&plain, &format!("/{of}\", features = [\"{name}\"] }}"))
 }
 
-/// A manifest with more lines in a section.
+/// Returns a manifest with more lines in a section.
 ///
 /// # Panics
-/// If it has no such section.
+/// Panics if the manifest has no such section.
 pub fn with_lines(manifest: &str, section: &str, lines: &str) -> String {
     let header = format!("[{section}]\n");
     assert!(manifest.contains(&header), "no {header} in\n{manifest}");

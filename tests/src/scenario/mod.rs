@@ -33,17 +33,18 @@ use std::process::Command;
 pub struct Scenario {
     /// The package's folder.
     pub folder: PathBuf,
-    /// Where Cargo builds it.
+    /// The folder that Cargo builds the package into.
     pub target: PathBuf,
-    /// Features of the project's crates that its manifest asks for, as `offload-build/containers`.
+    /// Features of the project's crates that the manifest enables, such as
+    /// `offload-build/containers`.
     features: BTreeSet<String>,
     /// Cargo's files of the package, which are removed with it; `None` for a member of a workspace.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
 
-/// Cargo's files of a package: build scripts and their outputs. They are removed after a test that
-/// did not fail: those of all tests would be gigabytes.
+/// Cargo's files of a package: build scripts and their outputs. They are removed after each test
+/// that passes: those of all tests would be gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 
@@ -56,15 +57,15 @@ impl Drop for Outputs {
 }
 
 impl Scenario {
-    /// A new library package, which depends on the project's crates and is empty. `name` is also
-    /// that of the scratch folder.
+    /// Makes a new, empty library package that depends on the project's crates. `name` is also the
+    /// name of the scratch folder.
     pub fn new(name: &str) -> Self {
         let scenario = Self::without_sources(name);
         scenario.write("src/lib.rs", "");
         scenario
     }
 
-    /// As [`Scenario::new`], without the library: the package of a program, or one whose sources
+    /// Like [`Scenario::new`], without the library: for a program's package, or one whose sources
     /// the test writes.
     pub fn without_sources(name: &str) -> Self {
         let folder = scratch::folder(name);
@@ -72,9 +73,9 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A workspace of members, each with an empty library and the same dependencies as
-    /// [`Scenario::new`] writes. The two texts of a member come after its name in `[package]`, and
-    /// at the end of its `[dependencies]`.
+    /// Makes a workspace of members, each with an empty library and the same dependencies as in
+    /// [`Scenario::new`]. The first text of a member comes after its name in `[package]`, the
+    /// second at the end of its `[dependencies]`.
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
@@ -93,8 +94,8 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A member of a workspace: its files, its build script and what that left. Cargo, started in
-    /// its folder, builds it and what it depends on.
+    /// Returns a member of a workspace: its files, its build script and the script's outputs.
+    /// Cargo, started in the member's folder, builds it and its dependencies.
     pub fn member(&self, name: &str) -> Self {
         Self {
             folder: self.folder.join(name),
@@ -104,12 +105,12 @@ impl Scenario {
         }
     }
 
-    /// A copy of a package of this repository, by its path in it, cut loose from the workspace. The
-    /// package and its program go by `name`, as the scratch folder does, so that no other test's
-    /// program has that name.
+    /// Copies a package of this repository, by its path in it, and separates it from the workspace.
+    /// The package, its program and the scratch folder are all called `name`, so that no other
+    /// test's program has that name.
     ///
     /// # Panics
-    /// If it cannot be copied.
+    /// Panics if the package cannot be copied.
     pub fn copy_of(path: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join(path), &folder);
@@ -118,13 +119,12 @@ impl Scenario {
         Self::in_folder(folder, "Cargo.lock")
     }
 
-    /// A copy of an example as somebody else would make it: nothing is changed, but that this
-    /// checkout's crates stand for the registry's. `name` is that of the scratch folder; a second
-    /// copy also has its own name, since Cargo takes packages of the same name for one if they lie
-    /// in the same place of their workspaces.
+    /// Copies an example as a user would: only the registry's crates are replaced by those of this
+    /// checkout. `name` is the name of the scratch folder; a second copy also has its own package
+    /// name. Cargo confuses packages of the same name at the same place in their workspaces.
     ///
     /// # Panics
-    /// If it cannot be copied.
+    /// Panics if the example cannot be copied.
     pub fn example(example: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
@@ -138,7 +138,7 @@ impl Scenario {
         }
     }
 
-    /// A package without any file, for one that is written as the registry has it: see
+    /// Makes a package without any file, for a package that is written as in the registry: see
     /// [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
         Self {
@@ -148,8 +148,8 @@ impl Scenario {
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
-        // The versions that this checkout was tested with, and the only ones that are there without
-        // a network.
+        // The lock file has the versions that this checkout was tested with; no others are
+        // available without a network.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         let name = folder
@@ -162,19 +162,19 @@ impl Scenario {
         Self { folder, target, features, outputs: Some(Outputs(name)) }
     }
 
-    /// The name of the package and of its folder.
+    /// Returns the name of the package and of its folder.
     pub fn name(&self) -> &str {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Lets Cargo build in a folder of the package's own, in which the project's crates are
-    /// compiled already.
+    /// Makes Cargo build in the package's own folder, in which the project's crates are compiled
+    /// already.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }
 }
 
-/// The parts of a package.
+/// Methods that write the parts of a package.
 impl Scenario {
     /// Writes a file of the package.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
@@ -182,10 +182,10 @@ impl Scenario {
         self
     }
 
-    /// The text of a file of the package.
+    /// Returns the text of a file of the package.
     ///
     /// # Panics
-    /// If it cannot be read.
+    /// Panics if the file cannot be read.
     pub fn text(&self, path: &str) -> String {
         fs::read_to_string(self.folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
@@ -195,7 +195,8 @@ impl Scenario {
         self.write(&format!("kernels/{name}.cu"), kernel(name, value))
     }
 
-    /// Writes a build script with this body of `main`. All of offload-build's names are there.
+    /// Writes a build script with this body of `main`. The script can use all of offload-build's
+    /// names.
     pub fn build_script(&self, body: &str) -> &Self {
         self.write(
             "build.rs",
@@ -211,7 +212,7 @@ impl Scenario {
         self.build_script(&format!("Build::new(){calls}.compile({name:?});"))
     }
 
-    /// Lets the next build run the build script again, which is as it was.
+    /// Makes the next build run the unchanged build script again.
     pub fn touch_build_script(&self) -> &Self {
         self.write("build.rs", self.text("build.rs"))
     }
@@ -223,14 +224,15 @@ impl Scenario {
         path
     }
 
-    /// Asks for a feature of one of the project's crates, which is a dependency without any.
+    /// Enables a feature of one of the project's crates, which must be a dependency without
+    /// features.
     pub fn feature(&mut self, of: &str, name: &str) -> &mut Self {
         self.write("Cargo.toml", manifest::with_feature(&self.text("Cargo.toml"), of, name));
         self.features.insert(format!("{of}/{name}"));
         self
     }
 
-    /// Adds lines to a section of the manifest, right under its header.
+    /// Adds lines to a section of the manifest, directly after its header.
     pub fn manifest(&self, section: &str, lines: &str) -> &Self {
         self.write("Cargo.toml", manifest::with_lines(&self.text("Cargo.toml"), section, lines))
     }
@@ -244,7 +246,7 @@ impl Scenario {
         )
     }
 
-    /// Lets this checkout's crates stand for the registry's in the manifest that was written.
+    /// Replaces the registry's crates by those of this checkout in a manifest that was written.
     pub fn patched(&self) -> &Self {
         self.write("Cargo.toml", manifest::patched(&self.text("Cargo.toml")))
     }
@@ -252,7 +254,7 @@ impl Scenario {
 
 /// Commands.
 impl Scenario {
-    /// Cargo in the package's folder: see [`Run`].
+    /// Returns a run of Cargo in the package's folder: see [`Run`].
     pub fn cargo(&self, args: &[&str]) -> Run<'_> {
         Run::cargo(self, args)
     }
@@ -267,17 +269,17 @@ impl Scenario {
         self.cargo(&["check"])
     }
 
-    /// `cargo run`, with nothing printed but what the program prints.
+    /// Returns a run of `cargo run` that prints only the program's output.
     pub fn run(&self) -> Run<'_> {
         self.cargo(&["run", "--quiet"])
     }
 
-    /// Runs the program that a build of this profile's folder (`debug`, `release`) left.
+    /// Runs the program that a build left in this profile's folder (`debug`, `release`).
     pub fn start(&self, profile: &str) -> Run<'_> {
         self.tool(self.program(profile, self.name()))
     }
 
-    /// Another program than Cargo, in the package's folder.
+    /// Returns a run of a program other than Cargo, in the package's folder.
     pub fn tool(&self, program: impl AsRef<OsStr>) -> Run<'_> {
         let mut command = Command::new(program);
         command.current_dir(&self.folder);

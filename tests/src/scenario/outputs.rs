@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Scenario {
-    /// Where Cargo puts the program of this name; `profile` is the folder of a profile: `debug`,
+    /// Returns the path of the program of this name; `profile` is the folder of a profile: `debug`,
     /// `release`.
     pub fn program(&self, profile: &str, name: &str) -> PathBuf {
         self.target.join(profile).join(name)
     }
 
-    /// The newest `OUT_DIR` of the package.
+    /// Returns the newest `OUT_DIR` of the package.
     ///
     /// # Panics
-    /// If its build script has not run.
+    /// Panics if the build script has not run.
     pub fn out_dir(&self, profile: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", self.name());
         let found = builds.into_iter().map(|build| build.join("out")).filter(|out| out.is_dir());
@@ -26,10 +26,10 @@ impl Scenario {
             .unwrap_or_else(|| panic!("no build script of {} has run", self.name()))
     }
 
-    /// The package's build script, as a program.
+    /// Returns the path of the package's build script, as a program.
     ///
     /// # Panics
-    /// If it has not been compiled.
+    /// Panics if the build script has not been compiled.
     pub fn build_script_program(&self, profile: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", self.name());
         let found = builds
@@ -41,18 +41,19 @@ impl Scenario {
             .unwrap_or_else(|| panic!("{} has no build script", self.name()))
     }
 
-    /// The file that the package's newest build script left under `OUT_DIR/offload`.
+    /// Returns the path of a file that the package's newest build script wrote under
+    /// `OUT_DIR/offload`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such file.
     pub fn output(&self, profile: &str, file: &str) -> PathBuf {
         self.output_of(self.name(), profile, file)
     }
 
-    /// As [`Scenario::output`], for a member of the workspace.
+    /// Like [`Scenario::output`], for a member of the workspace.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such file.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
         let builds = target_folders::built(&self.target.join(profile), "build", package);
         let found = builds.into_iter().map(|build| build.join("out/offload").join(file));
@@ -60,27 +61,27 @@ impl Scenario {
         newest.unwrap_or_else(|| panic!("no build script of {package} left {file}"))
     }
 
-    /// When a file of [`Scenario::output`] was written last.
+    /// Returns when a file of [`Scenario::output`] was last written.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such file.
     pub fn output_time(&self, profile: &str, file: &str) -> SystemTime {
         time(&self.output(profile, file))
     }
 
-    /// A text file of [`Scenario::output`]: PTX, an index.
+    /// Returns a text file of [`Scenario::output`]: PTX, an index.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such file.
     pub fn output_text(&self, profile: &str, file: &str) -> String {
         String::from_utf8(read(self.output(profile, file)))
             .unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
-    /// The index of a pack.
+    /// Returns the index of a pack.
     ///
     /// # Panics
-    /// If there is none, or if the pack was skipped.
+    /// Panics if there is no index, or if the pack was skipped.
     pub fn index(&self, profile: &str, pack: &str) -> PackIndex {
         match Index::parse(&self.output_text(profile, &format!("{pack}.index"))) {
             Ok(Index::Built(index)) => index,
@@ -88,16 +89,16 @@ impl Scenario {
         }
     }
 
-    /// The targets of a pack's images, as a dev build left it.
+    /// Returns the targets of a pack's images, from a dev build.
     ///
     /// # Panics
-    /// If there is no such pack.
+    /// Panics if there is no such pack.
     pub fn targets(&self, pack: &str) -> Vec<String> {
         self.index("debug", pack).images().map(|image| image.target.clone()).collect()
     }
 }
 
-/// When a file or folder was changed last.
+/// Returns when a file or folder was last changed.
 fn time(path: &Path) -> SystemTime {
     let time = fs::metadata(path).and_then(|metadata| metadata.modified());
     time.unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -33,8 +33,8 @@ const TOOLKITS: [&str; 12] = [
     "CONDA_PREFIX",
 ];
 
-/// Whether a variable could change what a build does: Cargo's own, the project's, and those in
-/// which users name their GPUs.
+/// Whether a variable could change a build: Cargo's variables, the project's, and those in which
+/// users name their GPUs.
 fn is_input(name: &str) -> bool {
     const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
     let is_own = name.starts_with("CARGO_")
@@ -46,8 +46,9 @@ fn is_input(name: &str) -> bool {
 }
 
 impl<'a> Run<'a> {
-    /// Cargo, without what this test's own Cargo and the user's environment say. Its compiler is
-    /// LLVM 22's clang where that is installed, and CUDA's programs are those of `CUDA_HOME`.
+    /// Returns a run of Cargo without the variables of this test's own Cargo and of the user's
+    /// environment. The compiler is LLVM 22's clang where that is installed; CUDA's programs are
+    /// those of `CUDA_HOME`.
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
@@ -77,19 +78,19 @@ impl<'a> Run<'a> {
         Self { is_release: true, ..self }.arg("--release")
     }
 
-    /// With `--release` if this is the folder of that profile, `release`.
+    /// Adds `--release` if this is the folder of that profile, `release`.
     pub fn profile(self, folder: &str) -> Self {
         if folder == "release" { self.release() } else { self }
     }
 
-    /// With this `lto` in the release profile. It is then optimized at level 1, which takes half
+    /// Sets `lto` in the release profile. The profile is then optimized at level 1: this takes half
     /// the time and does not change which symbols and sections the linker keeps.
     pub fn lto(self, lto: &str) -> Self {
         let run = self.env("CARGO_PROFILE_RELEASE_LTO", lto);
         if lto == "false" { run } else { run.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1") }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
         self
@@ -101,13 +102,13 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// With a variable of the environment.
+    /// Sets a variable of the environment.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// With variables of the environment.
+    /// Sets variables of the environment.
     pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -116,7 +117,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Without variables of the environment.
+    /// Removes variables of the environment.
     pub fn without(mut self, names: &[&str]) -> Self {
         names.iter().for_each(|name| {
             self.command.env_remove(name);
@@ -124,7 +125,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// With these folders in front of all others in `PATH`.
+    /// Puts these folders before all others in `PATH`.
     pub fn path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         let folders = folders.into_iter().chain(env::split_paths(&path));
@@ -132,7 +133,7 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
-    /// With a `PATH` of only those folders that lack this program.
+    /// Sets `PATH` to only those folders that lack this program.
     pub fn path_without(self, program: &str) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         let folders = env::split_paths(&path).filter(|folder| !folder.join(program).is_file());
@@ -140,8 +141,8 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
-    /// Under strace, which writes the calls that start processes, open files for writing, or
-    /// connect into this file.
+    /// Runs the command under strace, which writes the calls that start processes, open files for
+    /// writing, or connect into this file.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
@@ -170,8 +171,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// The command, for those who change it in other ways. Cargo compiles the project's crates
-    /// first where it must.
+    /// Returns the command, for callers that change it in other ways. The project's crates are
+    /// compiled first if necessary.
     pub fn command(self) -> Command {
         if self.is_cargo {
             target_folders::prepare(self.scenario, self.is_release);
@@ -182,7 +183,7 @@ impl<'a> Run<'a> {
     /// Runs the command.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the command does not start.
     pub fn ends(self) -> Printed {
         let mut command = self.command();
         let output =
@@ -190,7 +191,7 @@ impl<'a> Run<'a> {
         Printed::new(output, format!("{command:?}"))
     }
 
-    /// Runs the command, which succeeds.
+    /// Runs the command, which must succeed.
     ///
     /// # Panics
     /// If it fails.
@@ -201,7 +202,7 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command, which fails.
+    /// Runs the command, which must fail.
     ///
     /// # Panics
     /// If it succeeds.
@@ -212,10 +213,10 @@ impl<'a> Run<'a> {
         printed
     }
 
-    /// Runs the command, which ends with this exit status.
+    /// Runs the command, which must end with this exit status.
     ///
     /// # Panics
-    /// If it ends in another way.
+    /// Panics if the command ends in another way.
     #[track_caller]
     pub fn exits(self, status: i32) -> Printed {
         let printed = self.ends();
@@ -224,7 +225,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The output of a command, and how it ended. Checks that fail show all of it.
+/// The output of a command, and its exit status. Checks that fail show all of it.
 #[derive(Debug, Clone)]
 pub struct Printed {
     /// Standard output.
@@ -253,58 +254,58 @@ impl Printed {
         }
     }
 
-    /// Both outputs: standard output first.
+    /// Returns both outputs: standard output first.
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// How often a text stands in both outputs.
+    /// Returns the number of times that a text occurs in both outputs.
     pub fn count(&self, text: &str) -> usize {
         self.text().matches(text).count()
     }
 
-    /// The text is there.
+    /// Asserts that the text occurs.
     #[track_caller]
     pub fn has(&self, text: &str) -> &Self {
         assert!(self.count(text) > 0, "no {text:?} in\n{self}");
         self
     }
 
-    /// The text is not there.
+    /// Asserts that the text does not occur.
     #[track_caller]
     pub fn lacks(&self, text: &str) -> &Self {
         assert!(self.count(text) == 0, "{text:?} in\n{self}");
         self
     }
 
-    /// The outputs, standard output first, start with the text.
+    /// Asserts that the outputs, standard output first, start with the text.
     #[track_caller]
     pub fn starts_with(&self, text: &str) -> &Self {
         assert!(self.text().starts_with(text), "not {text:?} first in\n{self}");
         self
     }
 
-    /// The outputs, standard output first, end with the text.
+    /// Asserts that the outputs, standard output first, end with the text.
     #[track_caller]
     pub fn ends_with(&self, text: &str) -> &Self {
         assert!(self.text().ends_with(text), "not {text:?} last in\n{self}");
         self
     }
 
-    /// The text is there so many times.
+    /// Asserts that the text occurs this many times.
     #[track_caller]
     pub fn times(&self, count: usize, text: &str) -> &Self {
         assert_eq!(self.count(text), count, "of {text:?} in\n{self}");
         self
     }
 
-    /// The text is there once.
+    /// Asserts that the text occurs once.
     #[track_caller]
     pub fn once(&self, text: &str) -> &Self {
         self.times(1, text)
     }
 
-    /// Each of the texts is there once.
+    /// Asserts that each of the texts occurs once.
     #[track_caller]
     pub fn each_once<S: AsRef<str>>(&self, texts: impl IntoIterator<Item = S>) -> &Self {
         texts.into_iter().for_each(|text| {
@@ -313,20 +314,21 @@ impl Printed {
         self
     }
 
-    /// Cargo, asked by `-v`, ran the build script.
+    /// Asserts that Cargo ran the build script, according to the output of `-v`.
     #[track_caller]
     pub fn ran_the_build_script(&self) -> &Self {
         self.has("/build-script-build`")
     }
 
-    /// Cargo, asked by `-v`, found the package as it left it, and did not run its build script.
+    /// Asserts that Cargo found the package fresh, according to the output of `-v`, and did not run
+    /// its build script.
     #[track_caller]
     pub fn found_fresh(&self, package: &str) -> &Self {
         self.has(&format!("Fresh {package} ")).lacks("/build-script-build`")
     }
 }
 
-/// All that a command printed.
+/// Returns everything that a command printed.
 pub fn printed(output: &Output) -> String {
     format!(
         "{}{}",

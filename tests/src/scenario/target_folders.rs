@@ -1,9 +1,9 @@
 //! The folders that Cargo builds scratch packages in.
 //!
-//! There are several, so that tests do not wait for each other's builds: Cargo locks a folder for
-//! as long as it builds in it. The project's crates are compiled once, in a folder where nothing
-//! else is, and linked into the others. Cargo finds them there as if it had compiled them: it knows
-//! crates by hashes that do not depend on the folder.
+//! There are several folders, so that tests do not wait for each other's builds: Cargo locks a
+//! folder while it builds in it. The project's crates are compiled once, in a separate folder, and
+//! linked into the others. Cargo accepts these files as its own, because its hashes of crates do
+//! not depend on the folder.
 
 use super::Scenario;
 use crate::scratch;
@@ -16,24 +16,24 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How scratch packages are compiled: as a development build, without what only a debugger or a
-/// second build would use.
+/// Settings of scratch packages: a development build, without data that only a debugger or a second
+/// build would use.
 pub const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    // Out of programs and build scripts, of which there are hundreds.
+    // This strips programs and build scripts, of which there are hundreds.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// The names of the folders. A test thread has one of the first; the last is for the examples and
-/// what else depends on the crates that they bring, which are compiled there once.
+/// The names of the folders. A test thread uses one of the first folders. The last is for the
+/// examples, and for other packages that depend on the same crates, which are compiled there once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {
     scratch::target_dir().join("offload-tests-target")
 }
 
-/// The folder of the thread that asks, which stays the same.
+/// Returns the folder of the calling thread, which stays the same.
 pub fn of_this_thread() -> PathBuf {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -42,14 +42,14 @@ pub fn of_this_thread() -> PathBuf {
     root().join(FOLDERS[NUMBER.with(|number| number % 2)])
 }
 
-/// The folder of the examples.
+/// Returns the folder of the examples.
 pub fn of_examples() -> PathBuf {
     root().join(FOLDERS[2])
 }
 
-/// Removes what earlier runs left of a package. Their images would pass for made by this one; and
-/// Cargo, for which a package and what `cargo package` made of it are one, would not always see
-/// that they are gone.
+/// Removes the files of a package from earlier runs. Tests would otherwise take old images for new
+/// ones. Cargo also treats a package and the result of its `cargo package` as one, and would not
+/// always notice the removal.
 pub fn forget(package: &str) {
     for folder in FOLDERS {
         for profile in ["debug", "release"] {
@@ -63,7 +63,8 @@ pub fn forget(package: &str) {
     }
 }
 
-/// The folders that Cargo has for a package in `build` or `.fingerprint` of a profile's folder.
+/// Returns the folders that Cargo has for a package in `build` or `.fingerprint` of a profile's
+/// folder.
 pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(profile.join(folder)).into_iter().flatten().flatten();
     let prefix = format!("{package}-");
@@ -76,14 +77,15 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// Sees to it that the project's crates are compiled in the folder of a scenario, for a profile and
-/// the features that it needs.
+/// Compiles the project's crates, if necessary, in the folder of a scenario, for a profile and the
+/// features that it needs.
 pub fn prepare(scenario: &Scenario, is_release: bool) {
     static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let features: Vec<&str> = scenario.features.iter().map(String::as_str).collect();
     let profile = if is_release { "release" } else { "debug" };
     let name = format!("{profile} {}", features.join(" "));
-    // The lock is held while the crates are compiled: others would wait for Cargo's.
+    // The lock is held while the crates are compiled: otherwise other threads would wait for
+    // Cargo's lock.
     let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let done = done.get_or_insert_default();
     let compiled = root().join("crates");
@@ -101,7 +103,7 @@ pub fn prepare(scenario: &Scenario, is_release: bool) {
     }
 }
 
-/// Compiles the project's crates as a scratch package would have them compiled.
+/// Compiles the project's crates in the same way as for a scratch package.
 fn compile(target: &Path, features: &[&str], is_release: bool) {
     let folder = root().join("crates-package").join(features.join("+").replace('/', "-"));
     let mut manifest = super::manifest::new("all-crates");
@@ -110,7 +112,7 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
     }
     scratch::write(folder.join("Cargo.toml"), manifest);
     scratch::write(folder.join("src/lib.rs"), "");
-    // It is linked: a build that needs a linker which does not work says so here.
+    // The build script is linked, so a linker that does not work is reported here.
     scratch::write(folder.join("build.rs"), "fn main() {}\n");
     fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
         .expect("the lock file can be copied");
@@ -133,8 +135,8 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
     );
 }
 
-/// Gives a folder the files of another, which both then share: Cargo and rustc replace files and do
-/// not write into them. What Cargo itself writes into are small files, of which there are copies.
+/// Links the files of one folder into another, so that both share them: Cargo and rustc replace
+/// files and do not write into them. Cargo does write into some small files, so these are copied.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     const SMALL: u64 = 16 << 10;
     fs::create_dir_all(to)?;

@@ -1,4 +1,4 @@
-//! AMD's HIP runtime on a GPU that is not there: `hsa_runtime.c` below it.
+//! AMD's HIP runtime on a pretended GPU, with `hsa_runtime.c` below the runtime.
 
 use crate::scratch;
 use crate::stand_ins::compile;
@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The runtime's file, of version 5.
+/// The file name of version 5 of the runtime.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
 /// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the
-/// name that programs try first, whatever other versions this machine has. `Tool::Hip5` and
-/// `Tool::Gcc` are there.
+/// name that programs try first. Other versions on this machine do not matter. Requires
+/// `Tool::Hip5` and `Tool::Gcc`.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
@@ -43,7 +43,7 @@ pub fn libraries(name: &str) -> PathBuf {
     folder
 }
 
-/// The names that begin with `hsa_` of a listing by `nm`; a version may follow a name.
+/// Returns the names that begin with `hsa_` in a listing by `nm`; a version may follow a name.
 fn symbols(nm: &mut Command) -> Vec<String> {
     let names = stdout(&succeed(nm));
     let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());

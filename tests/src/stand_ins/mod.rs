@@ -1,5 +1,5 @@
 //! Code that the tests with stand-ins for drivers share. The stand-ins are the C files in this
-//! folder; each lists at its top the variables that tell it what to pretend.
+//! folder; each lists at its top the variables that control it.
 
 pub mod hsa;
 
@@ -26,7 +26,7 @@ pub fn compile(source: &str, more: &[&str], to: &Path) {
     succeed(gcc.arg(source).arg("-o").arg(to));
 }
 
-/// How stand-ins speak of an image in their logs.
+/// Returns the description of an image that stand-ins write to their logs.
 pub fn described(image: &[u8]) -> String {
     let hash = image.iter().fold(0xcbf29ce484222325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3)
@@ -41,7 +41,8 @@ pub struct Staged {
     variables: BTreeMap<&'static str, String>,
 }
 
-/// How a program under a stand-in ended. Its checks show all of it when they fail.
+/// The exit status, output and log of a program that ran with a stand-in. Its checks show all of it
+/// when they fail.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit status; `None` if a signal ended it.
@@ -55,7 +56,7 @@ pub struct Outcome {
 }
 
 impl Staged {
-    /// A program that finds the libraries of a folder before all others.
+    /// Returns a program that finds the libraries of a folder before all others.
     pub fn new(program: &Path, libraries: &Path) -> Self {
         let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
         staged
@@ -72,7 +73,7 @@ impl Staged {
     pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
-        // Variables by which a user hides GPUs hide the pretended ones too.
+        // Variables with which a user hides GPUs also hide the pretended ones.
         for name in [
             "CUDA_VISIBLE_DEVICES",
             "HIP_VISIBLE_DEVICES",
@@ -94,21 +95,21 @@ impl Staged {
 }
 
 impl Outcome {
-    /// The program succeeds, with nothing on standard error.
+    /// Asserts that the program succeeded, with nothing on standard error.
     #[track_caller]
     pub fn succeeds(&self) -> &Self {
         assert_eq!((self.status, &*self.stderr), (Some(0), ""), "{self:#?}");
         self
     }
 
-    /// The program ends with the status 1, and with this on standard error.
+    /// Asserts that the program ended with status 1, and with this text on standard error.
     #[track_caller]
     pub fn fails_with(&self, error: &str) -> &Self {
         assert_eq!((self.status, &*self.stderr), (Some(1), error), "{self:#?}");
         self
     }
 
-    /// The program ends with the status 1, and standard error starts with this.
+    /// Asserts that the program ended with status 1, and that standard error starts with this text.
     #[track_caller]
     pub fn fails_first_with(&self, error: &str) -> &Self {
         assert_eq!(self.status, Some(1), "{self:#?}");
@@ -116,35 +117,35 @@ impl Outcome {
         self
     }
 
-    /// The text is on standard error.
+    /// Asserts that the text is on standard error.
     #[track_caller]
     pub fn complains(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "no {text:?} in\n{self:#?}");
         self
     }
 
-    /// The text is on standard output.
+    /// Asserts that the text is on standard output.
     #[track_caller]
     pub fn prints(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "no {text:?} in\n{self:#?}");
         self
     }
 
-    /// The text is not on standard output.
+    /// Asserts that the text is not on standard output.
     #[track_caller]
     pub fn does_not_print(&self, text: &str) -> &Self {
         assert!(!self.stdout.contains(text), "{text:?} in\n{self:#?}");
         self
     }
 
-    /// Standard output ends with this.
+    /// Asserts that standard output ends with this text.
     #[track_caller]
     pub fn prints_last(&self, text: &str) -> &Self {
         assert!(self.stdout.ends_with(text), "not {text:?} last in\n{self:#?}");
         self
     }
 
-    /// The stand-in has written nothing down: no image reached it.
+    /// Asserts that the stand-in's log is empty: no image reached it.
     #[track_caller]
     pub fn loads_nothing(&self) -> &Self {
         assert!(self.log.is_empty(), "{self:#?}");

@@ -1,4 +1,4 @@
-//! Libraries for one target, out of libraries for many.
+//! Tests that extract libraries for one target from libraries for many.
 
 use super::{HOST, bundler};
 use crate::corpus_bytes;
@@ -43,7 +43,7 @@ fn archives_for_one_target() {
     }
     let lines = [
         format!("-targets={OPENMP}gfx90a -output=x"),
-        // Those before it are written.
+        // The outputs before the missing one are written.
         format!("-targets={OPENMP}gfx906,{OPENMP}gfx90a -output=x -output=y"),
         "-targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x".into(),
     ];
@@ -59,7 +59,7 @@ fn archives_that_cannot_be_read() {
     }
     archive(&format!("-allow-missing-bundles {line}")).file("lib.a", "!<arch>\n").assert_same();
     bundler(&format!("-type=a -unbundle -input=missing {line}")).assert_same();
-    // LLVM has many messages for what exactly is malformed.
+    // LLVM has many messages for the different malformed parts.
     let cut = &corpus_bytes("archive/lib.a")[..100];
     let (theirs, ours) = archive(&line).file("lib.a", cut).both();
     for ran in [&theirs, &ours] {
@@ -96,7 +96,7 @@ fn thin_archives() {
     assert!(case.assert_same().succeeded());
 }
 
-/// A bundle, as a member of an archive.
+/// Returns an archive with a bundle as its member.
 fn in_archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut builder = offload_format::archive::ArchiveBuilder::new();
     builder.member(name, bytes.len() as u64).unwrap();
@@ -123,7 +123,7 @@ fn archives_of_compressed_members() {
 fn archives_are_checked() {
     let line = format!("-check-input-archive -targets={OPENMP}gfx906 -output=x");
     assert!(archive(&line).assert_same().succeeded());
-    // No tool writes such a bundle: one ID is changed for another of its length.
+    // No tool writes such a bundle: the test replaces one ID by another of the same length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
     let bundle = bundler(&format!(
         "-type=bc -targets={targets} -input=host -input=one -input=two -output=x"
@@ -139,7 +139,7 @@ fn archives_are_checked() {
     assert!(ran.stderr.contains("conflicting TargetIDs ["), "{}", ran.stderr);
 }
 
-/// LLVM 22 lists nothing.
+/// LLVM 22 lists nothing for archives.
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {
         let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();

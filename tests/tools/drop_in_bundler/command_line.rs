@@ -126,7 +126,7 @@ fn response_files() {
     assert!(bundler("@r").file("r", quoted).file("a b", "0123456789").assert_same().succeeded());
     let nested = bundler("@r").file("r", "-type=bc\n-list\t@s").file("s", "-input=one");
     assert!(nested.assert_same().succeeded());
-    // A name in a file is looked for where the tool runs, not beside that file.
+    // The tool searches for a name in a response file in its working folder, not beside that file.
     assert!(
         !bundler("@d/r")
             .file("d/r", "-type=bc -list @s")
@@ -170,7 +170,7 @@ fn standard_input_and_output() {
         let line =
             format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=one -output=-");
         let written = bundler(&line).stdin("what the host has").assert_same().stdout;
-        // The second has nothing more to read.
+        // The second input has no bytes left to read.
         let line =
             format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=- -output=-");
         bundler(&line).stdin("what the host has").assert_same();
@@ -182,7 +182,8 @@ fn standard_input_and_output() {
     }
 }
 
-/// LLVM's words, which scripts look for, and the one option that its release builds leave out.
+/// The help has LLVM's text, which scripts search for, and also the one option that LLVM's release
+/// builds leave out.
 fn help_and_version() {
     for option in
         ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"]
@@ -195,7 +196,7 @@ fn help_and_version() {
         let with_it = ours_lines.len();
         ours_lines.retain(|line| !line.trim_start().starts_with("--debug-only"));
         assert_eq!(ours_lines.len() + 1, with_it, "{option}");
-        // Two that have no effect here, and do not say that they had one.
+        // Two options that have no effect here, and do not claim one.
         let mut their_lines = lines(&theirs.stdout);
         for lines in [&mut ours_lines, &mut their_lines] {
             lines.retain(|line| !line.starts_with("  --print-"));

@@ -1,4 +1,4 @@
-//! Compressed bundles, and the environment variables that ask for them.
+//! Tests of compressed bundles, and of the environment variables that enable compression.
 
 use super::{GFX906, HOST, bundler};
 use crate::corpus_bytes;
@@ -30,8 +30,8 @@ fn unbundled(file_type: &str, bundle: &[u8]) -> Ran {
     bundler(&line).file("x", bundle).run(Whose::Llvm)
 }
 
-/// Both tools write bundles in which LLVM's tool finds the same, with headers of one version; ours
-/// is no larger. Both print the same.
+/// Asserts that LLVM's tool finds the same content in both bundles, that their headers have one
+/// version, and that ours is no larger. Both tools must print the same.
 fn assert_alike(case: &Case, file_type: &str) -> Ran {
     let (theirs, ours) = case.both();
     assert_eq!(without_figures(&ours.stderr), without_figures(&theirs.stderr));
@@ -50,7 +50,7 @@ fn assert_alike(case: &Case, file_type: &str) -> Ran {
     ours
 }
 
-/// Figures that depend on the library's version or on the machine are left out.
+/// Removes figures that depend on the library's version or on the machine.
 fn without_figures(text: &str) -> Vec<String> {
     let varies = ["Total file size", "Binary size after", "rate: ", "ratio: ", "speed: "];
     let name = |line: &str| match varies.iter().find(|part| line.contains(*part)) {
@@ -74,7 +74,7 @@ fn compressed_bundles() {
     for level in ["0", "22", "100"] {
         assert_alike(&compress("bc", &format!("-compress -compression-level={level}")), "bc");
     }
-    // It means nothing where a bundle is taken apart.
+    // The option has no effect on unbundling.
     let line = format!("-type=bc -compress -unbundle -targets={HOST} -input=x -output=h");
     bundler(&line).file("x", corpus_bytes("bundle/basic.bc")).assert_same();
 }
@@ -94,7 +94,8 @@ fn environment() {
     let both = compress("bc", "-compression-level=5").env("OFFLOAD_BUNDLER_COMPRESS", "1");
     let said = assert_alike(&both.env(level, "9").env("OFFLOAD_BUNDLER_VERBOSE", "1"), "bc").stderr;
     assert!(said.contains("Compression level: 5\n"), "{said}");
-    // Exactly 1 turns it on, an option comes before it, and all can be turned off.
+    // Only the value 1 enables compression; options override the variables, and all variables can
+    // be disabled.
     for value in ["true", "", "01", "2"] {
         compress("bc", "").env("OFFLOAD_BUNDLER_COMPRESS", value).assert_same();
         compress("bc", "").env("OFFLOAD_BUNDLER_VERBOSE", value).assert_same();
@@ -106,7 +107,7 @@ fn environment() {
 
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
-    // Nothing is compressed here, so that the messages are equal to the letter, but for the speed.
+    // Nothing is compressed here, so the messages are identical except for the speed.
     for file in [
         "v2_zstd",
         "v3_zstd",
@@ -134,7 +135,7 @@ fn verbose() {
     }
 }
 
-/// Large enough for threads, and for buffers that small ones do without.
+/// Tests bundles that are large enough for threads, and for buffers that small bundles do not use.
 fn large_bundles() {
     let host = Random::new(1).bytes(5_000_000);
     let device: Vec<u8> = host.iter().rev().copied().collect();
@@ -155,7 +156,8 @@ fn large_bundles() {
             assert!(with(&line).assert_same().succeeded());
             continue;
         }
-        // Cut short after the first entry of two: both are asked for, and no output is left.
+        // The bundle is cut short after the first of two entries: both are requested, and no output
+        // is left.
         let mut cut = bundle[..bundle.len() - 1_000_000].to_vec();
         let size = cut.len() as u64;
         cut[8..16].copy_from_slice(&size.to_le_bytes());

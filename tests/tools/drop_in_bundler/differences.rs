@@ -1,4 +1,4 @@
-//! Where ours differs on purpose: both sides.
+//! Tests of intentional differences, which show both sides.
 
 use super::{GFX906, GFX908, HOST, bundler};
 use crate::corpus_bytes;
@@ -64,7 +64,7 @@ fn a_full_disk() {
     assert_eq!(theirs.status, ours.status);
 }
 
-/// LLVM compresses nothing, prints that, and then writes the same object.
+/// LLVM compresses nothing but prints that it does, and then writes the same object.
 fn compressing_an_object_bundle() {
     let line = format!(
         "-type=o -compress -verbose -targets={HOST},{GFX906} -input=h.o -input=one -output=x"
@@ -103,10 +103,10 @@ fn damage_behind_what_is_asked_for() {
     let random = data::Random::new(1).bytes(1 << 20);
     let mut bytes = bundler(&line).file("random", random).run(Whose::Llvm).file("x").to_vec();
     bytes.truncate(bytes.len() / 2);
-    // The header's total size, so that nothing but the stream is wrong.
+    // The header's total size is correct, so only the stream is wrong.
     let size = bytes.len() as u64;
     bytes[8..16].copy_from_slice(&size.to_le_bytes());
-    // The table comes first, and no more is decompressed for it.
+    // The table comes first, and only this part is decompressed for it.
     let (theirs, ours) = bundler("-type=bc -list -input=x").file("x", bytes.clone()).both();
     assert!(!theirs.succeeded());
     assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n"));
@@ -139,7 +139,8 @@ fn nothing_is_left_of_what_failed() {
     assert!(ours.file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "no bundle");
 }
 
-/// A binary bundle with these entries, all empty; made by hand, since our writer refuses such IDs.
+/// Returns a binary bundle with these entries, all empty; made by hand, since our writer refuses
+/// such IDs.
 fn bundle_of(ids: &[&str]) -> Vec<u8> {
     let mut bundle = MAGIC.to_vec();
     bundle.extend((ids.len() as u64).to_le_bytes());
@@ -152,7 +153,7 @@ fn bundle_of(ids: &[&str]) -> Vec<u8> {
     bundle
 }
 
-/// LLVM's tool prints names from inside of files as they are, with what a terminal obeys.
+/// LLVM's tool prints names from files unchanged, including control sequences of terminals.
 fn names_that_command_terminals() {
     const RED: &str = "\u{1b}[31mred";
     let mut raw = 0;

@@ -1,4 +1,4 @@
-//! Bundles of every type of file, written and read.
+//! Tests that write and read bundles of every type of file.
 
 use super::{GFX906, GFX908, HOST, bundler};
 use crate::corpus_bytes;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     ],
 }
 
-/// All types but archives, which are not bundled.
+/// All types except archives, which are not bundled.
 const TYPES: [&str; 11] = ["i", "ii", "cui", "hipi", "d", "ll", "bc", "s", "o", "gch", "ast"];
 
 fn every_type() {
@@ -66,9 +66,9 @@ fn order_and_hosts() {
         format!(
             "-type=bc -targets={HOST},openmp-nvptx64-nvidia-cuda--sm_70 -input=host -input=one -output=x"
         ),
-        // An output that is there is replaced.
+        // An existing output is replaced.
         format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=two"),
-        // One that is an input, too.
+        // An output may also be an input.
         format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=/dev/null"),
     ];
     for line in lines {
@@ -86,7 +86,7 @@ fn targets_without_entries() {
                 .file("x", bytes.clone());
             case.file("old", "what was there").assert_same()
         };
-        // What was found is written before the message about what is missing.
+        // The tool writes the entries that it found before the message about missing ones.
         let ran = run(&format!("-targets={HOST},{gfx90a} -output=h -output=old"));
         assert!(!ran.succeeded(), "{file_type}");
         assert_eq!(ran.file("old"), b"what was there");
@@ -143,14 +143,15 @@ fn objects() {
                 format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=- -output=h");
             bundler(&line).file("x", bundle).assert_same();
         }
-        // An object without a bundle is the host's own.
+        // An object without a bundle is treated as the host's entry.
         let line = format!(
             "-type=o -unbundle -allow-missing-bundles -targets={HOST},{GFX906} -input=x -output=h -output=g"
         );
         assert_eq!(bundler(&line).file("x", host.clone()).assert_same().file("h"), host);
         bundler("-type=o -list -input=x").file("x", host).assert_same();
     }
-    // What is cut short is no object, and an archive is none either: the binary form.
+    // A truncated object is no object, and an archive is none either: both are bundled in binary
+    // form.
     let host = corpus_bytes("object_bundle/host.o");
     for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
         let line = format!("-type=o -targets={HOST},{GFX906} -input=h -input=one -output=x");
@@ -159,8 +160,8 @@ fn objects() {
     }
 }
 
-/// `-###` prints what LLVM's tool would run. The name of its temporary file differs from run to
-/// run.
+/// `-###` prints the commands that LLVM's tool would run. The name of its temporary file differs
+/// from run to run.
 fn commands_for_objects() {
     let without_number = |text: &str| {
         let mut out = String::new();
@@ -190,12 +191,12 @@ fn commands_for_objects() {
             (theirs.status, theirs.stdout, theirs.files)
         );
     }
-    // Nothing is run for other types.
+    // Other types need no commands.
     bundler(&format!("-type=bc -### -targets={HOST},{GFX906} -input=host -input=one -output=x"))
         .assert_same();
 }
 
-/// Files that LLVM's tools have written.
+/// Tests with files that LLVM's tools have written.
 fn golden_bundles() {
     for (file, file_type) in [
         ("bundle/align7.bc", "bc"),

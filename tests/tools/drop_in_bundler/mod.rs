@@ -1,6 +1,6 @@
-//! Our `clang-offload-bundler` beside LLVM 22's: the same command lines, on the same files. What
-//! they print, how they end and every file that they leave are compared; where ours differs on
-//! purpose, both sides are shown.
+//! Compares our `clang-offload-bundler` with LLVM 22's: the same command lines, on the same files.
+//! Output, exit status and every remaining file are compared; intentional differences show both
+//! sides.
 
 mod archives;
 mod command_line;
@@ -27,8 +27,7 @@ const HOST: &str = "host-x86_64-unknown-linux-gnu-";
 const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
 const GFX908: &str = "hip-amdgcn-amd-amdhsa--gfx908";
 
-/// A command line of the bundler, with words separated by spaces; the files that most tests use are
-/// there.
+/// Returns a command line of the bundler, split at spaces, with the files that most tests use.
 fn bundler(words: &str) -> Case {
     let case = Case::new("clang-offload-bundler", words.split_whitespace());
     case.file("host", "host's own\n")

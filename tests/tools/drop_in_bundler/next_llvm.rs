@@ -1,12 +1,12 @@
-//! Features of `clang-offload-bundler` that the tests of LLVM's main branch (2026, commit 0867e555)
-//! have and LLVM 22 lacks: `amdgpu` triples, `-check-input-archive` across offload kinds. LLVM 22
-//! refuses these command lines, so ours runs alone.
+//! Tests of features of `clang-offload-bundler` that LLVM 22 lacks: `amdgpu` triples,
+//! `-check-input-archive` across offload kinds. LLVM's main branch tests them (2026, commit
+//! 0867e555). LLVM 22 refuses these command lines, so ours runs alone.
 //!
 //! The requirements are those of
-//! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two of them do
-//! not hold here, on purpose: a target without an environment is read
-//! (`a_target_without_environment_is_read`), and `-check-input-archive` names whole entries where
-//! they are of one kind, as LLVM 22 does.
+//! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two
+//! requirements intentionally do not hold here. A target without an environment is read
+//! (`a_target_without_environment_is_read`). `-check-input-archive` names whole entries if they are
+//! of one kind, as LLVM 22 does.
 
 use super::{HOST, bundler};
 use crate::corpus_bytes;
@@ -50,7 +50,7 @@ fn fails(case: &Case, message: &str) {
     assert!(ran.stderr.contains(message), "{message:?} is not in {}", ran.stderr);
 }
 
-/// A bundle with an entry for each target: the files `one`, `two` in turn.
+/// Returns a bundle with an entry for each target: the files `one`, `two` in turn.
 fn bundle(targets: &[&str]) -> Vec<u8> {
     let inputs =
         ["one", "two"].iter().cycle().take(targets.len()).map(|name| format!(" -input={name}"));
@@ -178,7 +178,7 @@ fn families_cover_their_members() {
     }
 }
 
-/// As LLVM's test has it: three members, of which two are for OpenMP.
+/// Returns the library of LLVM's test: three members, two of them for OpenMP.
 fn library() -> Vec<u8> {
     let simple =
         bundle(&[HOST, "openmp-amdgpu9.06-amd-amdhsa--gfx906", "openmp-amdgcn-amd-amdhsa--gfx908"]);
@@ -227,8 +227,8 @@ fn hip_and_openmp() {
     }
 }
 
-/// Bundling groups by kind and triple, so that both can be written; they are for one processor all
-/// the same.
+/// Bundling groups by kind and triple, so both entries can be written, although they are for one
+/// processor.
 fn conflicts_across_kinds_in_archives() {
     let target = "hip-amdgcn-amd-amdhsa--gfx906";
     let message =
@@ -247,7 +247,7 @@ fn conflicts_across_kinds_in_archives() {
     ));
 }
 
-/// LLVM's builds with assertions print this.
+/// LLVM's builds with assertions print these explanations.
 fn compatibility_is_explained() {
     let explain =
         "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
@@ -266,7 +266,7 @@ fn compatibility_is_explained() {
     }
 }
 
-/// LLVM's test wants this to find nothing, for `openmp-amdgpu-amd-amdhsa--`. Ours finds gfx906, and
+/// LLVM's test expects no match here, for `openmp-amdgpu-amd-amdhsa--`. Our tool finds gfx906, and
 /// warns.
 fn a_target_without_environment_is_read() {
     for arch in ["amdgpu", "amdgcn"] {
@@ -298,7 +298,7 @@ fn targets_of_another_form() {
     );
 }
 
-/// LLVM 22 lists nothing of these.
+/// LLVM 22 lists nothing for these files.
 fn bundles_inside_of_other_files_are_listed() {
     let object = corpus_bytes("fat_file/hip_nordc.o");
     let lines = |ran: Ran| {

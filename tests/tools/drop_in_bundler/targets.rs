@@ -1,4 +1,4 @@
-//! Targets: how they are spelled, and which entry serves which.
+//! Tests of targets: their spelling, and which entry serves which target.
 
 use super::{GFX906, HOST, bundler};
 use offload_tests::registry::LLVM;
@@ -117,12 +117,13 @@ fn which_entry_serves() {
             }
         }
     }
-    // Two for each that goes without the option, one for each that needs it.
+    // Each pair that fits without the option gives two successes, and each pair that needs it gives
+    // one.
     assert!(found > 12, "{found} of them fit");
 }
 
-/// LLVM has this option in builds with assertions only, which no distribution ships: the texts are
-/// those of its tests.
+/// LLVM has this option only in builds with assertions, which no distribution ships: the texts come
+/// from its tests.
 fn compatibility_is_explained() {
     let targets = format!("{HOST},{GFX906},hip-amdgcn-amd-amdhsa--gfx90a:xnack+");
     let line = format!("-type=bc -targets={targets} -input=host -input=one -input=two -output=x");

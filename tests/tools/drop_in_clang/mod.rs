@@ -1,4 +1,5 @@
-//! clang with our tools in place of its own: the same objects and libraries, byte for byte.
+//! Tests that run clang with our tools in place of its own: the same objects and libraries, byte
+//! for byte.
 
 mod new_driver;
 mod old_driver;
@@ -22,7 +23,8 @@ const HIP: &str = "#define __global__ __attribute__((global))\n\
     __global__ void store(int *out) { *out = 1; }\n\
     __attribute__((device)) int variable = 3;\n";
 
-/// Tools that clang finds in the folder `tools` of its working folder: LLVM's, or ours.
+/// Puts tools, LLVM's or ours, into the folder `tools` of clang's working folder, where clang finds
+/// them.
 fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     let _ = fs::remove_dir_all(folder.join("tools"));
     fs::create_dir(folder.join("tools")).expect("the folder can be made");
@@ -31,8 +33,8 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
     }
 }
 
-/// The folders of ptxas and of LLVM's tools, and those of the environment. LLVM's bundler runs the
-/// `llvm-objcopy` that it finds there.
+/// Returns a `PATH` with the folders of ptxas and of LLVM's tools, and with those of the
+/// environment. LLVM's bundler runs the `llvm-objcopy` that it finds there.
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -40,8 +42,8 @@ fn path() -> OsString {
         .expect("a list of folders")
 }
 
-/// clang in a folder. The same words for both: it puts a hash of its options into the names of some
-/// symbols.
+/// Returns a clang command in a folder. The arguments are the same for both tools: clang puts a
+/// hash of its options into the names of some symbols.
 fn clang(folder: &Path) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);

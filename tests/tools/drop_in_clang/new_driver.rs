@@ -60,7 +60,7 @@ fn assert_same_files(folder: &Path, files: [&str; 2]) {
     assert_same_bytes(&ours, &theirs, &folder.display().to_string());
 }
 
-/// Compiles, and compares the two objects, which have an offload binary in them.
+/// Compiles, and compares the two objects, which contain an offload binary.
 fn assert_same(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = compile(name, arguments);
     assert_same_files(&folder, ["ours", "theirs"]);
@@ -105,7 +105,7 @@ fn openmp() {
     assert_same("openmp_features", &[&options[..], &features].concat());
 }
 
-/// Cubins, which ptxas makes.
+/// Compares builds with cubins, which ptxas makes.
 fn images_for_nvidia() {
     let options = ["--offload-arch=sm_80", "--cuda-feature=+ptx70", "-nogpulib", "-c"];
     assert_same("nvidia_openmp", &[&options[..], &["-fopenmp", "a.c"]].concat());
@@ -145,7 +145,7 @@ fn openmp_in_bitcode() {
     assert!(size > 1000, "{size} bytes");
 }
 
-/// Builds a library for devices: objects, then the images for one target out of each.
+/// Builds a library for devices: objects, then the images for one target from each object.
 fn device_libraries_by_the_linker_wrapper() {
     let folder =
         assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);

@@ -41,7 +41,7 @@ const CALLS: &str = "extern \"C\" __attribute__((device)) int twice(int);\n\
 const CALLED: &str =
     "extern \"C\" __attribute__((device)) int twice(int value) { return 2 * value; }\n";
 
-/// Runs `build` with LLVM's tools and with ours; both results.
+/// Runs `build` with LLVM's tools and with ours, and returns both results.
 fn build(name: &str, build: impl Fn(&Path) -> Vec<PathBuf>) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -62,7 +62,7 @@ fn assert_same(name: &str, run: impl Fn(&Path) -> Vec<PathBuf>) -> Vec<Vec<u8>> 
     ours
 }
 
-/// Checks that clang runs our bundler for this.
+/// Checks that clang runs our bundler for these arguments.
 fn assert_runs_ours(folder: &Path, arguments: &[&str]) {
     let planned = stderr(&succeed(clang(folder).arg("-###").args(arguments)));
     assert!(
@@ -82,7 +82,8 @@ fn hip_with_the_old_driver() {
             "-o",
             "a.hipfb",
         ]));
-        // All that a source comes to: text for the host and bitcode for the devices in one file.
+        // The output has all results of a source in one file: text for the host and bitcode for the
+        // devices.
         succeed(clang(folder).args(&options).args([
             "-fgpu-rdc",
             "-emit-llvm",
@@ -102,8 +103,8 @@ fn hip_with_the_old_driver() {
     assert!(objects[3].starts_with(b"\n// __CLANG_OFFLOAD_BUNDLE____START__ "));
 }
 
-/// zstd 1.5.7 and 1.5.4 write different streams: what comes out of them is compared, and what is
-/// around them.
+/// zstd 1.5.7 and 1.5.4 write different streams, so the test compares the decompressed content and
+/// the surrounding parts.
 fn hip_compressed() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "--offload-compress"]].concat();
     let (theirs, ours) = build("hip_compressed", |folder| {
@@ -113,7 +114,7 @@ fn hip_compressed() {
                 .current_dir(folder)
                 .args(["--dump-section=.hip_fatbin=fatbin", "a.o"]),
         );
-        // Both have only zeros: only the section's size is left of it.
+        // Both sections are filled with zeros, so only the section's size is compared.
         scratch::write(folder.join("nothing"), []);
         let update = ["--update-section=.hip_fatbin=nothing", "a.o", "rest.o"];
         succeed(llvm("llvm-objcopy").current_dir(folder).args(update));
@@ -139,8 +140,8 @@ fn hip_compressed() {
     }
 }
 
-/// Objects with device code in their sections, an archive of them, and the link that takes all of
-/// it apart again.
+/// Builds objects with device code in their sections, an archive of them, and the link that
+/// unbundles all of it.
 fn relocatable_device_code() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "-fgpu-rdc"]].concat();
     let link = [
@@ -171,12 +172,12 @@ fn relocatable_device_code() {
     });
     let section = b"__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx1100";
     assert!(results[0].windows(section.len()).any(|window| window == section));
-    // The kernel and what it calls have become one.
+    // The kernel and the function that it calls have been linked into one image.
     let bundle = results[3].windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__");
     assert!(bundle.is_some_and(|at| at % 4096 == 0));
 }
 
-/// `clang-linker-wrapper` looks for the bundler beside itself: a copy of it finds ours.
+/// `clang-linker-wrapper` searches for the bundler in its own folder, so a copy of it finds ours.
 fn the_linker_wrapper() {
     let options = [&HIP_OPTIONS[..], &["--offload-new-driver"]].concat();
     let copy = |folder: &Path| {
@@ -215,7 +216,7 @@ fn the_linker_wrapper() {
     });
 }
 
-/// Archives of OpenMP objects of earlier releases, which have device code in sections.
+/// Builds archives of OpenMP objects as in earlier releases, which have device code in sections.
 fn openmp_archives() {
     assert_same("openmp_archives", |folder| {
         scratch::write(folder.join("a.c"), "int host(void) { return 1; }\n");

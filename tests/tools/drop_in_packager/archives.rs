@@ -1,4 +1,4 @@
-//! Archives: as outputs, by `--archive`, and as inputs.
+//! Tests of archives: as outputs, with `--archive`, and as inputs.
 
 use super::{archive, assert_fails, binary, case, packed, several};
 use crate::corpus_bytes;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     LLVM => [archives_are_written, archives_are_read, thin_archives],
 }
 
-/// A real object, so that the archive has a symbol table.
+/// Returns a real object, so that the archive has a symbol table.
 fn object() -> Vec<u8> {
     let folder = scratch::folder("drop_in_packager/object");
     scratch::write(
@@ -51,7 +51,7 @@ fn archives_are_written() {
     for image in ["--image=", "--image=kind=hip"] {
         assert_fails(&case(&["in", "--archive", image]).file("in", binary.clone()), missing);
     }
-    // What is not there needs no file.
+    // A filter that matches no image needs no `file`.
     assert!(
         case(&["in", "--archive", "--image=arch=c"])
             .file("in", binary.clone())
@@ -121,7 +121,7 @@ fn thin_archives() {
     }
     let ran = case(&["lib.a", "--image="]).file("lib.a", library).assert_same();
     assert_eq!(ran.stderr, "llvm-offload-binary: error: 'images.bin': No such file or directory\n");
-    // One that names itself.
+    // The archive names itself as a member.
     let own = b"!<thin>\nlib.a/          0           0     0     644     8         `\n";
     let ran = case(&["lib.a", "--image="]).file("lib.a", own).run(Whose::Ours);
     assert_eq!(

@@ -12,7 +12,7 @@ offload_tests::tests! {
     LLVM => [bitcode_for_hosts],
 }
 
-/// Bitcode in which clang has embedded offload binaries, of several shapes.
+/// Tests bitcode in which clang has embedded offload binaries, in several forms.
 fn bitcode_for_hosts() {
     let folder = scratch::folder("drop_in_packager/bitcode_for_hosts");
     scratch::write(folder.join("several"), several());
@@ -73,7 +73,7 @@ fn bitcode_for_hosts() {
         case(&["cat.bc", "--image="]).file("cat.bc", read(folder.join("cat.bc"))).both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);
-    // Members of archives, and what is cut short.
+    // Members of archives, and truncated bitcode.
     let library =
         archive("bitcode_in_archives", "rcD", &[("three.bc", read(folder.join("three.bc")))]);
     assert!(

@@ -1,4 +1,4 @@
-//! Options and their spellings, response files, the help, and the name by which the tool is called.
+//! Tests of options and their spellings, response files, the help, and the name of the called tool.
 
 use super::{TOOL, assert_fails, case, case_of};
 use offload_tests::registry::LLVM;
@@ -91,8 +91,8 @@ fn messages_about_the_command_line() {
     }
 }
 
-/// Groups of options of one letter, of which there are `-o` and `-h`, and what is proposed where an
-/// option is misspelled.
+/// Tests groups of one-letter options (only `-o` and `-h` exist), and the suggestions for
+/// misspelled options.
 fn misspelled_options() {
     for argument in [
         "-h=x",
@@ -197,7 +197,7 @@ fn response_files() {
             .collect::<Vec<u8>>();
         assert!(case(&["@arguments"]).file("arguments", units).assert_same().succeeded());
     }
-    // Neither a folder nor a file that asks for itself ends this tool with a signal.
+    // A folder, or a file that includes itself, does not end this tool with a signal.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(&[argument]).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
@@ -207,8 +207,7 @@ fn response_files() {
     }
 }
 
-/// The words of the help are LLVM's, which scripts look for; so are its layout and the options in
-/// it.
+/// The help has LLVM's text, which scripts search for, and LLVM's layout and options.
 fn help_and_version() {
     for arguments in [
         &["--help"][..],
@@ -248,7 +247,7 @@ fn help_and_version() {
             let structure = |help: &str| -> Vec<String> {
                 let mut lines = Vec::new();
                 for line in help.lines() {
-                    // The options of LLVM's main branch.
+                    // These options are from LLVM's main branch.
                     if line.trim_start().starts_with("--compress") {
                         continue;
                     }
@@ -258,9 +257,10 @@ fn help_and_version() {
                         None if line.starts_with("USAGE") => {
                             lines.push(line.split(" [options]").next().unwrap().to_owned());
                         }
-                        // What goes on from the line before has no name of an option.
+                        // A line that continues the previous one has no option name.
                         None if line.starts_with("   ") => {}
-                        // They have the name that the tool has now, whatever it was called by.
+                        // These lines contain the tool's current name, whatever name was used in
+                        // the call.
                         None if line.ends_with(" options:") => {
                             lines.push("its own options".to_owned())
                         }
@@ -311,7 +311,7 @@ fn the_old_name() {
     assert_eq!(packager(&["-o", "out", "--image=triple=x"]).stderr, format!("{warning}{error}"));
     assert!(!packager(&["--bogus"]).stderr.contains(warning));
 
-    // How it is called decides, and messages begin with that.
+    // The name in the call decides which tool this is, and messages begin with that name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
     for name in [
         "clang-offload-packager",
@@ -350,7 +350,7 @@ fn options_of_libraries() {
 
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
-    // Both as the harness shows them.
+    // Both results are in the form of the harness.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,".as_slice(), bytes].concat();

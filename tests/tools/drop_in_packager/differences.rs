@@ -1,4 +1,4 @@
-//! Where ours differs on purpose: both sides.
+//! Tests of intentional differences, which show both sides.
 
 use super::{Image, TOOL, binary, case, inputs, names};
 use offload_format::compression::Method;
@@ -23,7 +23,7 @@ offload_tests::tests! {
     ],
 }
 
-/// LLVM 22 knows version 1 only, and nothing between two offload binaries.
+/// LLVM 22 reads version 1 only, and allows no bytes between two offload binaries.
 fn later_versions_and_gaps() {
     let images: [Image<'_>; 2] = [
         (

@@ -1,4 +1,4 @@
-//! Images that are taken out of offload binaries, and out of files that have some in them.
+//! Tests that extract images from offload binaries, and from files that contain some.
 
 use super::{assert_fails, binary, case, names, several};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
@@ -36,12 +36,12 @@ fn images_are_extracted() {
         let ran = case(&[name, "--image=kind=cuda"]).file(name, several()).assert_same();
         assert_eq!(names(&ran).len(), 3, "{name}");
     }
-    // A file that is there is written anew.
+    // An existing file is replaced.
     let old = case(&["in", "--image=kind=openmp"])
         .file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
     let ran = old.file("in", several()).assert_same();
     assert_eq!(ran.file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc"), some_bytes(4, 8));
-    // Images of all kinds that there are numbers for.
+    // Images of all kinds that have numbers.
     for kind in [0, 1, 2, 3, 4, 5, 7, 100] {
         let binary =
             binary(Version::V1, &[(ImageKind(kind), OffloadKind::HIP, &[("arch", "a")], b"bytes")]);
@@ -87,7 +87,7 @@ fn what_is_asked_for() {
             "{image}"
         );
     }
-    // Each `--image` for itself, with numbers from 0.
+    // Each `--image` numbers its files separately, from 0.
     let two = case(&["in", "--image=kind=hip", "--image=kind=cuda", "--image=kind=hip,file=x"]);
     assert_eq!(names(&two.file("in", several()).assert_same()).len(), 6);
 }
@@ -96,7 +96,7 @@ fn one_file_for_several_images() {
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
     let ran = case(&["in", "--image=file=out,kind=cuda"]).file("in", several()).assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
-    // As a name, no list.
+    // The value is a name, not a list.
     let ran = case(&["in", "--image=file=a,file=b,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(names(&ran), ["a,b", "in"]);
     let path =
@@ -129,7 +129,7 @@ fn files_that_have_offload_binaries_in_them() {
             }
         }
     }
-    // A shared object that keeps the section.
+    // The shared object keeps the section.
     let folder = scratch::folder("drop_in_packager/shared");
     scratch::write(folder.join("images"), several());
     let source = "__attribute__((section(\".llvm.offloading\"), used, aligned(8))) static const char images[] = {\n\

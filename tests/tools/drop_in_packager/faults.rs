@@ -1,4 +1,4 @@
-//! Full disks, errors after an output was there, pipes, and sizes that cannot be.
+//! Tests of full disks, errors after an output exists, pipes, and impossible sizes.
 
 use super::{TOOL, case, names, several};
 use offload_format::compression::Method;
@@ -51,7 +51,7 @@ fn an_error_leaves_the_old_output() {
         );
         assert_eq!(names(&ran), ["out"], "{arguments:?}");
     }
-    // A limit on the size of files stands for a disk that becomes full in the middle.
+    // A limit on the size of files simulates a disk that becomes full while a file is written.
     let folder = scratch::folder("drop_in_packager/an_error_leaves_the_old_output");
     scratch::write(folder.join("big"), some_bytes(1, 100_000));
     scratch::write(folder.join("out"), "old");

@@ -38,22 +38,23 @@ fn malformed_offload_binaries() {
         bytes[4..8].copy_from_slice(&(version as u32).to_le_bytes());
         fails(bytes, INVALID);
     }
-    // The size, the entry's offset.
+    // These fields are the size and the entry's offset.
     for value in [good.len() as u64 + 8, 1 << 32, 1 << 62, u64::MAX, 0, 1] {
         fails(number(8, value), END);
     }
     for value in [good.len() as u64, 1 << 40, 1 << 62, u64::MAX] {
         fails(number(16, value), END);
     }
-    // Offsets of the strings and the image, in the entry.
+    // These fields of the entry are the offsets of the strings and the image.
     for value in [good.len() as u64 + 1, 1 << 40, 1 << 62, u64::MAX] {
         fails(number(32 + 8, value), END);
         fails(number(32 + 24, value), END);
     }
-    // Nothing is asked for, and the file is read all the same.
+    // No image is requested, but the tool still reads the file.
     assert_fails(&case(&["in"]).file("in", good[..100].to_vec()), END);
 
-    // What LLVM does not look at: its tool ends with a signal, or copies what follows in memory.
+    // LLVM does not check these fields: its tool ends with a signal, or copies the following
+    // memory.
     for (at, value) in [
         (32 + 16, 1_u64 << 40),
         (32 + 16, u64::MAX),

@@ -1,8 +1,8 @@
-//! Our `llvm-offload-binary` and `clang-offload-packager` beside those of LLVM 22: what they print,
-//! how they end, and every file they leave.
+//! Compares our `llvm-offload-binary` and `clang-offload-packager` with those of LLVM 22: output,
+//! exit status, and every remaining file.
 //!
-//! LLVM's tool puts archives in the place of what is there, devices too: no case here names one for
-//! an archive.
+//! LLVM's tool replaces any existing file by an archive, even a device, so no case here names a
+//! device for an archive.
 
 mod archives;
 mod bitcode;
@@ -36,7 +36,7 @@ offload_tests::tests! {
 
 const TOOL: &str = "llvm-offload-binary";
 
-/// A case with the files that all of these work on.
+/// Returns a case with the files that all cases use.
 fn case(arguments: &[&str]) -> Case {
     case_of(TOOL, arguments)
 }
@@ -62,7 +62,7 @@ fn inputs() -> [(&'static str, Vec<u8>); 8] {
     ]
 }
 
-/// Packs with LLVM's tool.
+/// Returns the result of packing with LLVM's tool.
 fn packed(images: &[&str]) -> Vec<u8> {
     let mut arguments = vec!["-o", "out"];
     arguments.extend(images);
@@ -71,7 +71,7 @@ fn packed(images: &[&str]) -> Vec<u8> {
     ran.file("out").to_vec()
 }
 
-/// Several images, two of them for one target.
+/// Returns an offload binary file with several images, two of them for one target.
 fn several() -> Vec<u8> {
     packed(&[
         "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip",
@@ -84,7 +84,7 @@ fn several() -> Vec<u8> {
     ])
 }
 
-/// Both end with this message, and with no file that was not there.
+/// Asserts that both tools end with this message, and leave no new file.
 fn assert_fails(case: &Case, message: &str) {
     let ran = case.assert_same();
     assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
@@ -96,10 +96,10 @@ fn names(ran: &Ran) -> Vec<String> {
     names.filter(|name| !given.contains(&name.as_str())).collect()
 }
 
-/// Kinds, strings and bytes.
+/// The kinds, strings and bytes of an image.
 type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
-/// A binary for each image, or one for all.
+/// Returns a binary for each image, or one for all.
 fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
@@ -113,7 +113,7 @@ fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
         .to_vec(&images.iter().map(|(_, _, _, bytes)| *bytes).collect::<Vec<_>>())
 }
 
-/// An archive that `llvm-ar` makes of these files.
+/// Returns an archive that `llvm-ar` makes of these files.
 fn archive(name: &str, options: &str, files: &[(&str, Vec<u8>)]) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_packager/{name}"));
     for (name, bytes) in files {

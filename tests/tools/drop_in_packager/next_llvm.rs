@@ -1,12 +1,11 @@
-//! Features of `llvm-offload-binary` that the tests of LLVM's main branch (2026, commits 033952c2,
-//! 02bdb943 and ce65873a) have and LLVM 22 lacks: compression, extraction of all images, archive
-//! members by name, images that are offload binaries. LLVM 22 has none of these, so ours runs
-//! alone.
+//! Tests of features of `llvm-offload-binary` that LLVM 22 lacks: compression, extraction of all
+//! images, archive members by name, images that are offload binaries. LLVM's main branch tests them
+//! (2026, commits 033952c2, 02bdb943 and ce65873a). LLVM 22 has none of these, so ours runs alone.
 //!
-//! The requirements are those of `llvm/test/tools/llvm-offload-binary`. What they print with
-//! `llvm-objdump` is read here by our own reader. Two do not hold, on purpose: without `--compress`
-//! version 1 is written, which LLVM 22 reads; and images that are asked for by `--image` are named
-//! as LLVM 22 names them.
+//! The requirements are those of `llvm/test/tools/llvm-offload-binary`. LLVM's tests print the
+//! results with `llvm-objdump`; here our own reader reads them. Two requirements intentionally do
+//! not hold. Without `--compress`, version 1 is written, which LLVM 22 reads. Images requested with
+//! `--image` have the names that LLVM 22 gives them.
 
 use super::{TOOL, binary, case, names};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind, Version};
@@ -43,7 +42,7 @@ fn fails(case: &Case, message: &str) -> Ran {
     ran
 }
 
-/// Packs the file of this name, which has these bytes.
+/// Packs the file of this name with these bytes.
 fn packed(file: &str, bytes: &[u8], arch: &str, options: &[&str]) -> Vec<u8> {
     let image = format!("--image=file={file},arch={arch},triple=x-y-z");
     let arguments = [&["-o", "out", image.as_str()][..], options].concat();
@@ -127,13 +126,13 @@ fn all_images_are_extracted() {
         succeeded(&case(&["in.bin"]).file("in.bin", packed("text", b"some text", "abc", &[])));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Extracted: in-x-y-z-abc.0.\n");
     assert_eq!(ran.file("in-x-y-z-abc.0."), b"some text");
-    // From a response file, too; and without strings.
+    // The option also works in a response file, and without strings.
     let ran = succeeded(&case(&["@list"]).file("list", "-o out --image=file=one.o"));
     let ran = succeeded(&case(&["out"]).file("out", ran.file("out")));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Extracted: out-.0.o\n");
 }
 
-/// The lines that are printed, without the name of the file.
+/// Returns the printed lines, without the name of the file.
 fn extracted(bytes: &[u8]) -> Vec<String> {
     let ran = succeeded(&case(&["in"]).file("in", bytes));
     let lines = String::from_utf8(ran.stdout).unwrap();
@@ -153,13 +152,13 @@ fn nested_images() {
     let two = two.file("out").to_vec();
     let nested = packed("two", &two, "nested", &[]);
     assert_eq!(extracted(&nested), ["abc.0.", "def.1."]);
-    // In two levels, compressed inside, and beside something that is not nested.
+    // Two levels are nested, compressed inside, beside an image that is not nested.
     let deeper = packed("nested", &nested, "deeper", &["--compress"]);
     assert_eq!(extracted(&deeper), ["abc.0.", "def.1."]);
     let mut mixed = packed("two", &two, "nested", &[]);
     mixed.extend(packed("text", b"x", "ghi", &[]));
     assert_eq!(extracted(&mixed), ["abc.0.", "def.1.", "ghi.2."]);
-    // Asked for by its strings, it comes as it is.
+    // An image requested by its strings is extracted unchanged.
     let ran =
         succeeded(&case(&["in", "--image=file=back,arch=nested,triple=x-y-z"]).file("in", mixed));
     assert_eq!(ran.file("back"), two);
@@ -172,7 +171,7 @@ fn malformed_binaries_and_what_is_in_them() {
     let nested = packed("bad", MALFORMED, "nested", &[]);
     let ran = fails(&case(&["in"]).file("in", nested.clone()), &message);
     assert_eq!((ran.stderr.as_str(), names(&ran)), (message.as_str(), vec!["in".to_owned()]));
-    // As an image of its strings it is bytes like others.
+    // An image that is selected by its strings is treated as plain bytes.
     let ran =
         succeeded(&case(&["in", "--image=arch=nested,triple=x-y-z,file=back"]).file("in", nested));
     assert_eq!(ran.file("back"), MALFORMED);
@@ -208,7 +207,7 @@ fn images_by_the_name_of_their_member() {
     );
 }
 
-/// Each level names the one below many times.
+/// Each level refers many times to the level below.
 fn images_that_are_named_without_end() {
     let mut inner = b"end".to_vec();
     for _ in 0..20 {
@@ -218,7 +217,7 @@ fn images_that_are_named_without_end() {
         );
     }
     fails(&case(&["in"]).file("in", inner), "offload binaries more than 16 deep in each other\n");
-    // Two entries for the same bytes on each of 16 levels come to 65536 images, of what has 7 KB.
+    // Two entries for the same bytes on each of 16 levels make 65536 images from 7 KB.
     let mut inner = b"end".to_vec();
     for _ in 0..16 {
         let one = (ImageKind::OBJECT, OffloadKind::HIP, &[][..], inner.as_slice());

@@ -1,4 +1,4 @@
-//! Offload binaries that are written: images, their strings, inputs and outputs.
+//! Tests that write offload binaries: images, their strings, inputs and outputs.
 
 use super::{assert_fails, case, inputs, names, several};
 use offload_tests::data::some_bytes;
@@ -60,7 +60,7 @@ fn what_image_takes() {
         let ran = case(&["-o", "out", &format!("--image={image}")]).assert_same();
         assert!(ran.succeeded(), "{image}");
     }
-    // By the help the triple is required, but neither tool needs it.
+    // According to the help, the triple is required, but neither tool needs it.
     for image in ["", "triple=x", "files=one.o", "FILE=one.o", "=one.o"] {
         let message = "llvm-offload-binary: error: 'file' is a required image arguments\n";
         assert_fails(&case(&["-o", "out", &format!("--image={image}")]), message);
@@ -69,7 +69,7 @@ fn what_image_takes() {
     for image in ["file=", "file=,triple=x", "file=one.o,file=", "file=none", "file=one.o,file"] {
         assert_fails(&case(&["-o", "out", &format!("--image={image}")]), message);
     }
-    // One good image does not help.
+    // One good image does not prevent the error.
     assert_fails(&case(&["-o", "out", "--image=file=one.o", "--image=file=none"]), message);
 }
 
@@ -91,7 +91,7 @@ fn files_that_cannot_be_packed() {
     let long = format!("--image=file={}", "x".repeat(300));
     case(&["-o", "out", &long]).assert_same();
     case(&["-o", &"x".repeat(300), "--image=file=one.o"]).assert_same();
-    // Its own input as output.
+    // The output is also the input.
     let ran = case(&["-o", "one.o", "--image=file=one.o,triple=x"]).assert_same();
     assert!(ran.succeeded(), "{}", ran.stderr);
     assert!(ran.file("one.o").len() > 72, "{} bytes", ran.file("one.o").len());

@@ -1,4 +1,4 @@
-//! Archives that mean harm, or are damaged.
+//! Tests of archives that are malicious or damaged.
 
 use super::made::{Entry, deb, zip};
 use super::offload;
@@ -24,8 +24,8 @@ fn cubin() -> Vec<u8> {
     corpus_bytes("image/saxpy.sm_90.cubin")
 }
 
-/// Writes an archive, and returns what `offload ls` says on standard error. What is listed ends
-/// with the exit status 1.
+/// Writes an archive, and returns what `offload ls` prints on standard error. The command must end
+/// with exit status 1.
 #[track_caller]
 fn complaint(folder: &Path, name: &str, archive: &[u8], arguments: &[&str]) -> String {
     scratch::write(folder.join(name), archive);
@@ -35,7 +35,8 @@ fn complaint(folder: &Path, name: &str, archive: &[u8], arguments: &[&str]) -> S
     ran.stderr
 }
 
-/// Headers of a tar archive around its members, as the format has them: name, type, content.
+/// Returns a tar archive: headers and members, in the format's layout. Each member has a name, a
+/// type and its content.
 fn tar(members: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, kind, content) in members {
@@ -105,7 +106,7 @@ fn names_stay_in_the_folder() {
                 .all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)),
             "{after:?}"
         );
-        // The images are there all the same: no name is a path.
+        // The images are extracted nevertheless: no name is used as a path.
         assert!(everything_in(&out).len() >= 6, "{ran:?}");
     }
 }
@@ -166,7 +167,7 @@ fn what_is_wrong_with_a_zip() {
         let archive = zip(&[&entries[..], std::slice::from_ref(&good)].concat());
         let said = complaint(&folder, &format!("{what}.zip"), &archive, &[]);
         assert!(said.contains(expected), "{what}: {said}");
-        // What is good is listed beside it.
+        // Good members are listed beside the damaged one.
         let ran = offload(&folder, &["ls", &format!("{what}.zip")]);
         assert!(ran.stdout.contains("\ngood.cubin  "), "{what}: {ran:?}");
         let ran = offload(&folder, &["verify", &format!("{what}.zip")]);
@@ -176,7 +177,7 @@ fn what_is_wrong_with_a_zip() {
             "{what}: {ran:?}"
         );
     }
-    // Members that share bytes: as in archives of a few KB that unpack to petabytes.
+    // These members share bytes, as in archives of a few KB that unpack to petabytes.
     let same = Entry { offset: Some(0), name: b"two".to_vec(), ..one.clone() };
     let said = complaint(&folder, "overlap.zip", &zip(&[one.clone(), same, good.clone()]), &[]);
     assert!(
@@ -255,18 +256,19 @@ fn bombs_end_at_the_limit() {
     ] {
         let said = complaint(&folder, name, &archive, &["--max-size", "32M"]);
         assert!(said.contains(refused), "{name}: {said}");
-        // There is room for it.
+        // The limit leaves room for the member.
         let ran = offload(&folder, &["ls", name, "--max-size", "64M"]);
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
     }
-    // One that says less than it has is found out before it has taken much.
+    // A member that states a smaller size than it has is detected early, before it uses much
+    // memory.
     let said = complaint(&folder, "liar.zip", &zip(&[liar]), &["--max-size", "32M"]);
     assert!(said.contains("zeros: is damaged: it unpacks to "), "{said}");
 }
 
 fn nothing_stays_on_the_disk() {
     let folder = scratch::folder("inside-large");
-    // A member that is too large for memory, with an image in front.
+    // The member is too large for memory, and begins with an image.
     let mut large = cubin();
     large.resize(257 << 20, 0);
     scratch::write(folder.join("large.zip"), zip(&[Entry::deflated(b"large.cubin", &large)]));
@@ -284,7 +286,7 @@ fn nothing_stays_on_the_disk() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("in 1 file\n"), "{ran:?}");
     assert!(everything_in(&temporary).is_empty());
-    // It does go there, and says where it could not.
+    // The command does use the temporary folder, and prints an error if it is missing.
     let ran = list(&folder.join("missing"));
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(

@@ -4,8 +4,8 @@ use offload_tests::tools::succeed;
 use std::path::Path;
 use std::process::Command;
 
-/// Packs files, as the archive's name says: with modules of Python's, which have writers of their
-/// own.
+/// A script that packs files in the format of the archive's name, with Python's modules, which have
+/// their own writers.
 const PACK: &str = "
 import gzip, shutil, sys, tarfile, zipfile
 archive, *files = sys.argv[1:]
@@ -33,13 +33,13 @@ else:
 /// Packs files of a folder.
 ///
 /// # Panics
-/// If Python does not.
+/// Panics if Python fails.
 #[track_caller]
 pub fn python(folder: &Path, archive: &str, files: &[&str]) {
     succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
 }
 
-/// A package of Debian, as `dpkg-deb` writes it, with this member for the files.
+/// Returns a Debian package, as `dpkg-deb` writes it, with this member for the files.
 pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
     let mut package = b"!<arch>\n".to_vec();
     for (name, data) in
@@ -57,11 +57,11 @@ pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
     package
 }
 
-/// A member of a zip archive, with what its headers say of it.
+/// A member of a zip archive, with the fields of its headers.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: Vec<u8>,
-    /// The name in front of its bytes, where that is another.
+    /// The name before the member's bytes, if it differs from the name in the list.
     pub local_name: Option<Vec<u8>>,
     /// The bytes as they are stored.
     pub stored: Vec<u8>,
@@ -69,12 +69,12 @@ pub struct Entry {
     pub checksum: u32,
     pub method: u16,
     pub flags: u16,
-    /// Where the list says that it is, if not where it is.
+    /// The offset in the list, if it is not the real one.
     pub offset: Option<u32>,
 }
 
 impl Entry {
-    /// One that is as it should be, and not compressed.
+    /// Returns a correct member that is not compressed.
     pub fn new(name: &[u8], content: &[u8]) -> Self {
         Self {
             name: name.to_vec(),
@@ -88,7 +88,7 @@ impl Entry {
         }
     }
 
-    /// One that is deflated.
+    /// Returns a member that is deflated.
     pub fn deflated(name: &[u8], content: &[u8]) -> Self {
         use std::io::Write;
         let mut encoder =
@@ -102,14 +102,14 @@ impl Entry {
     }
 }
 
-/// The checksum of zip archives.
+/// Returns the checksum of zip archives.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// A zip archive, written field by field.
+/// Returns a zip archive, written field by field.
 pub fn zip(entries: &[Entry]) -> Vec<u8> {
     let (mut file, mut list) = (Vec::new(), Vec::new());
     for entry in entries {

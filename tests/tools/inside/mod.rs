@@ -1,9 +1,9 @@
-//! Files inside of wheels and other archives: what the commands of `offload` print of them is what
-//! they print of the files themselves, and archives that mean harm end in an error that says what
-//! is wrong.
+//! Tests of files inside wheels and other archives. The commands of `offload` print the same for
+//! them as for the files themselves, and malicious archives cause an error that describes the
+//! problem.
 //!
-//! The archives are made when a test runs: by Python, which has writers of its own, or byte by
-//! byte. Set-up keeps no wheel, only files out of wheels, so that these are packed again.
+//! A test makes its archives when it runs: with Python, which has its own writers, or byte by byte.
+//! Set-up keeps only files out of wheels, not the wheels, so the tests pack these files again.
 
 mod hostile;
 pub mod made;
@@ -39,7 +39,7 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
         .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{ran:?}"))
 }
 
-/// The objects of files by their names.
+/// Returns the JSON objects of files, by their names.
 fn by_name(files: &Value) -> BTreeMap<String, &Value> {
     let files = files.as_array().expect("an array").iter();
     files.map(|file| (file["file"].as_str().expect("a name").to_owned(), file)).collect()
@@ -62,7 +62,7 @@ fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
     assert_same_text(folder, archive, files, &["--kernels", "--bytes"]);
 }
 
-/// Asserts that people see the same of the archive as of its files.
+/// Asserts that the text output for the archive equals the output for its files.
 #[track_caller]
 fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &[&str]) {
     let list = offload(folder, &[&["ls", archive], options].concat());
@@ -77,7 +77,7 @@ fn assert_same_text(folder: &Path, archive: &str, files: &[&str], options: &[&st
     assert_eq!(listed, plain, "{archive}");
 }
 
-/// Files of the corpus that have device code, in a folder.
+/// Writes files of the corpus that have device code into a folder.
 fn some_files(folder: &Path) -> [&'static str; 3] {
     for (from, to) in [
         ("fat_file/hip_nordc_compressed.o", "lib/deep/hip.o"),
@@ -132,7 +132,7 @@ fn each_kind_of_archive() {
         let first = first.lines().next().expect("a line");
         assert!(first.ends_with(&format!("{words} with 14.9 KiB of images in 3 files")), "{first}");
     }
-    // One file that is compressed goes by the name that it had.
+    // A single compressed file is listed under its original name.
     python(&folder, "lib/saxpy.fatbin.gz", &["lib/saxpy.fatbin"]);
     let list = json(&folder, &["ls", "lib/saxpy.fatbin.gz"]);
     assert_eq!(list["files"][0]["file"], "saxpy.fatbin");
@@ -152,7 +152,7 @@ fn published_wheels() {
         let packed = out.join(format!("{wheel}.whl"));
         python(&folder, text(&packed), &files);
         match wheel {
-            // Others are larger, and hashing what they decompress to takes minutes.
+            // Other files are larger, and hashing their decompressed content takes minutes.
             "bitsandbytes-windows" | "jax-rocm7-plugin" | "nvidia-nvjpeg" => {
                 assert_lists_as_files(&folder, text(&packed), &files);
             }
@@ -185,7 +185,7 @@ fn each_command() {
         "{ran:?}"
     );
 
-    // Each image goes into a file that is called as if the archive's file were by itself.
+    // The names of the extracted images are the same as if the file were not in an archive.
     let out = folder.join("out");
     let ran = offload(&folder, &["extract", "a.whl", "-o", text(&out), "-t", "sm_90"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -239,7 +239,7 @@ fn each_command() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// An image for the CPU is called by what it is: a shared object, as `dlopen` takes it, or an
+/// Checks the extension of an image for the CPU: a shared object, which `dlopen` loads, or an
 /// object.
 fn shared_objects_are_called_so() {
     let folder = scratch::folder("inside-so");
@@ -261,7 +261,7 @@ fn shared_objects_are_called_so() {
     }
 }
 
-/// The files of a folder.
+/// Returns the files of a folder.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     files.map(|file| (file.file_name().into(), fs::read(file.path()).expect("a file"))).collect()

@@ -1,4 +1,5 @@
-//! Lists and extracted files of LLVM's and NVIDIA's tools, for the same files.
+//! Tests that compare lists and extracted files with those of LLVM's and NVIDIA's tools, for the
+//! same files.
 
 use super::{copied, extracted, images, number, offload, string};
 use crate::{corpus_path, text};
@@ -113,7 +114,8 @@ fn kernels_as_the_notes_have_them() {
     ] {
         assert_eq!(kernel[key].to_string(), value(theirs), "{key}");
     }
-    // Each argument's lines begin with one of these, and those that the runtime fills in come last.
+    // Each argument's lines begin with one of these, and the arguments that the runtime fills in
+    // come last.
     let of_arguments = |key: &str| {
         let lines =
             notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
@@ -140,7 +142,7 @@ fn kernels_as_the_notes_have_them() {
 }
 
 fn bundles_as_objdump_extracts_them() {
-    // From a compressed bundle it extracts bytes of the compressed file.
+    // From a compressed bundle the tool extracts bytes of the compressed file.
     for file in ["fat_file/hip_nordc.o"] {
         let folder = scratch::folder("ls-extract-objdump");
         let mut objdump = llvm("llvm-objdump");
@@ -177,7 +179,7 @@ fn bundles_as_the_bundler_extracts_them() {
         assert_eq!(ours.len(), images.len());
         for (image, ours) in images.iter().zip(ours) {
             if image["offload_kind"] == "host" && image["container"] == "object-bundle" {
-                // The tool gives the object itself for the placeholder.
+                // The tool writes the object itself for the placeholder.
                 continue;
             }
             let id = string(&image["entry_id"]);

@@ -1,4 +1,4 @@
-//! Which images `offload extract` takes out: by `--target`, which asks what is compatible, and by
+//! Tests of which images `offload extract` selects: with `--target`, all compatible ones, and with
 //! `--exact`.
 
 use super::{extract, extracted};
@@ -12,7 +12,7 @@ offload_tests::tests! {
     NOTHING => [targets_choose_by_compatibility, names_choose_by_equality],
 }
 
-/// An offload binary with an image for each target; each image is its target's name.
+/// Returns an offload binary with an image for each target; each image contains its target's name.
 fn packed(folder: &Path, targets: &[&str]) -> PathBuf {
     let mut file = Vec::new();
     for target in targets {
@@ -73,18 +73,18 @@ fn targets_choose_by_compatibility() {
             found.iter().map(|bytes| str::from_utf8(bytes).expect("text")).collect();
         assert_eq!(found, expected, "{asked:?}");
     }
-    // Nothing for it: what there is, and no folder.
+    // If no image fits, the command prints the available ones and makes no folder.
     let (run, files) = extract(&folder.join("none"), &[text(&file), "--target", "gfx906"]);
     assert_fails(&run, &["no image for gfx906\n  there is:\n    gfx90a:xnack-\n"]);
     assert_eq!((files.len(), folder.join("none").exists()), (0, false));
-    // Nothing for one of two: the other is written.
+    // If no image fits one of two targets, the image for the other is written.
     let (run, files) = extract(&folder.join("half"), &[text(&file), "-t", "gfx906", "-t", "sm_80"]);
     assert_eq!((run.code, files.len()), (1, 2));
     assert_eq!(run.stderr, "offload: warning: no image for gfx906\n");
-    // No target at all.
+    // The argument is not a target.
     let (run, _) = extract(&folder.join("wrong"), &[text(&file), "-t", "sm_8x"]);
     assert_fails(&run, &["--target sm_8x: no target has such a name"]);
-    // An entry of a bundle goes by LLVM's rules, and by its kind.
+    // An entry of a bundle is selected by LLVM's rules, and by its kind.
     for (id, count) in [
         ("hip-amdgcn-amd-amdhsa--gfx906", 1),
         ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1),
@@ -103,7 +103,7 @@ fn names_choose_by_equality() {
     assert_eq!(found, [b"gfx90a"]);
     let (run, _) = extract(&folder.join("none"), &[text(&file), "--exact", "gfx1100"]);
     assert_eq!(run.code, 1);
-    // The host's empty entry is written to who asks for it.
+    // The host's empty entry is written only if it is requested.
     let (_, files) = extract(&folder.join("all"), &["fat_file/hip_nordc.o"]);
     assert_eq!(files.keys().collect::<Vec<_>>(), ["hip_nordc.o.0.hipv4.gfx906.hsaco"]);
     let host = "host-x86_64-unknown-linux-gnu-";

@@ -1,5 +1,5 @@
-//! Files that mean harm or are damaged: names that lead elsewhere, sizes that cannot be, bytes that
-//! thousands share.
+//! Tests of malicious or damaged files: names that lead to other folders, impossible sizes, bytes
+//! that thousands share.
 
 use super::{extract, extracted, images, offload};
 use crate::{assert_fails, corpus_bytes, text};
@@ -42,12 +42,12 @@ const BAD_NAMES: [&str; 12] = [
     "-rf",
 ];
 
-/// Files with names in all places that have some: entries of bundles, strings of offload binaries,
-/// members of archives.
+/// Writes files with hostile names in all places for names: entries of bundles, strings of offload
+/// binaries, members of archives.
 pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
-    // Made by hand: our writer refuses them.
+    // This bundle is made by hand: our writer refuses such names.
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     bundle.extend((names.len() as u64).to_le_bytes());
     let mut binary = OffloadBinaryBuilder::new();
@@ -136,7 +136,7 @@ fn names_do_not_clash() {
     for (line, payload) in run.stdout.lines().zip(payloads) {
         assert_same_bytes(&read(line), payload, line);
     }
-    // The same again: the same names.
+    // A second extraction gives the same names.
     assert_eq!(extract(&folder.join("out"), &[text(&file)]).0.stdout, run.stdout);
 }
 
@@ -158,7 +158,7 @@ fn terminals_are_not_sent_commands() {
     }
 }
 
-/// A bundle of two images, compressed.
+/// Returns a bundle of two images, compressed.
 fn compressed_bundle(seed: usize) -> Vec<u8> {
     let mut builder = BundleBuilder::new();
     let payloads = [some_bytes(seed, 3000), some_bytes(seed + 1, 5000)];
@@ -178,7 +178,7 @@ fn damage_hides_nothing_else() {
     file.extend(compressed_bundle(2));
     let third = file.len();
     file.extend(compressed_bundle(3));
-    // The stream of the second, after its frame header.
+    // These bytes are the stream of the second bundle, after its frame header.
     file[second + 32 + 20..third].fill(0x55);
     let path_of = folder.join("damaged.ccob");
     scratch::write(&path_of, &file);
@@ -192,7 +192,7 @@ fn damage_hides_nothing_else() {
     let (run, files) = extract(&folder.join("out"), &[text(&path_of)]);
     assert_eq!((run.code, files.len()), (1, 4), "{}", run.stderr);
 
-    // A member that is cut short between two that are not.
+    // A truncated member is between two complete ones.
     let good = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let bad = corpus_bytes("malformed/oob_first.bc");
     let mut archive = ArchiveBuilder::new();
@@ -218,12 +218,12 @@ fn large_claims_cost_nothing() {
             if claim > 1 << 60 {
                 assert_fails(&run, &[&format!("{claim} bytes are needed")]);
             } else {
-                // More is claimed than comes, and what comes is all there.
+                // The claimed size is larger than the content, and all of the content is listed.
                 assert_eq!(run.code, 0, "{}", run.stderr);
             }
         }
     }
-    // So does the header of an offload binary of version 3.
+    // The header of an offload binary of version 3 can also claim too much.
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(ImageKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");
     let image = some_bytes(1, 3000);
@@ -237,14 +237,14 @@ fn large_claims_cost_nothing() {
         scratch::write(&file_of_3, &bytes);
         let run = offload(&["ls", text(&file_of_3)]);
         assert_eq!(run.code, 1);
-        // A system may give 60 GiB to who does not use them.
+        // A system may allocate 60 GiB as long as they are not used.
         let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
         let ends =
             claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");
         assert!(refused || ends, "{}", run.stderr);
         assert_eq!(run.stderr.contains("--max-size"), claim > 1 << 60, "{}", run.stderr);
     }
-    // The limit is the user's to choose.
+    // The user can choose the limit.
     scratch::write(&file, compressed_bundle(1));
     let run = offload(&["ls", "--max-size", "4K", text(&file)]);
     assert_fails(&run, &["4096 are allowed", "--max-size"]);
@@ -254,7 +254,7 @@ fn large_claims_cost_nothing() {
 
 fn shared_bytes_end_somewhere() {
     let folder = scratch::folder("ls-shared");
-    // Thousands of entries, all of the same megabyte: gigabytes to hash.
+    // Thousands of entries share the same megabyte, so there are gigabytes to hash.
     let id = "hip-amdgcn-amd-amdhsa--gfx906";
     let mut file = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     file.extend(4000u64.to_le_bytes());

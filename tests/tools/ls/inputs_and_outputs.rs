@@ -34,7 +34,7 @@ fn inputs_that_cannot_be_read() {
         let run = offload(arguments);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", expected));
     }
-    // Nothing in it is no failure.
+    // A file without device code is no failure.
     let run = offload(&["ls", "object_bundle/host.o", "README.md"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("host.o"), "{}", run.stdout);
@@ -66,7 +66,7 @@ fn outputs_that_cannot_be_written() {
     let run = offload(&["extract", "fat_file/hip_nordc.o", "-o", text(&folder.join("file"))]);
     assert_fails(&run, &["cannot write", "File exists"]);
     assert_eq!(read(folder.join("file")), b"old");
-    // A folder has the image's name.
+    // A folder already has the image's name.
     let name = "hip_nordc.o.0.hipv4.gfx906.hsaco";
     fs::create_dir_all(folder.join("out").join(name)).expect("the target folder can be written");
     let run = offload(&["extract", "fat_file/hip_nordc.o", "-o", text(&folder.join("out"))]);

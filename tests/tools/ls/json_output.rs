@@ -14,7 +14,7 @@ offload_tests::tests! {
     NOTHING => [json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes],
 }
 
-/// Whether a field's value is one that it may have.
+/// A check of whether a field's value is valid.
 type IsRight<'a> = &'a dyn Fn(&Value) -> bool;
 
 fn json_has_these_fields() {
@@ -104,7 +104,7 @@ fn sha256_is_that_of_the_bytes() {
     let mut compared = 0;
     for file in corpus_files() {
         let bytes = corpus_bytes(&file);
-        // What is extracted, in the order of the images that can be read.
+        // The extracted files, in the order of the images that can be read.
         let all = extracted(&folder.join("out"), &[&file, "--empty"]);
         let readable: Vec<Value> =
             images(&file).into_iter().filter(|image| image["sha256"].is_string()).collect();

@@ -1,8 +1,8 @@
-//! `offload ls` and `offload extract`, judged by LLVM's and NVIDIA's tools and by `sha256sum`, on
-//! the corpus and on files that mean harm.
+//! Tests of `offload ls` and `offload extract` on the corpus and on malicious files, compared with
+//! LLVM's and NVIDIA's tools and with `sha256sum`.
 //!
-//! What they print of the corpus is checked in, in `expected/ls/`.
-//! `BLESS=1 cargo xtask test --test tools -- ls::golden` writes it anew.
+//! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
+//! --test tools -- ls::golden` writes it anew.
 
 mod beside_others;
 mod choosing;
@@ -39,7 +39,7 @@ fn offload(arguments: &[&str]) -> Ran {
     run(&mut own::offload(arguments))
 }
 
-/// The object that `ls --json` prints.
+/// Returns the object that `ls --json` prints.
 #[track_caller]
 fn json(file: &str) -> Value {
     let run = offload(&["ls", "--json", file]);
@@ -47,8 +47,8 @@ fn json(file: &str) -> Value {
         .unwrap_or_else(|error| panic!("{file}: {error}\n{}{}", run.stdout, run.stderr))
 }
 
-/// The objects that `ls --json` prints of a file: of one whose code objects are in kernel packs
-/// beside it, one for each of these too.
+/// Returns the objects that `ls --json` prints for a file: one for the file, and one for each
+/// kernel pack with its code objects.
 #[track_caller]
 fn records(file: &str) -> Vec<Value> {
     let records = match json(file) {
@@ -83,7 +83,7 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
     (run, files.collect())
 }
 
-/// The files in the order in which their names were printed.
+/// Returns the files in the order in which their names were printed.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
     let names = run
@@ -95,7 +95,7 @@ fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     bytes
 }
 
-/// A copy of a file in a folder of its own: LLVM's tools write beside their input.
+/// Copies a file into a separate folder: LLVM's tools write beside their input.
 fn copied(folder: &Path, file: &str) -> PathBuf {
     let from = corpus_path(file);
     let to = folder.join(from.file_name().expect("a file"));

@@ -30,7 +30,7 @@ fn colour_is_for_terminals() {
     }
     assert!(!has_colour(&in_terminal(80, "", "--color never ls bundle/basic.bc")));
     assert_eq!(in_terminal(80, "NO_COLOR=1", "ls bundle/basic.bc"), plain);
-    // What goes wrong is coloured by where it goes.
+    // Errors are coloured if the stream to which they go is a terminal.
     assert!(!has_colour(&offload(&["ls", "malformed/wrap.bc"]).stderr));
 }
 

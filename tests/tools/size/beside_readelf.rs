@@ -17,7 +17,7 @@ offload_tests::tests! {
     ],
 }
 
-/// Sizes of functions by name.
+/// Returns the sizes of functions by name.
 fn functions(file: &Path) -> BTreeMap<String, u64> {
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(file)));
     let rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -25,11 +25,11 @@ fn functions(file: &Path) -> BTreeMap<String, u64> {
     rows.map(|row| (row[row.len() - 1].to_owned(), row[2].parse().expect("a size"))).collect()
 }
 
-/// Sizes in the file of sections by name; those of the same name together.
+/// Returns the file sizes of sections by name; sections of the same name are added.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
     let mut sizes = BTreeMap::new();
-    // [Nr] Name Type Address Off Size ...
+    // The columns are [Nr] Name Type Address Off Size ...
     for row in
         printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "))
     {
@@ -89,7 +89,7 @@ template __global__ void step<1>(int *); template __global__ void step<7>(int *)
 extern "C" __global__ void last(int *out) { out[0] = 1; }
 "#;
 
-/// A code object of four kernels.
+/// Compiles a code object of four kernels.
 fn compile(folder: &Path, target: &str) -> PathBuf {
     scratch::write(folder.join("kernels.hip"), SOURCE);
     let out = folder.join(format!("{target}.hsaco"));
@@ -164,7 +164,7 @@ fn compressed_images_share_what_is_stored() {
             );
             assert!(!list(&plain[key]).is_empty());
         }
-        // Its share is that of its size.
+        // An image's share of the compressed bytes is proportional to its size.
         let [size, inflated] = [&plain["size"], &plain["bytes"]].map(number);
         assert_eq!(size, inflated);
         let whole = number(&json(&[text(&folder.join("plain.hipfb"))])["size"]);

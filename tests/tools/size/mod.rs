@@ -1,8 +1,8 @@
-//! `offload size`: every byte of a file counted once, compared with what LLVM's readelf prints of
-//! kernels and sections; bars, JSON and the page.
+//! Tests of `offload size`: every byte of a file is counted once, sizes of kernels and sections
+//! match LLVM's readelf; bars, JSON and the page.
 //!
-//! What it prints of the corpus is checked in, in `expected/size/`.
-//! `BLESS=1 cargo xtask test --test tools -- size::golden` writes it anew.
+//! The expected output for the corpus is checked in, in `expected/size/`. `BLESS=1 cargo xtask test
+//! --test tools -- size::golden` writes it anew.
 
 mod beside_readelf;
 mod page;
@@ -38,7 +38,7 @@ fn size(arguments: &[&str]) -> Ran {
     run(own::offload(&["size"]).args(arguments))
 }
 
-/// The document that `--json` prints.
+/// Returns the document that `--json` prints.
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
     let run = size(&[&["--json"], arguments].concat());
@@ -168,7 +168,7 @@ fn rows_that_are_left_out_are_counted() {
         .filter(|line| line.contains("and ") && !line.contains("    and"))
         .collect::<Vec<_>>();
     assert_eq!(top.len(), 1, "{few}");
-    // A line that counts one row takes as much room as the row.
+    // A line that stands for only one omitted row would use the same space as the row itself.
     assert!(!few.contains("and 1 more"), "{few}");
 }
 

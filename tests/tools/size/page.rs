@@ -1,4 +1,4 @@
-//! The page that `--html` writes: its numbers, what it needs, and what names can do to it.
+//! Tests of the page that `--html` writes: its numbers, its requirements, and hostile names in it.
 
 use super::{check_sums, json, list, number, size, sum};
 use crate::{assert_fails, text};
@@ -21,7 +21,7 @@ offload_tests::tests! {
     ],
 }
 
-/// The page, and the data in it.
+/// Returns the page, and the data in it.
 fn page(folder: &Path, file: &str) -> (String, Value) {
     let out = folder.join("page.html");
     let run = size(&[file, "--html", text(&out)]);
@@ -36,7 +36,7 @@ fn page(folder: &Path, file: &str) -> (String, Value) {
     (page, data)
 }
 
-/// Three numbers each, as names and numbers.
+/// Returns each share as a name and two numbers.
 fn shares(data: &Value, all: &Value) -> Vec<(String, u64, u64)> {
     let row = |row: &[Value]| {
         let name = data["names"][number(&row[0]) as usize].as_str().expect("a name");
@@ -77,7 +77,7 @@ fn the_page_has_what_json_has() {
                 assert_eq!(drawn[key].is_null(), image[key].is_null(), "{file}");
                 assert_eq!(shares(&data, &drawn[key]), named(&image[key]), "{file}");
             }
-            // What is drawn comes to the image.
+            // The sizes that are drawn add up to the image.
             let drawn_bytes: u64 = ["kernels", "sections"]
                 .iter()
                 .flat_map(|key| shares(&data, &drawn[*key]))
@@ -108,7 +108,7 @@ fn the_page_needs_nothing_else() {
     let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
     assert!(page.contains(policy), "the page has no policy");
     assert!(!page.contains("unsafe-inline"), "the policy lets anything run");
-    // The policy comes before what it holds back.
+    // The policy comes before all content that it restricts.
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
     // The policy allows the page's own scripts and styles, and no others.
@@ -122,7 +122,7 @@ fn the_page_needs_nothing_else() {
     }
 }
 
-/// Base64 of bytes that are given as hexadecimal digits.
+/// Returns the Base64 of bytes that are given as hexadecimal digits.
 fn base64(digits: &str) -> String {
     let bits: String =
         digits.chars().map(|c| format!("{:04b}", c.to_digit(16).expect("a digit"))).collect();
@@ -161,7 +161,7 @@ fn names_stay_text() {
     }
     let payloads: Vec<Vec<u8>> = (0..names.len()).map(|number| some_bytes(number, 64)).collect();
     let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
-    // The file's own name is one of them.
+    // The file itself has such a name, too.
     let file = folder.join("<b>&\"'\u{202e}.bin");
     scratch::write(&file, binary.layout(Version::V2).to_vec(&payloads));
     check_sums(&file, &[]);

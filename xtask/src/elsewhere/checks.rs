@@ -11,7 +11,7 @@ use crate::tools;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How things are built for a host.
+/// The settings of builds for a host.
 #[derive(Debug)]
 pub struct Builds<'a> {
     /// The tools that tests need.
@@ -23,7 +23,7 @@ pub struct Builds<'a> {
 }
 
 impl Builds<'_> {
-    /// `cargo COMMAND --target ...`, with what the host needs.
+    /// Returns `cargo COMMAND --target ...`, with the variables that the host needs.
     pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = self.setup.cargo();
         self.compiler.lead(&mut cargo);
@@ -35,7 +35,7 @@ impl Builds<'_> {
         cargo
     }
 
-    /// The program that starts those of the host.
+    /// Returns a command that starts a program of the host.
     fn program(&self, program: &Path) -> Command {
         let mut words = self.host.runner();
         words.push(program.display().to_string());
@@ -47,18 +47,18 @@ impl Builds<'_> {
         command
     }
 
-    /// Where Cargo puts programs.
+    /// Returns the folder that Cargo puts programs into.
     pub fn programs(&self, profile: &str) -> PathBuf {
         target_folder().join(self.host.target).join(profile)
     }
 }
 
-/// One folder for all hosts: what build scripts need is compiled once.
+/// Returns the folder for all hosts: dependencies of build scripts are compiled once.
 fn target_folder() -> PathBuf {
     run::workspace().join("target/elsewhere")
 }
 
-/// Everything that the host has a part in.
+/// Runs all checks for the host.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let host = builds.host;
     let libraries = ["--package=offload-format", "--package=offload", "--package=offload-build"];
@@ -67,7 +67,8 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
     tests("the libraries' unit tests", unit, row);
 
-    // Emulated, each file of the corpus that is damaged in every way takes minutes.
+    // Under emulation, the tests that damage each file of the corpus in every way take minutes per
+    // file.
     let is_emulated = matches!(host.runner, Runner::Qemu(_));
     let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
     for module in ["golden", "properties", hostile] {
@@ -113,7 +114,7 @@ pub fn tests(what: &str, mut cargo: Command, row: &mut Row) {
     }
 }
 
-/// The examples that run on the CPU as they are copied from here.
+/// Runs the examples that use the CPU, as copies.
 fn examples(builds: &Builds<'_>, row: &mut Row) {
     let one_source = ["--manifest-path=examples/Cargo.toml", "--package=one-source"];
     for (name, package) in [("one-source", &one_source[..]), ("saxpy", &["--package=saxpy"][..])] {
@@ -131,7 +132,7 @@ fn examples(builds: &Builds<'_>, row: &mut Row) {
 /// A part of the error that programs without a loader get.
 const STATIC: &str = "this program is static";
 
-/// Whether a command prints this.
+/// Checks that a command prints this text.
 fn says(mut command: Command, expected: &str) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("cannot start it: {error}"))?;
     let both = [output.stdout, output.stderr].concat();
@@ -142,7 +143,8 @@ fn says(mut command: Command, expected: &str) -> Result<(), String> {
     Err(format!("`{}` does not say '{expected}':\n{text}", run::line(&command)))
 }
 
-/// A pack for a host of 32 bits, or of another byte order, is an error of the build.
+/// Checks that the build reports an error for a pack for a host of 32 bits, or of another byte
+/// order.
 fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet", "--package=offload-elsewhere"]);
@@ -154,13 +156,13 @@ fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet"]).args(tools);
     run::check(&mut cargo).map_err(crate::run::Failure::text)?;
-    // What the host's are compared with.
+    // These programs are the reference for those of the host.
     let mut own = builds.setup.cargo();
     own.args(["build", "--quiet", "--locked"]).args(tools);
     run::check(&mut own).map_err(crate::run::Failure::text)
 }
 
-/// Whether it is Windows.
+/// Whether the host is Windows.
 pub fn is_windows(host: &Host) -> bool {
     host.runner == Runner::Wine
 }

@@ -1,4 +1,4 @@
-//! The command lines, compared with what x86-64 Linux gives for the same files.
+//! Compares the command lines with their results on x86-64 Linux for the same files.
 
 use super::checks::{Builds, is_windows};
 use super::report::Row;
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A line: the program, and its arguments with blanks between. `FILES` stands for all files of the
-/// corpus, `NULL` for the null device.
+/// The command lines: the program, and its arguments with blanks between. `FILES` stands for all
+/// files of the corpus, `NULL` for the null device.
 const LINES: [(&str, &str); 19] = [
     ("offload", "ls --json FILES"),
     ("offload", "ls --kernels FILES"),
@@ -70,8 +70,8 @@ const LINES: [(&str, &str); 19] = [
     ("offload", "ls --json packed.bin bundle.hipfb compressed.bc"),
 ];
 
-/// Runs each line on the host and here, in folders of their own, and compares what is printed, the
-/// exit status, and all files that are there then.
+/// Runs each line on the host and here, in separate folders. Compares the output, the exit status,
+/// and all files that exist afterwards.
 pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));
@@ -97,7 +97,7 @@ pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row
     }
 }
 
-/// Windows has another sign between folders, which JSON doubles.
+/// Returns text with slashes: Windows has another separator of folders, which JSON doubles.
 fn with_slashes(text: &str) -> String {
     text.replace("\\\\", "/").replace('\\', "/")
 }
@@ -164,7 +164,7 @@ fn outcome(mut command: Command, folder: &Path, line: &str, null: &str) -> Resul
     })
 }
 
-/// A folder with nothing but the corpus.
+/// Makes a folder that contains only the corpus.
 fn prepare(folder: &Path) -> Result<(), String> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
@@ -173,7 +173,7 @@ fn prepare(folder: &Path) -> Result<(), String> {
     run::check(&mut copy).map_err(run::Failure::text)
 }
 
-/// All files below a folder.
+/// Adds all files below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
     for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();

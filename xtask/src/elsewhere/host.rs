@@ -1,4 +1,4 @@
-//! The hosts: their names, targets, and what runs and links their programs.
+//! The hosts: their names, their targets, and the programs that run and link for them.
 
 use crate::tools::{self, Need};
 use std::ffi::OsString;
@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 /// A system that programs are built for here and run without its hardware.
 #[derive(Debug)]
 pub struct Host {
-    /// Its name on the command line and in the table.
+    /// The name on the command line and in the table.
     pub name: &'static str,
-    /// Rust's name for it.
+    /// Rust's name for the host.
     pub target: &'static str,
     /// The packages that run and link its programs.
     pub need: &'static Need,
-    /// The program that runs those of the host.
+    /// The program that runs the host's programs.
     pub runner: Runner,
-    /// The start of its compilers' names.
+    /// The prefix of the names of the host's compilers.
     pub compilers: &'static str,
-    /// Whether its programs can have packs. Others are refused with an error.
+    /// Whether the host's programs can have packs. For other hosts a pack is an error.
     pub has_packs: bool,
-    /// Whether its programs can load the image for the CPU.
+    /// Whether the host's programs can load the image for the CPU.
     pub loads_images: bool,
-    /// The checks that are left out there, and why.
+    /// The checks that are left out for the host, and the reason.
     pub left_out: &'static [&'static str],
 }
 
-/// The program that runs those of a host.
+/// The program that runs a host's programs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Runner {
     /// Wine.
     Wine,
-    /// qemu-user, which knows the processor by this name.
+    /// qemu-user, which has this name for the processor.
     Qemu(&'static str),
     /// This machine, with musl linked statically or as a library.
     Musl { is_static: bool },
@@ -39,7 +39,7 @@ pub enum Runner {
 /// Checks that take too long under qemu.
 const SLOW: &[&str] = &["hostile files, but for those of corpus/malformed: too slow"];
 
-/// All of them, in the order in which they run.
+/// All hosts, in the order in which they run.
 pub const HOSTS: [Host; 7] = [
     Host {
         name: "windows",
@@ -113,14 +113,14 @@ pub const HOSTS: [Host; 7] = [
     },
 ];
 
-/// Hosts that nothing here runs, and why.
+/// Hosts whose programs never run here, and the reason.
 pub const NEVER_RUN: [(&str, &str); 2] = [
     ("loongarch64", "Debian 12 has no C library and no linker for it"),
     ("macos", "nothing on Linux runs its programs; links by ld64.lld are among the tests"),
 ];
 
 impl Host {
-    /// How it is run, in words.
+    /// Describes in words how the host's programs run.
     pub fn how(&self) -> String {
         match self.runner {
             Runner::Wine => "Wine".to_owned(),
@@ -130,7 +130,7 @@ impl Host {
         }
     }
 
-    /// The command that a program's path follows.
+    /// Returns the command that comes before a program's path.
     pub fn runner(&self) -> Vec<String> {
         match self.runner {
             Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
@@ -143,17 +143,17 @@ impl Host {
         }
     }
 
-    /// The end of its programs' names.
+    /// Returns the suffix of the host's program names.
     pub fn exe(&self) -> &'static str {
         if self.runner == Runner::Wine { ".exe" } else { "" }
     }
 
-    /// Variables with which Cargo, `cc` and the runner find what they need. `folder` is the one of
-    /// [`tools::elsewhere`].
+    /// Returns the variables with which Cargo, `cc` and the runner find their tools. `folder` is
+    /// the folder of [`tools::elsewhere`].
     pub fn environment(&self, folder: &Path) -> Vec<(String, OsString)> {
         let small = self.target.replace('-', "_");
         let cargo = |what| format!("CARGO_TARGET_{}_{what}", small.to_uppercase());
-        // The crate `cc` knows the names of cross compilers, and Cargo no name of a linker.
+        // The crate `cc` knows the names of cross compilers, but Cargo knows no linker's name.
         let mut list = vec![(cargo("LINKER"), OsString::from(format!("{}gcc", self.compilers)))];
         if !self.runner().is_empty() {
             list.push((cargo("RUNNER"), self.runner().join(" ").into()));
@@ -162,7 +162,8 @@ impl Host {
             Runner::Wine => list.extend([
                 ("WINEPREFIX".to_owned(), wine_prefix(folder).into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
-                // Wine sees the files of Linux's programs, which Windows' cannot start.
+                // Under Wine, tests find Linux programs as files, but Windows programs cannot start
+                // them.
                 ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
                 ("OFFLOAD_REQUIRE".to_owned(), "".into()),
             ]),
@@ -188,12 +189,12 @@ impl Host {
     }
 }
 
-/// Wine's files, which stand for a machine.
+/// Returns the folder of Wine's files, which represent a machine.
 pub fn wine_prefix(folder: &Path) -> PathBuf {
     folder.join("wine")
 }
 
-/// The libraries for musl that Debian does not have.
+/// Returns the folder of the libraries for musl that Debian lacks.
 pub fn musl_folder(folder: &Path) -> PathBuf {
     folder.join("musl")
 }

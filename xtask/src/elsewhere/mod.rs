@@ -1,9 +1,9 @@
 //! `elsewhere`: builds for hosts other than x86-64 Linux and runs what was built, without their
 //! hardware: Wine, qemu-user, musl.
 //!
-//! For each host the unit tests of the libraries run, the tests of formats that need no other
-//! tools, programs with packs in them, and the command lines, whose output must be what x86-64
-//! Linux gives for the same files.
+//! Each host runs the unit tests of the libraries, the tests of formats that need no other tools,
+//! programs with packs, and the command lines. The output must equal that of x86-64 Linux for the
+//! same files.
 
 mod checks;
 mod compare;
@@ -49,11 +49,11 @@ pub fn command(args: &[String]) -> Result {
 /// The hosts of the step of `ci`.
 const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 
-/// The time of a host in the worst case, in which everything is compiled for it anew.
+/// The maximum time of a host, if everything is compiled again.
 const WORST: Duration = Duration::from_secs(240);
 
-/// As a step of `ci`: hosts whose compiler, runner and standard library are here, as long as the
-/// step's time lasts. Another host begins with each commit, so that all have their turn.
+/// Runs as a step of `ci`: hosts whose compiler, runner and standard library are here, until the
+/// step's time ends. Each commit starts with another host, so that all hosts run in turn.
 pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
@@ -83,7 +83,7 @@ pub fn in_ci(setup: &Setup) -> Result {
     finish(&rows)
 }
 
-/// Makes what the host needs, and runs its checks.
+/// Makes the tools that the host needs, and runs its checks.
 fn run_host(setup: &Setup, compiler: &Compiler, host: &Host, folder: &Path) -> Row {
     let made = sysroot::make_tools(host, folder).and_then(|()| compiler.make_std(host.target));
     if let Err(failure) = made {

@@ -17,7 +17,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A host of which nothing ran yet.
+    /// Returns the row of a host before any check.
     pub fn new(host: &Host) -> Self {
         Self {
             host: host.name.to_owned(),
@@ -29,7 +29,7 @@ impl Row {
         }
     }
 
-    /// A host that cannot be set up, which is a failure.
+    /// Returns the row of a host that cannot be set up, which is a failure.
     pub fn not_ready(host: &Host, why: String) -> Self {
         eprintln!("xtask elsewhere: {} cannot be set up: {why}", host.name);
         let mut row = Self::new(host);
@@ -38,7 +38,7 @@ impl Row {
         row
     }
 
-    /// A host of which nothing runs.
+    /// Returns the row of a host without checks.
     pub fn left_out(host: &str, how: &str, why: &str) -> Self {
         Self {
             host: host.to_owned(),
@@ -61,7 +61,7 @@ impl Row {
         }
     }
 
-    /// Counts what Cargo's tests print. Returns how many ran.
+    /// Counts the tests in Cargo's output. Returns the number of tests that ran.
     pub fn tests(&mut self, output: &str) -> usize {
         let mut ran = 0;
         for line in output.lines().filter(|line| line.starts_with("test result: ")) {
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// The table: a line for each host, then what is left out of it.
+/// Returns the table: a line for each host, then the omitted checks.
 pub fn table(rows: &[Row]) -> String {
     let mut table = format!(
         "{:<13} {:<18} {:>6} {:>6} {:>7}  left out\n",

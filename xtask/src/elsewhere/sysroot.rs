@@ -1,5 +1,5 @@
-//! The needs of a host before programs can be built for it and run: Debian's Rust compiler, the
-//! standard library for the target, and what is missing beside the runner.
+//! The requirements for building and running a host's programs: Debian's Rust compiler, the
+//! standard library for the target, and missing parts besides the runner.
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
@@ -8,30 +8,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiler for other hosts: rustup's is the project's own, and cannot be asked for the
-/// libraries of other targets where only package registries are reached.
+/// The compiler for other hosts. rustup's compiler is the project's own. Where only package
+/// registries are reachable, it cannot get the libraries of other targets.
 #[derive(Debug)]
 pub struct Compiler {
     root: PathBuf,
 }
 
 impl Compiler {
-    /// The compiler where it is, or is going to be.
+    /// Returns the compiler at its place, which may not exist yet.
     pub fn here() -> Self {
         Self { root: rust_kernels::folder() }
     }
 
-    /// Whether it is unpacked.
+    /// Whether the compiler is unpacked.
     pub fn is_here(&self) -> bool {
         tools::RUST_GPU.is_unpacked(&self.root)
     }
 
-    /// Unpacks it if it is not here.
+    /// Unpacks the compiler if it is missing.
     pub fn fetch(&self) -> Result {
         rust_kernels::fetch(&self.root)
     }
 
-    /// Lets Cargo use it.
+    /// Makes Cargo use this compiler.
     pub fn lead(&self, cargo: &mut Command) {
         cargo
             .env("RUSTC", self.root.join("usr/bin/rustc"))
@@ -39,22 +39,22 @@ impl Compiler {
             .env("LD_LIBRARY_PATH", self.root.join("usr/lib/x86_64-linux-gnu"));
     }
 
-    /// Where rustc looks for the standard library of a target.
+    /// Returns the folder in which rustc searches for the standard library of a target.
     fn library(&self, target: &str) -> PathBuf {
         self.root.join("usr/lib/rustlib").join(target).join("lib")
     }
 
-    /// Whether it has the standard library for a target.
+    /// Whether the compiler has the standard library for a target.
     pub fn has_std(&self, target: &str) -> bool {
         let entries = fs::read_dir(self.library(target)).into_iter().flatten().flatten();
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
     }
 
-    /// Builds the standard library for a target out of the sources that come with the compiler, in
-    /// one to two minutes, and puts it beside the compiler's own.
+    /// Builds the standard library for a target from the compiler's sources, in one to two minutes,
+    /// and puts it beside the compiler's own.
     ///
-    /// Cargo could do so in each build. But builds inside of tests would do it again, and only a
-    /// library in its place can be kept.
+    /// Cargo could do this in each build. But builds inside tests would do it again, and only an
+    /// installed library can be kept.
     pub fn make_std(&self, target: &str) -> Result {
         if self.has_std(target) {
             return Ok(());
@@ -79,7 +79,7 @@ impl Compiler {
         ]);
         run::check(&mut cargo)?;
         let library = self.library(target);
-        // It appears whole or not at all.
+        // The library appears only when it is complete.
         let new = library.with_extension(format!("new-{}", std::process::id()));
         let built = folder.join("target").join(target).join("release/deps");
         for entry in fs::read_dir(&built).into_iter().flatten().flatten() {
@@ -98,11 +98,11 @@ impl Compiler {
     }
 }
 
-/// A package of nothing: what is built is the standard library.
+/// An empty package, for which Cargo builds only the standard library.
 const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
                      [workspace]\n";
 
-/// Whether what runs and links a host's programs is installed.
+/// Whether the programs that run and link for a host are installed.
 pub fn has_tools(host: &Host) -> Result<bool> {
     if apt::is_here() {
         return Ok(apt::missing(host.need.packages)?.is_empty());
@@ -110,7 +110,7 @@ pub fn has_tools(host: &Host) -> Result<bool> {
     Ok(host.need.is_found())
 }
 
-/// Installs what runs and links a host's programs, and makes what no package has.
+/// Installs the programs that run and link for a host, and makes the parts that no package has.
 pub fn make_tools(host: &Host, folder: &Path) -> Result {
     if !has_tools(host)? {
         if !apt::is_here() {
@@ -127,8 +127,8 @@ pub fn make_tools(host: &Host, folder: &Path) -> Result {
     }
 }
 
-/// The source of a library that Wine 8 lacks, and without which Rust's programs end in silence
-/// (exit status 53): their hash tables take random keys from it.
+/// The source of a library that Wine 8 lacks. Rust's hash tables take random keys from it, and
+/// without it programs end silently (exit status 53).
 const RANDOM: &str = "\
 #include <windows.h>
 BOOLEAN WINAPI SystemFunction036(PVOID buffer, ULONG size);
@@ -157,8 +157,8 @@ fn make_wine(host: &Host, folder: &Path) -> Result {
     run::check(&mut compile)
 }
 
-/// Debian's musl has no unwinder, and no C++ compiler. libgcc's unwinder serves, with a function of
-/// glibc's that it asks first and that may find nothing; so does g++, whose kernels need no C++
+/// Debian's musl lacks an unwinder and a C++ compiler. libgcc's unwinder works, with a function of
+/// glibc that it calls first and that may find nothing. g++ works too, because kernels need no C++
 /// library.
 fn make_musl(folder: &Path) -> Result {
     let musl = host::musl_folder(folder);
@@ -175,7 +175,7 @@ fn make_musl(folder: &Path) -> Result {
     let object = musl.join("find_object.o");
     run::check(Command::new("musl-gcc").arg("-c").arg("-o").arg(&object).arg(&stub))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
-    // What dynamic programs name in the place of that archive.
+    // Dynamic programs name this file in place of that archive.
     write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
     write(
         &script,
@@ -188,7 +188,7 @@ fn make_folder(folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))
 }
 
-/// Writes a file and the folder around it.
+/// Writes a file, and creates its folder.
 pub fn write(path: &Path, text: &str) -> Result {
     make_folder(path.parent().unwrap_or(path))?;
     fs::write(path, text).map_err(|error| failed("write", path, &error))

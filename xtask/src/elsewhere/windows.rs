@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Everything that other hosts do not have.
+/// Runs the checks that other hosts do not have.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     row.check("the image for the CPU is listed, and exports its functions", image(builds));
     match console() {
@@ -74,8 +74,8 @@ fn output(command: &mut Command) -> Result<String, String> {
     if status.success() { Ok(text) } else { Err(format!("`{}` failed", run::line(command))) }
 }
 
-/// Starts a program of Windows in a terminal, where alone Wine gives it a console, and prints what
-/// the program has printed without the terminal's signs.
+/// A script that starts a Windows program in a terminal, because Wine provides a console only
+/// there. It prints the program's output without the terminal's control sequences.
 const CONSOLE: &str = "\
 #!/bin/sh
 out=$(mktemp)

@@ -1,4 +1,4 @@
-//! Says which image of each module a device gets: `images sm_90`.
+//! Prints which image of each module a device gets: `images sm_90`.
 
 use std::env;
 use std::error::Error;

@@ -19,17 +19,17 @@ pub unsafe extern "gpu-kernel" fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f
     }
 }
 
-/// Threads in a block, a number that the program has too: Rust has no safe or stable way to ask
-/// AMD's GPUs for it.
+/// Threads in a block. The program has the same number, because Rust has no safe or stable way to
+/// read it on AMD's GPUs.
 pub const BLOCK: u32 = 256;
 
-/// Which thread of the grid this is.
+/// Returns the number of this thread in the grid.
 fn index() -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it reads registers.
+    // SAFETY: the functions only read registers.
     let (block, thread) = unsafe { (core::arch::nvptx::_block_idx_x() as u32, core::arch::nvptx::_thread_idx_x() as u32) };
     #[cfg(target_arch = "amdgpu")]
-    // SAFETY: it reads registers.
+    // SAFETY: the functions only read registers.
     let (block, thread) = unsafe { (workgroup_id_x(), workitem_id_x()) };
     block * BLOCK + thread
 }

@@ -1,4 +1,4 @@
-//! The library of a static library's objects.
+//! The archive that contains a static library's objects.
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::{ContentHash, Parts};

@@ -19,7 +19,7 @@ use std::slice;
 /// The first clang whose `clang-linker-wrapper` links for `-r`.
 const FIRST_CLANG: u32 = 19;
 
-/// Links the device code of the objects of one library.
+/// The linker for the device code of the objects of one library.
 pub(super) struct DeviceLinker<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) modules: &'a [&'a PlannedModule],
@@ -83,10 +83,10 @@ fn is_by_nvcc(module: &PlannedModule, family: Family) -> bool {
     family == Family::Nvidia && Compiler::of(&module.options.compilers, family) == Compiler::Nvcc
 }
 
-/// The clang that compiles for these targets.
+/// Returns the clang that compiles for these targets.
 fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
     if family != Family::Amd {
-        // A ROCm that is looked for is one that Cargo watches for.
+        // Search for ROCm only if necessary: each search makes Cargo watch for changes.
         return run.clang();
     }
     let own = run.tools.rocm().tool().and_then(|rocm| run.tools.rocm_clang(rocm));
@@ -94,7 +94,7 @@ fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
 }
 
 impl DeviceLinker<'_> {
-    /// Returns the objects of the library, from those of its sources.
+    /// Makes the objects of the library from the objects of its sources.
     pub(super) fn link(
         &self,
         objects: Vec<(PathBuf, ContentHash)>,

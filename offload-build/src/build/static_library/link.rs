@@ -22,7 +22,7 @@ pub(super) enum Cudart {
 impl Cudart {
     /// Returns the choice of build.rs.
     ///
-    /// Returns an error for a word that is none of the three.
+    /// Returns an error for a word that is not one of the three values.
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
         match request.cudart.as_deref() {
             None | Some("static") => Ok(Self::Static),
@@ -80,7 +80,7 @@ impl LinkLines {
         let folders = toolkit.library_folders(&cargo.target_arch);
         let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
         if is_device_linked && (has("libcudadevrt.a") || has("cudadevrt.lib")) {
-            // Kernels that launch kernels need it.
+            // Kernels that launch kernels need this library.
             self.libraries.push("static=cudadevrt".to_owned());
         }
         match cudart {
@@ -96,7 +96,8 @@ impl LinkLines {
             Cudart::Shared => self.libraries.push(shared_runtime(&folders)),
             Cudart::None => {}
         }
-        // Also without a runtime: a program that links it itself needs the folder.
+        // Add the folders even without a runtime: a program that links the runtime itself needs
+        // them.
         self.folders.extend(folders);
     }
 
@@ -107,8 +108,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`; if a folder has only `libcudart.so.13`, as Python's packages do, that
-/// file's name.
+/// Returns `dylib=cudart`. If a folder has only `libcudart.so.13`, as in Python's packages, returns
+/// that file's name.
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
@@ -123,8 +124,8 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 }
 
 impl StaticLibrary {
-    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: first
-    /// the library's own. Empty if nothing was compiled.
+    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]; the
+    /// library's own folder is first. Empty if nothing was compiled.
     ///
     /// The build prints them for Cargo, unless
     /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. To print them:
@@ -142,8 +143,8 @@ impl StaticLibrary {
         &self.link.folders
     }
 
-    /// Returns the libraries to link, in order and as `rustc-link-lib` takes them: `static=launch`,
-    /// `static=cudart_static`, `dylib=stdc++`. Empty if nothing was compiled.
+    /// Returns the libraries to link, in order and in the form of `rustc-link-lib`:
+    /// `static=launch`, `static=cudart_static`, `dylib=stdc++`. Empty if nothing was compiled.
     pub fn link_libraries(&self) -> &[String] {
         &self.link.libraries
     }

@@ -1,9 +1,9 @@
-//! Host code and device code in one source, compiled to a static library that carries its device
+//! Host code and device code in one source, compiled to a static library that contains its device
 //! code for all targets.
 //!
 //! The vendor's compiler driver, or clang's, compiles each source to one object for all its
-//! targets: only these drivers know how a launch (`<<<...>>>`) and the code that it starts are put
-//! together. The vendor's runtime is linked after the library.
+//! targets. Only these drivers know how to combine a launch (`<<<...>>>`) with the code that it
+//! starts. The vendor's runtime is linked after the library.
 
 mod archive;
 mod device_link;
@@ -33,33 +33,32 @@ pub struct StaticLibrary {
 }
 
 impl StaticLibrary {
-    /// The name it was given.
+    /// Returns the name that build.rs gave.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the library's path. `None` if nothing was compiled: the build is
+    /// Returns the library's path. Returns `None` if nothing was compiled. The build is
     /// [skipped](StaticLibrary::is_skipped), or [`Build::allow_empty`](crate::Build::allow_empty)
     /// was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns the targets of its device code, as canonical names: those of all its sources
-    /// together.
+    /// Returns the canonical names of the targets of its device code, for all sources together.
     pub fn targets(&self) -> &[String] {
         &self.targets
     }
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// A program is then only checked or documented. Its API can be that of a build with the
-    /// library. If no target is left, this is `false`, and nothing defines the library's functions.
+    /// A program is then only checked or documented. Its API can be the same as with the library.
+    /// If no target is left, this is `false`, and nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
 
-    /// Makes one that is not built.
+    /// Makes a static library that is not built.
     pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
         Self {
             name: name.to_owned(),
@@ -96,9 +95,10 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
     }
 }
 
-/// The sources, each as a module of its own.
+/// Returns the sources, each as a separate module.
 ///
-/// Returns an error if there are none, or if the request has options that a library cannot have.
+/// Returns an error if there are no sources, or if the request has options that a library cannot
+/// have.
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
         return Err(Error::config(format!(
@@ -126,7 +126,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
-    // Objects are called after their sources, so that one more source changes no other's object.
+    // Objects are named after their sources, so that an additional source changes no other object.
     // The number distinguishes files of one name in several folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
@@ -205,7 +205,7 @@ pub(crate) fn make(
     })
 }
 
-/// Whose GPUs it is for: a launch goes to one vendor's runtime.
+/// Returns the vendor whose GPUs the library is for: a launch goes to one vendor's runtime.
 fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
     match targets.first().map(Target::family) {
         Some(first)
@@ -221,9 +221,9 @@ fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
     }
 }
 
-/// Warns that a static library is in no prebuilt set, where one is made.
+/// Prints a warning if a prebuilt set is made, since static libraries are in no set.
 ///
-/// Returns an error if only a set may be used, and for values that packs refuse, too.
+/// Returns an error if only a set may be used, or for a value that packs refuse, too.
 fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {

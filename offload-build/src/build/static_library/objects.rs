@@ -1,8 +1,9 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! Their names have the targets. Objects for earlier lists stay, so that going back to one compiles
-//! nothing. clang compiles a source for each target by itself, so another list compiles only the
-//! new targets and the host's part. nvcc compiles it for all targets in one call.
+//! The names of the objects contain the targets. Objects for earlier lists of targets remain, so
+//! that a return to an earlier list compiles nothing. clang compiles a source separately for each
+//! target, so another list compiles only the new targets and the host's part. nvcc compiles a
+//! source for all targets in one call.
 
 use super::undefined;
 use crate::build::missing_tool::{MissingTool, NotMade};
@@ -32,11 +33,11 @@ use std::slice;
 pub(super) enum Planned {
     /// In one compilation.
     Whole(Compilation),
-    /// One compilation for each target; after their images, one of the host's part.
+    /// One compilation for each target; after their images, one for the host's part.
     Parts(Vec<Compilation>),
 }
 
-/// Returns how the object of a source comes about.
+/// Returns the steps that make the object of a source.
 pub(super) fn plan(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -77,8 +78,8 @@ pub(super) fn plan(
     Ok(Planned::Parts(parts))
 }
 
-/// Returns how the host's part of a source is compiled, now that there is the device code for its
-/// targets.
+/// Returns the steps that compile the host's part of a source, once the device code for its targets
+/// exists.
 fn host(
     run: &Run<'_>,
     module: &PlannedModule,
@@ -125,7 +126,7 @@ fn compilations<'a>(
     }
 }
 
-/// clang, its language mode for the GPUs of one vendor, and whose headers it is given.
+/// clang, its language mode for the GPUs of one vendor, and the vendor of the headers that it uses.
 struct Vendor<'a> {
     mode: &'static str,
     clang: &'a Clang,
@@ -176,8 +177,8 @@ fn by_nvcc(
     Ok(compilation)
 }
 
-/// The targets in the name of a file: `sm_80.sm_90`. A long list is the first of them, how many
-/// there are, and a hash.
+/// Returns the targets for the name of a file: `sm_80.sm_90`. A long list is shortened to its first
+/// target, the number of targets, and a hash.
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
     let names: Vec<&str> = targets.iter().map(Target::as_str).collect();
@@ -222,8 +223,8 @@ pub(super) fn make_all(
     Ok(make(run, &compilations, |_| Ok(()))?)
 }
 
-/// Returns the objects with their hashes: the fresh ones, and those that are made now, after
-/// `finish` has seen them.
+/// Returns the objects with their hashes: fresh objects, and objects that are made now. `finish` is
+/// called for new objects first.
 pub(super) fn make(
     run: &Run<'_>,
     compilations: &[Compilation],

@@ -1,11 +1,11 @@
 //! The comment above a definition.
 
 /// Returns the lines of the comment directly above the declaration that has a part on `line`,
-/// counted from 1. The signs of comments are removed.
+/// counted from 1. The markers of comments are removed.
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
-    // A declaration goes on from the end of another, from a comment, or from an empty line.
+    // A declaration starts after the end of another, after a comment, or after an empty line.
     let is_other = |line: &&&str| {
         line.is_empty()
             || line.starts_with('#')
@@ -48,7 +48,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     comment
 }
 
-/// Removes the space after a sign of comments.
+/// Removes the space after the marker of a comment.
 fn without_space(line: &str) -> String {
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }

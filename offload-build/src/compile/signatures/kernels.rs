@@ -19,7 +19,8 @@ pub(super) struct Kernel<'ir> {
     pub(super) subprogram: Id,
 }
 
-/// The kernels in the order of their definitions. Kernels without debug information are left out.
+/// Returns the kernels in the order of their definitions. Kernels without debug information are
+/// left out.
 pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel<'ir>> {
     let annotated: Vec<&str> = metadata
         .named("nvvm.annotations")
@@ -49,7 +50,7 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
     defined.collect()
 }
 
-/// Splits the text after the arguments in the parentheses at its start.
+/// Splits a text into the arguments in the parentheses at its start, and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {
@@ -64,7 +65,7 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// The alignment of an argument that is passed by way of memory.
+/// Returns the alignment of an argument that is passed in memory.
 pub(super) fn memory_align(argument: &str) -> Option<u64> {
     if !argument.contains(" byval(") && !argument.contains(" byref(") {
         return None;

@@ -6,7 +6,7 @@ use offload_format::signature::{
 };
 use std::collections::HashMap;
 
-/// Puts signatures together. If a kernel has two signatures, the first counts.
+/// Puts signatures together. If a kernel has two signatures, the first one counts.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
@@ -26,7 +26,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
         }
         for record in records {
             match merged.records.iter_mut().find(|known| known.name == record.name) {
-                // Pointers alone name it there, or here.
+                // In one of the two sources, only pointers refer to the record.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
@@ -38,7 +38,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// The names of unnamed records, which differ from all named ones.
+/// Returns new names for unnamed records, which differ from the names of all named records.
 fn renamed(
     records: &[Record],
     known: &[Record],
@@ -68,7 +68,7 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
     }
 }
 
-/// Kernels of one name are distinguished by the types of their parameters.
+/// Distinguishes kernels of one name by the types of their parameters.
 fn name_overloads(kernels: &mut [Signature]) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     kernels.iter().for_each(|it| *counts.entry(it.name.clone()).or_default() += 1);

@@ -17,14 +17,14 @@ pub(super) type Id = u32;
 #[derive(Debug)]
 pub(super) struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
-    /// Lists with names, `!nvvm.annotations`.
+    /// Lists with names, such as `!nvvm.annotations`.
     named: HashMap<&'ir str, Node<'ir>>,
 }
 
 /// One node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'ir> {
-    /// `DIBasicType`; empty for a list.
+    /// The kind of the node, such as `DIBasicType`; empty for a list.
     pub(super) kind: &'ir str,
     /// The text in the parentheses or braces.
     body: &'ir str,
@@ -48,7 +48,7 @@ impl<'ir> Metadata<'ir> {
         self.nodes.get(&id).copied()
     }
 
-    /// The nodes in a list that has a name.
+    /// Returns the nodes in a list that has a name.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Node<'ir>> {
         self.named
             .get(name)
@@ -57,17 +57,17 @@ impl<'ir> Metadata<'ir> {
             .filter_map(|item| self.node(reference(item)?))
     }
 
-    /// All nodes of a kind.
+    /// Returns all nodes of a kind.
     pub(super) fn all(&self, kind: &str) -> impl Iterator<Item = Node<'ir>> {
         self.nodes.values().filter(move |node| node.kind == kind).copied()
     }
 
-    /// The node that a field refers to.
+    /// Returns the node that a field refers to.
     pub(super) fn follow(&self, node: Node<'ir>, field: &str) -> Option<Node<'ir>> {
         self.node(node.reference(field)?)
     }
 
-    /// The nodes in the list that a field refers to.
+    /// Returns the nodes in the list that a field refers to.
     pub(super) fn list(&self, node: Node<'ir>, field: &str) -> impl Iterator<Item = Node<'ir>> {
         let list = self.follow(node, field);
         list.into_iter()
@@ -99,7 +99,7 @@ impl<'ir> Node<'ir> {
         reference(self.field(field)?)
     }
 
-    /// The text of a field that is a string.
+    /// Returns the text of a field that is a string.
     pub(super) fn string(&self, field: &str) -> Option<String> {
         string(self.field(field)?)
     }
@@ -108,7 +108,7 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// The tag of DWARF without `DW_TAG_`.
+    /// Returns the tag of DWARF without `DW_TAG_`.
     pub(super) fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")
     }
@@ -122,12 +122,12 @@ impl<'ir> Node<'ir> {
     }
 }
 
-/// The number of a node that is referred to: `!12`.
+/// Returns the number of the node in a reference: `!12`.
 pub(super) fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }
 
-/// The text between quotation marks. A backslash precedes two hexadecimal digits.
+/// Returns the text between quotation marks. A backslash precedes two hexadecimal digits.
 pub(super) fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();

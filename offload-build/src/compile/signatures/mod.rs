@@ -4,8 +4,8 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
 //! ```
 //!
-//! clang has several descriptions of a source. This one has mangled names, sizes and offsets of the
-//! target, in text that is the same in clang 14 to 22.
+//! clang can describe a source in several forms. Debug information has mangled names, and the
+//! target's sizes and offsets, in text that is the same in clang 14 to 22.
 
 mod comment;
 mod kernels;
@@ -24,7 +24,7 @@ use types::Types;
 /// names.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
-/// Rust until `merge` gives each its own.
+/// Rust until `merge` gives each a separate name.
 pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
@@ -83,11 +83,11 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records: types.records }
 }
 
-/// The numbers and types of the parameters, counted from 1.
+/// Returns the numbers and types of the parameters, counted from 1.
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();
-    // The first item is the function's result. There is none if types were not asked for.
+    // The first item is the function's result. The item is missing if types were not requested.
     items.next()?;
     let all: Option<Vec<u32>> = items.map(metadata::reference).collect();
     Some((1..).zip(all?).collect())

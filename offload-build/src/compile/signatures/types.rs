@@ -4,7 +4,7 @@ use super::metadata::{Id, Metadata, Node};
 use offload_format::signature::{Field, Identifiers, Record, Scalar, Size, Type, identifier};
 use std::collections::HashMap;
 
-/// Qualifiers and names of a type with the same values.
+/// Qualifiers and alternative names of a type, which do not change its values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
@@ -12,7 +12,7 @@ const TRANSPARENT: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    /// The alignments that the compiler itself says.
+    /// The alignments that the compiler states.
     aligned: HashMap<Id, u64>,
     pub(super) records: Vec<Record>,
     /// The record of each node.
@@ -23,7 +23,7 @@ pub(super) struct Types<'ir> {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     record: usize,
-    /// Whether it has been looked into, not only pointed to.
+    /// Whether the record was examined, not only pointed to.
     is_complete: bool,
 }
 
@@ -31,7 +31,7 @@ struct Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Parameter,
-    /// The value is in a record, or behind a pointer.
+    /// The value is in a record, or a pointer leads to it.
     Memory,
 }
 
@@ -46,17 +46,17 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// The compiler says how values of this type are aligned.
+    /// Records the alignment that the compiler states for values of this type.
     pub(super) fn set_align(&mut self, id: Id, align: u64) {
         self.aligned.insert(self.bare(id).0, align);
     }
 
-    /// The type of a parameter. `None` if its size is not known.
+    /// Returns the type of a parameter. `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
         self.convert(id, Place::Parameter, name)
     }
 
-    /// Whether a base takes no room.
+    /// Whether a base class takes no space.
     fn is_empty(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
         node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
@@ -66,7 +66,7 @@ impl<'ir> Types<'ir> {
     /// last of the other names.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
-        // Types of compilers do not nest in a circle; damaged ones end too.
+        // Types of compilers do not nest in a circle; the limit ends damaged ones, too.
         for _ in 0..64 {
             let Some(node) =
                 self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()))
@@ -81,7 +81,7 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
-    /// The type of a value. `name` is the name for an unnamed record.
+    /// Returns the type of a value. `name` is the name for an unnamed record.
     fn convert(&mut self, id: Id, place: Place, name: &str) -> Option<Type> {
         let (id, _, alias) = self.bare(id);
         let node = self.metadata.node(id)?;
@@ -129,7 +129,7 @@ impl<'ir> Types<'ir> {
         Some(ty)
     }
 
-    /// A vector has the size of the next power of two, and is aligned to it.
+    /// Returns a vector, which has the size of the next power of two, and is aligned to it.
     fn vector(&mut self, id: Id, node: Node<'ir>, alias: Option<String>) -> Option<Type> {
         let Type::Array { of, count } = self.array(node, "")? else { return None };
         let bytes =
@@ -144,12 +144,12 @@ impl<'ir> Types<'ir> {
         Some(Type::Record(self.records[known.record].name.clone()))
     }
 
-    /// Returns a record that has values: a struct, a union, or a type with nothing but a size.
+    /// Returns a record that has values: a struct, a union, or a type that has only a size.
     fn record(&mut self, id: Id, node: Node<'ir>, name: &str) -> Option<Type> {
         let bytes = node.number("size").filter(|bits| *bits > 0)? / 8;
         let known = self.known(id, node, name);
         if !known.is_complete {
-            // Before its fields, which may point to it.
+            // Insert the record before its fields, which may point to it.
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
             let (fields, natural) = self.fields(node, &owner);
@@ -183,7 +183,7 @@ impl<'ir> Types<'ir> {
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
-    /// The members that values have.
+    /// Returns the members that values have.
     fn members(&self, node: Node<'ir>) -> impl Iterator<Item = Node<'ir>> {
         let all = self.metadata.list(node, "elements");
         all.filter(|it| {
@@ -238,7 +238,7 @@ impl<'ir> Types<'ir> {
         (fields, align)
     }
 
-    /// Returns a name after those of its namespaces and classes.
+    /// Returns a name with the names of its namespaces and classes before it.
     pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
         let mut parts = vec![name.to_owned()];
         let mut scope = self.metadata.follow(node, "scope");
@@ -265,13 +265,13 @@ fn is_static(member: Node<'_>) -> bool {
     member.tag() == "variable" || member.has_flag("DIFlagStaticMember")
 }
 
-/// Bytes that hold bit-fields.
+/// Returns the field for bytes that contain bit-fields.
 fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
     let of = Box::new(Type::Scalar(Scalar::U8));
     Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
 }
 
-/// A number. A truth value is one only as a parameter: in memory it may be any byte.
+/// A number. A truth value is `Bool` only as a parameter: in memory it may be any byte.
 fn scalar(node: Node<'_>, place: Place) -> Option<Scalar> {
     let bits = node.number("size")?;
     match node.encoding() {

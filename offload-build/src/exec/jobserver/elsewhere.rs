@@ -1,17 +1,18 @@
-//! The jobserver by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be
-//! opened anew.
+//! The jobserver through the crate `jobserver`: a semaphore on Windows, and pipes on systems where
+//! they cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A token, which goes back when it is dropped.
+/// A token, which is returned when it is dropped.
 pub(crate) type Token = Acquired;
 
-/// A thread that waits for tokens, since not every system can look for one without waiting.
+/// A jobserver with a thread that waits for tokens, since not every system can check for a token
+/// without waiting.
 #[derive(Debug)]
 pub(crate) struct Jobserver {
-    // The first to be dropped: its thread may be about to put a token into the inbox.
+    // This field must be dropped first: its thread may be about to put a token into the inbox.
     thread: HelperThread,
     inbox: Arc<Mutex<Inbox>>,
 }
@@ -23,7 +24,7 @@ struct Inbox {
 }
 
 impl Jobserver {
-    /// The crate reads the environment by itself.
+    /// Opens the jobserver; the crate reads the environment itself.
     ///
     /// Returns `None` if there is no jobserver.
     pub(crate) fn open(_auth: &str) -> Option<Self> {
@@ -39,7 +40,7 @@ impl Jobserver {
         Some(Self { thread: client?.into_helper_thread(answer).ok()?, inbox })
     }
 
-    /// A token, if there is one now; else one is asked for, to be there later.
+    /// Returns a token, if there is one now. Otherwise requests a token, which arrives later.
     pub(crate) fn take(&self) -> io::Result<Option<Token>> {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(token) = inbox.came.take() {

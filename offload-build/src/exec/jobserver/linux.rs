@@ -1,5 +1,5 @@
-//! A jobserver of GNU make's protocol: each byte in a pipe is a token; it is read out, and written
-//! back.
+//! A jobserver with GNU make's protocol: each byte in a pipe is a token, which is read from the
+//! pipe and later written back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A token, which goes back when it is dropped.
+/// A token, which is returned when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Token {
     byte: u8,
@@ -18,7 +18,7 @@ pub(crate) struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe had room for it before. If the pipe is gone, no process needs the token.
+        // The pipe had room for this byte before. If the pipe is gone, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
@@ -31,14 +31,14 @@ pub(crate) struct Jobserver {
 }
 
 impl Jobserver {
-    /// `auth` is the value of `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers
-    /// of the two ends of a pipe.
+    /// Opens the jobserver that `auth` names. This is the value of `--jobserver-auth=` in the
+    /// environment: `fifo:PATH`, or the numbers of the two ends of a pipe.
     ///
     /// Returns `None` if there is no jobserver: it is switched off, or not inherited.
     pub(crate) fn open(auth: &str) -> Option<Self> {
         let (read, write) = match auth.strip_prefix("fifo:") {
             Some(path) => (PathBuf::from(path), PathBuf::from(path)),
-            // A negative number switches it off.
+            // A negative number switches the jobserver off.
             None => {
                 let (read, write) = auth.split_once(',')?;
                 let path = |number: &str| {
@@ -47,11 +47,11 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // The pipe is opened anew, so that other processes with the inherited one do not see that
-        // this end never blocks.
+        // The pipe is opened again, because this end never blocks, and other processes with the
+        // inherited pipe must not be affected.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // A make that did not pass the pipe on leaves only its number, which may be that of
-            // another file.
+            // If a make did not pass the pipe on, only its number remains, which may be the number
+            // of another file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };
@@ -60,7 +60,7 @@ impl Jobserver {
         Some(Self { read: without_waiting(read).ok()?, write: Arc::new(write) })
     }
 
-    /// A token, if there is one now.
+    /// Returns a token, if there is one now.
     pub(crate) fn take(&self) -> io::Result<Option<Token>> {
         let mut byte = [0];
         loop {
@@ -75,7 +75,7 @@ impl Jobserver {
     }
 }
 
-/// The standard library has the call for this setting, which works for every kind of file, only for
+/// The call for this setting works for every kind of file, but the standard library has it only for
 /// sockets.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));

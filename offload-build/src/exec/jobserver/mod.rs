@@ -1,8 +1,8 @@
-//! Tokens of the jobserver that Cargo, or the `make` around it, passes on: a process that holds
-//! some may run one job more than that.
+//! Tokens of the jobserver that Cargo, or the `make` around it, passes on. A process that holds
+//! tokens may run one job more than it has tokens.
 //!
 //! On Linux the standard library is enough to take them. On other systems the crate `jobserver`
-//! does it. With `libc` it adds a seventh to this crate's time to compile.
+//! takes them. With `libc`, the crate `jobserver` adds a seventh to this crate's time to compile.
 
 #[cfg(any(not(target_os = "linux"), test))]
 mod elsewhere;

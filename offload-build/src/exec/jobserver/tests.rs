@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::Duration;
 
-/// A jobserver with these tokens, and both ends of its pipe.
+/// Returns a jobserver with these tokens, and both ends of its pipe.
 fn jobserver(tokens: &[u8]) -> (linux::Jobserver, PipeReader, PipeWriter) {
     let (read, mut write) = io::pipe().unwrap();
     write.write_all(tokens).unwrap();
@@ -34,7 +34,7 @@ fn a_pipe_with_a_name() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("file");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Whoever opens it for both does not wait for another.
+    // A process that opens the file for reading and writing does not wait for another process.
     let mut server = File::options().read(true).write(true).open(&path).unwrap();
     server.write_all(b"a").unwrap();
     let jobserver = linux::Jobserver::open(&format!("fifo:{}", path.display())).unwrap();
@@ -83,7 +83,7 @@ fn what_is_no_jobserver() {
     }
 }
 
-/// Other systems' jobserver has the same functions.
+/// The jobserver for other systems has the same functions.
 #[test]
 fn elsewhere_is_the_same() {
     let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;

@@ -81,9 +81,9 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
     }
 }
 
-/// The image for a target.
+/// Returns the image for a target.
 ///
-/// Returns an error if the file has two that differ.
+/// Returns an error if the file has two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     // An image that is surely for this target comes before one that may be.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device c
 /// A part of a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
-    /// No image, in words.
+    /// A part that is no image, described in words.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! Images in fatbins, bundles, offload binaries, archives, and these in each other.
+//! Images in fatbins, bundles, offload binaries, archives, and nested combinations of these.
 
 use super::{HOST_FILE, Name, Part, single};
 use offload_format::fat_file::FileKind;
@@ -7,15 +7,16 @@ use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, ImageKind, Inventory};
 use offload_format::{Error, ErrorKind};
 
-/// More than any image decompresses to.
+/// The limit for decompression: a size larger than any image.
 const LIMIT: u64 = 1 << 32;
-/// Containers in containers: an archive of bundles of offload binaries of fatbins.
+/// The depth of nested containers: an archive of bundles of offload binaries of fatbins.
 const DEPTH: u32 = 4;
 
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// Shows every image in these bytes, or says why they cannot be taken apart.
+/// Calls `visit` for every image in these bytes, or returns the reason why they cannot be taken
+/// apart.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
     walk_in(bytes, DEPTH, visit)
 }
@@ -34,7 +35,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
     #[cfg(feature = "containers")]
     let mut images = Images::new(LIMIT);
     for image in &inventory.images {
-        // The host's entry of a bundle is most often empty, and never an image.
+        // The host's entry of a bundle is usually empty, and is never an image.
         if image.is_host() {
             continue;
         }
@@ -48,7 +49,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin has the letter after the number, which no header has.
+            // A fatbin has the letter after the number, but an image's header does not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }
@@ -64,7 +65,7 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
     Ok(())
 }
 
-/// Whether a fatbin says that this is a cubin or PTX. The other kind, LTO-IR, is scrambled.
+/// Whether a fatbin marks this image as a cubin or PTX. The other kind, LTO-IR, is scrambled.
 fn is_loaded(image: &Image<'_>) -> bool {
     matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx))
         && image.target_id.is_some()

@@ -13,8 +13,8 @@ pub(crate) use system::{Installer, System};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Clang,
-    /// The lld of a clang of this major version, which systems with several versions name in the
-    /// package.
+    /// The lld of a clang of this major version; systems with several versions have the version in
+    /// the package's name.
     Lld(Option<u32>),
     /// A clang whose `gpuintrin.h` has everything that kernels need.
     NewClang,
@@ -22,7 +22,7 @@ pub(crate) enum Wanted {
     LinkingClang,
     /// The C++ compiler, and the variables that can name another.
     Cxx(&'static str),
-    /// NVIDIA's assembler; for architectures up to `sm_72`, that of CUDA 12.
+    /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
     Ptxas {
         old: bool,
     },
@@ -36,7 +36,7 @@ struct Packages {
     clang: &'static str,
     lld: &'static str,
     cxx: &'static str,
-    /// Brings `pip3`; `None` where NVIDIA's packages for Python cannot be used.
+    /// The package of `pip3`; `None` on systems where NVIDIA's packages for Python cannot be used.
     pip: Option<&'static str>,
 }
 
@@ -69,7 +69,7 @@ const PACKAGES: [Packages; 7] = [
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
     },
-    // NVIDIA's programs need glibc, which Alpine has not.
+    // NVIDIA's programs need glibc, which Alpine does not have.
     Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
     Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
     Packages {
@@ -81,13 +81,13 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// Releases whose default clang is too old, or lacks the linker wrapper, and the package in their
-/// lists that replaces it. `None` for lists without any clang that can be used.
+/// Releases whose default clang is too old or lacks the linker wrapper, each with the replacement
+/// package from its lists. `None` for releases whose lists have no usable clang.
 const OTHER_CLANGS: [(&str, Option<u32>); 4] =
     [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
 
-/// The folder for NVIDIA's packages for Python: one for each purpose, since pip replaces the
-/// contents of a folder.
+/// The folder for NVIDIA's packages for Python. Each purpose has its own folder, since pip replaces
+/// the contents of a folder.
 const PYTHON_FOLDER: &str = "$HOME/.local/share/offload";
 
 impl Wanted {
@@ -106,7 +106,7 @@ impl Wanted {
         }
     }
 
-    /// Returns its name, and the alternatives.
+    /// Returns the name of the wanted tool, and the alternatives.
     fn words(&self, system: &System) -> (&'static str, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
@@ -164,7 +164,7 @@ impl Wanted {
         }
     }
 
-    /// The commands, one a line. Empty if no package of the system is known.
+    /// Returns the commands, one a line. The list is empty if no package of the system is known.
     fn commands(&self, system: &System) -> Vec<String> {
         let installer = system.installer;
         let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {
@@ -172,7 +172,8 @@ impl Wanted {
         };
         let install = |packages: &str| system.install(packages).into_iter().collect::<Vec<_>>();
         let with_path = |commands: Vec<String>| match installer {
-            // Neither puts it into PATH, and macOS has a clang there that knows no GPU.
+            // Neither installer adds its clang to PATH, and the clang in macOS's PATH does not
+            // support GPUs.
             Installer::Brew => [commands, vec![OWN_CLANG_OF_BREW.to_owned()]].concat(),
             Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
             _ => commands,
@@ -254,8 +255,8 @@ const OWN_CLANG_OF_WINGET: &str =
     "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
 
 /// Returns commands that unpack packages of Python into a folder and set a variable. pip keeps the
-/// mode of programs, which other unpackers of wheels lose, and accepts a folder of its own even if
-/// the system manages Python's packages itself.
+/// mode of programs, which other unpackers of wheels lose. It accepts a separate folder even if the
+/// system manages Python's packages itself.
 fn by_pip(
     system: &System,
     known: &Packages,
@@ -271,7 +272,7 @@ fn by_pip(
     install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
 }
 
-/// The help for a program that cannot be started for want of permission.
+/// Returns the help for a program that cannot be started because its file is not executable.
 pub(crate) fn make_executable(program: &Path) -> String {
     format!("make it executable:\n  chmod +x '{}'", program.display())
 }

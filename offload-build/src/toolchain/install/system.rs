@@ -1,4 +1,4 @@
-//! The system of the commands: its installer, and its release.
+//! The system that the commands are for: its installer, and its release.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// The system that this runs on.
+    /// Returns the system that this process runs on.
     pub(crate) fn here() -> Self {
         let read = |path| fs::read_to_string(path).ok();
         let os_release =
@@ -62,7 +62,7 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// The system with this name of Rust's and this `/etc/os-release`, where root has no pip.
+    /// Returns the system with this Rust name and this `/etc/os-release`, for root and without pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
             let line =
@@ -72,7 +72,7 @@ impl System {
         // ID first; `ID_LIKE` lists relatives from near to far.
         let ids =
             ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
-        // `opensuse-leap` and its kin count by their `ID_LIKE`.
+        // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
         let by_id = |id: &str| {
             BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer)
         };
@@ -88,7 +88,7 @@ impl System {
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
-    /// The command that installs these packages.
+    /// Returns the command that installs these packages.
     pub(super) fn install(&self, packages: &str) -> Option<String> {
         let sudo = if self.needs_sudo { "sudo " } else { "" };
         Some(match self.installer {
@@ -109,7 +109,7 @@ impl System {
     }
 }
 
-/// Whether this process may install packages, as far as the system says.
+/// Whether this process may install packages, as far as the system reports.
 #[cfg(target_os = "linux")]
 fn is_root() -> bool {
     // A process' own folder belongs to the user that it runs for.

@@ -1,4 +1,4 @@
-//! Commands of systems that this is not, and the guide's copy of them.
+//! Tests of the commands for other systems, and of the guide's copy of the commands.
 
 use super::*;
 use std::fs;
@@ -12,7 +12,7 @@ const ARCH: &str = "ID=arch\n";
 const LEAP: &str = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
 const ALPINE: &str = "ID=alpine\n";
 
-/// The commands for root of a system that has no pip, in one line.
+/// Returns the commands, in one line, for root on a system without pip.
 fn commands(wanted: &Wanted, os: &str, os_release: &str) -> String {
     wanted.commands(&System::of(os, os_release)).join(" ; ")
 }
@@ -25,7 +25,7 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
     assert_eq!(clang(NOBLE), format!("{apt} clang lld"));
     assert_eq!(clang(JAMMY), format!("{apt} clang-15 lld-15"));
-    // Made of Ubuntu: its own code name names no packages.
+    // Linux Mint is derived from Ubuntu; its own code name names no packages.
     let mint = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=virginia\nUBUNTU_CODENAME=jammy\n";
     assert_eq!(clang(mint), format!("{apt} clang-15 lld-15"));
     assert_eq!(clang(FEDORA), "dnf install -y clang lld");
@@ -86,7 +86,7 @@ fn a_new_clang_only_where_the_lists_have_one() {
     assert_eq!(commands(&Wanted::LinkingClang, "linux", FEDORA), "dnf install -y clang lld llvm");
 }
 
-/// The guide's page has this between its marks, as Markdown.
+/// Returns the Markdown that the guide's page must have between its marks.
 fn page_of_the_guide() -> String {
     let systems = [
         ("Debian 12", "linux", BOOKWORM),

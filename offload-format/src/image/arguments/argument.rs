@@ -7,16 +7,16 @@ pub struct Argument<'data> {
     /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count
     /// too.
     pub ordinal: u64,
-    /// Offset in bytes from the start of the arguments. PTX: on the architecture that the text
-    /// names; on another, an alignment of more than 16 bytes may move it.
+    /// Offset in bytes from the start of the arguments. PTX: the offset is for the architecture
+    /// that the text names; on another one, an alignment of more than 16 bytes may move it.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
     /// AMD: the kind of the argument, in the metadata's words (`by_value`, `global_buffer`,
     /// `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
-    /// Its name, where the image has it: as PTX calls the parameter, or the metadata of AMD's code
-    /// objects of OpenCL C.
+    /// Its name, if the image has it: the parameter's name in PTX, or the name in the metadata of
+    /// AMD's code objects of OpenCL C.
     pub name: Option<&'data str>,
     /// Its type, where the image has it. PTX: the type of a parameter that is no array, `f32`. AMD:
     /// the type in OpenCL C, `float*`.
@@ -24,7 +24,8 @@ pub struct Argument<'data> {
 }
 
 impl Argument<'_> {
-    /// Whether the runtime fills it in: the source does not name it, nor does a launch pass it.
+    /// Whether the runtime fills in the argument. The source does not name it, and a launch does
+    /// not pass it.
     pub fn is_hidden(&self) -> bool {
         self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
     }

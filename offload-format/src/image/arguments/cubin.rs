@@ -14,15 +14,15 @@ pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
 /// order.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinArguments<'data> {
-    /// The attributes from the first that is an argument on.
+    /// The attributes, from the first argument on.
     pub(in crate::image) all: Attributes<'data>,
-    /// The number of the first one in the file.
+    /// The number of the first argument in the file.
     pub(in crate::image) first: u64,
     pub(in crate::image) count: u64,
     pub(in crate::image) given: u64,
 }
 
-/// An argument's attribute: four bytes and a value of twelve.
+/// The size of an argument's attribute: four bytes and a value of twelve.
 pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
@@ -35,7 +35,7 @@ impl<'data> CubinArguments<'data> {
         }
     }
 
-    /// Runs start at number 0 or end there.
+    /// Whether the numbers descend: a run starts or ends at number 0.
     pub(in crate::image) fn is_descending(&self) -> bool {
         self.first > 0
     }
@@ -103,7 +103,7 @@ impl<'data> Attributes<'data> {
 }
 
 impl Attribute {
-    /// Its value, which is so many words and no more.
+    /// Returns the value, which must have exactly this number of words.
     pub(in crate::image) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
         if self.short != 4 * N as u64 {
             return Err(all.wrong(self.start, "size of .nv.info attribute"));
@@ -115,7 +115,7 @@ impl Attribute {
         Ok(words)
     }
 
-    /// Its value as an argument.
+    /// Returns the value as an argument.
     pub(in crate::image) fn argument<'data>(
         &self,
         all: &Attributes<'data>,

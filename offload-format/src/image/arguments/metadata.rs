@@ -4,11 +4,11 @@ use super::argument::Argument;
 use crate::Result;
 use crate::msgpack::Cursor;
 
-/// The arguments of a kernel that are left.
+/// The remaining arguments of a kernel.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct MetadataArguments<'data> {
     pub(in crate::image) cursor: Cursor<'data>,
-    /// The number of the next one.
+    /// The number of the next argument.
     pub(in crate::image) ordinal: u64,
     pub(in crate::image) left: u64,
 }

@@ -52,7 +52,7 @@ impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // All were read once when the image was parsed, so none fails.
+        // All arguments were read once when the image was parsed, so this cannot fail.
         match &mut self.0 {
             Source::None => None,
             Source::Metadata(arguments) => arguments.next().ok().flatten(),

@@ -4,7 +4,7 @@ use super::argument::Argument;
 use crate::image::tokens::Tokens;
 use crate::{Error, ErrorKind, Result};
 
-/// A constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may follow.
+/// Parses a constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may follow.
 pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?;
     let text = text.strip_suffix('U').unwrap_or(text);
@@ -17,15 +17,15 @@ pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// The parameters that are left, up to `)`.
+/// The remaining parameters, up to `)`.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct PtxArguments<'data> {
     pub(in crate::image) tokens: Tokens<'data>,
-    /// The number of the next one.
+    /// The number of the next parameter.
     pub(in crate::image) ordinal: u64,
-    /// The address of the first one.
+    /// The address of the first parameter.
     pub(in crate::image) base: u64,
-    /// The address where the ones before end.
+    /// The address where the previous parameters end.
     pub(in crate::image) end: u64,
 }
 
@@ -60,8 +60,8 @@ impl<'data> PtxArguments<'data> {
         }
     }
 
-    /// `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]" ]`, up to the comma
-    /// or the parenthesis.
+    /// Reads a parameter: `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]"
+    /// ]`, up to the comma or the parenthesis.
     fn parameter(&mut self) -> Option<Parameter<'data>> {
         let tokens = &mut self.tokens;
         let (mut kind, mut align, mut count, mut is_pointer) = (None, 0, 1, false);
@@ -71,7 +71,7 @@ impl<'data> PtxArguments<'data> {
             match tokens.next()?.1 {
                 b")" if kind.is_none() => return Some(Parameter::End),
                 b")" => {
-                    // To be found again.
+                    // The next call must find the parenthesis again.
                     *tokens = before;
                     break;
                 }
@@ -80,7 +80,7 @@ impl<'data> PtxArguments<'data> {
                 b".ptr" => is_pointer = true,
                 b".align" => {
                     let value = number(tokens.next()?.1)?;
-                    // After `.ptr` it is the alignment of the pointee.
+                    // After `.ptr`, `.align` is the alignment of the pointee.
                     align = if is_pointer { align } else { value };
                 }
                 b"[" => {
@@ -124,7 +124,7 @@ enum Parameter<'data> {
     },
 }
 
-/// The size of a type in bytes, which is also its alignment: `.u32`, `.b8`, `.bf16`.
+/// Returns the size of a type in bytes, which is also its alignment: `.u32`, `.b8`, `.bf16`.
 fn type_size(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?.strip_prefix('.')?;
     match text.trim_start_matches(|c: char| c.is_ascii_lowercase()) {

@@ -1,7 +1,7 @@
 //! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
 //!
-//! NVIDIA does not document these. Derived from files of ptxas 12.9 and 13.5 and nvlink 13.5, and
-//! from cuobjdump 13.5's output for them.
+//! NVIDIA does not document these formats. They are derived from files of ptxas 12.9 and 13.5 and
+//! nvlink 13.5, and from cuobjdump 13.5's output for these files.
 //!
 //! | section | type | `sh_info` | has |
 //! |---|---|---|---|
@@ -10,8 +10,9 @@
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
 //! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | its size is that of the shared memory |
 //!
-//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, one for the kind,
-//! and two for the value; with form 4 these two are the size of a value that follows:
+//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, a byte for the
+//! kind, and two bytes for the value. With form 4, these two bytes are the size of a value that
+//! follows:
 //!
 //! | kind | in | value |
 //! |---|---|---|
@@ -22,8 +23,8 @@
 //! | 0x2f | all | registers: symbol, number |
 //! | 0x12 | all | stack with that of called functions: symbol, bytes. Linked files only |
 //!
-//! ptxas writes arguments from the last to the first, nvlink the other way round. A texture,
-//! sampler or surface reference has offset 0xffff and size 0.
+//! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
+//! last. A texture, sampler or surface reference has offset 0xffff and size 0.
 
 use super::kernel::Kernel;
 use crate::image::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
@@ -114,7 +115,7 @@ impl<'data> CubinKernels<'data> {
             let shared = self.shared.find(&self.elf, self.next, &mut self.budget)?;
             kernel.shared_memory = Some(shared.map_or(0, |section| section.size));
             if let Some(section) = self.info.find(&self.elf, self.next, &mut self.budget)? {
-                // Kernels without arguments have no attribute for it.
+                // Kernels without arguments have no attribute for the size of arguments.
                 kernel.arguments_size = Some(0);
                 attributes(&mut kernel, Attributes::parse(&self.elf, &section)?, &mut self.budget)?;
             }
@@ -187,13 +188,13 @@ fn attributes<'data>(
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
-    /// From the first one on: many files have none.
+    /// All attributes from the first one of this kind on: many files have none.
     all: Attributes<'data>,
-    /// Behind the last one found.
+    /// The attributes after the last one found.
     near: Attributes<'data>,
 }
 
-/// A symbol and a number: four bytes and a value of eight.
+/// The size of such an attribute, with a symbol and a number: four bytes and a value of eight.
 const OF_FUNCTION_SIZE: u64 = 12;
 
 impl<'data> OfFunctions<'data> {
@@ -202,13 +203,13 @@ impl<'data> OfFunctions<'data> {
         while next.next()?.is_some_and(|attribute| attribute.kind != kind) {
             all = next;
         }
-        // Behind the last attribute if there is none.
+        // If there is none, this is after the last attribute.
         Ok(Self { kind, all, near: all })
     }
 
     fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
         let stop = self.near.at;
-        // Against the order of the kernels: before the last one found.
+        // First search against the order of the kernels: before the last one found.
         let mut next = Attributes { at: stop.saturating_sub(2 * OF_FUNCTION_SIZE), ..self.all };
         if let Ok(Some(attribute)) = next.next()
             && next.at == stop.saturating_sub(OF_FUNCTION_SIZE)
@@ -217,7 +218,7 @@ impl<'data> OfFunctions<'data> {
             self.near = next;
             return Ok(Some(number));
         }
-        // Behind it, and from the start.
+        // Then search after the last one found, and from the start.
         for (mut next, stop) in [(self.near, u64::MAX), (self.all, stop)] {
             while next.at < stop {
                 budget.spend(1)?;
@@ -238,13 +239,14 @@ impl<'data> OfFunctions<'data> {
     }
 }
 
-/// Sections that belong to a section of code: one for each at most, found through `sh_info`.
+/// Sections that belong to a section of code. Each section of code has one at most, found through
+/// `sh_info`.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],
     prefix: &'static [u8],
-    /// Whether they have the order of their functions. Then the search for each starts where the
-    /// last one ended.
+    /// Whether the sections have the order of their functions. Then the search for each starts
+    /// where the last one ended.
     sorted: bool,
     before: u64,
 }
@@ -269,7 +271,8 @@ impl Related {
             && elf.name_after(section, self.prefix).is_some()
     }
 
-    /// The section that belongs to section `text`. Asked for from the last to the first.
+    /// Returns the section that belongs to section `text`. Callers request sections from the last
+    /// to the first.
     fn find(&mut self, elf: &Elf<'_>, text: u64, budget: &mut Budget) -> Result<Option<Section>> {
         let mut before = if self.sorted { self.before } else { elf.sections() };
         while before > 0 {

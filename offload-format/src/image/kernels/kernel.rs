@@ -13,7 +13,7 @@ pub struct Kernel<'data> {
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
-    /// The size of all arguments together, with the hidden ones and the gaps between.
+    /// The size of all arguments together, including the hidden ones and the gaps between them.
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
     pub registers: Option<u64>,
@@ -26,17 +26,17 @@ pub struct Kernel<'data> {
     pub sgprs: Option<u64>,
     /// Vector registers of an AMD kernel that are kept in memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers of an AMD kernel that are kept elsewhere. (How much ptxas spills, no cubin
-    /// says.)
+    /// Scalar registers of an AMD kernel that are kept elsewhere. (No cubin records how much ptxas
+    /// spills.)
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share (LDS, `__shared__`), without the bytes that a
-    /// launch adds. From sm_90 on a cubin counts 1024 bytes that the system takes if the kernel
-    /// shares any. PTX: `None`, as it shows only after ptxas.
+    /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel has
+    /// any shared memory. PTX: `None`, since the size is known only after ptxas.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread (scratch, local memory): its stack, and those of the functions that it
-    /// calls. PTX and cubins that are not linked: `None`.
+    /// Memory of each thread (scratch, local memory): its stack, and the stacks of the functions
+    /// that it calls. PTX and cubins that are not linked: `None`.
     pub private_memory: Option<u64>,
-    /// Threads in a wavefront. NVIDIA: `None`, always 32.
+    /// Threads in a wavefront. NVIDIA: `None`, since it is always 32.
     pub wavefront_size: Option<u64>,
     /// The most threads that a block may have (`.max_flat_workgroup_size`, `.maxntid`).
     pub max_threads: Option<u64>,

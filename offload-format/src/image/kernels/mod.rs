@@ -33,7 +33,7 @@ enum Tables<'data> {
 impl<'data> Kernels<'data> {
     /// Finds the kernels of an AMD code object (version 3 and later), a cubin, or PTX text.
     ///
-    /// Returns an error if it is something else, or if anything about a kernel cannot be read.
+    /// Returns an error if the image is of another kind, or if any part of a kernel cannot be read.
     ///
     /// ```
     /// use offload_format::image::Kernels;

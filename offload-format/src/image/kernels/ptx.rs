@@ -2,10 +2,10 @@
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
 //! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: a parameter is at the next
-//! multiple of its alignment, which is its type's size or that of `.align` if it is greater. The
-//! address is aligned, and the first parameter's address is no multiple of every alignment.
-//! Parameters have one dimension and no vectors. A texture, sampler or surface reference takes no
-//! room and has the alignment 4.
+//! multiple of its alignment. The alignment is the size of its type, or that of `.align` if it is
+//! greater. The address is aligned, and the first parameter's address is no multiple of every
+//! alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference
+//! takes no room and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::image::tokens::Tokens;
 use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
-/// The text that is left.
+/// The kernels in the remaining text.
 #[derive(Debug, Clone)]
 pub(super) struct PtxKernels<'data> {
     tokens: Tokens<'data>,
@@ -29,7 +29,7 @@ pub(super) struct PtxKernels<'data> {
 }
 
 impl<'data> PtxKernels<'data> {
-    /// The kernels of text that ends at the first NUL, if there is one.
+    /// Returns the kernels of a text, which ends at the first NUL, if there is one.
     pub(super) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
         let text = data.split(|&byte| byte == 0).next().unwrap_or(data);
         let base = match arch.major {

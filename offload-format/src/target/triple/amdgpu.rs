@@ -1,4 +1,4 @@
-//! AMD's architectures by their numbers, as LLVM's main branch names them since 2026: `amdgpu`,
+//! AMD's architectures by number, as LLVM's main branch has named them since 2026: `amdgpu`,
 //! `amdgpu9`, `amdgpu9.06`.
 //!
 //! Source: LLVM's Triple and AMDGPUTargetParser of 2026, read. `amdgcn` stays the name of the same
@@ -7,7 +7,7 @@
 /// The start of the architecture's name; a number may follow.
 const NAME: &str = "amdgpu";
 
-/// Families, the target ID that stands for a whole family where there is one, and their members.
+/// Families, the target ID for the whole family if there is one, and the family's members.
 #[cfg(feature = "read")]
 const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("6", "", &["6.00", "6.01", "6.02"]),
@@ -31,26 +31,27 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("13", "gfx13-generic", &["13.10"]),
 ];
 
-/// Numbers that LLVM takes for another one.
+/// Numbers that LLVM replaces with another number.
 #[cfg(feature = "read")]
 const SYNONYMS: &[(&str, &str)] = &[("9.5", "9.4"), ("10", "10.1")];
 
-/// Whether this is `amdgpu` or `amdgpu` and a number. The number need not be a known one: later
-/// releases have more.
+/// Whether this is `amdgpu` or `amdgpu` and a number. Unknown numbers are accepted, because later
+/// releases add more.
 pub(super) fn is_name(name: &str) -> bool {
     name.strip_prefix(NAME)
         .is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The number in an architecture's name; empty if it has none, as `amdgcn` and `amdgpu` do.
+/// Returns the number in an architecture's name; empty if it has no number, like `amdgcn` and
+/// `amdgpu`.
 #[cfg(feature = "read")]
 pub(super) fn number(name: &str) -> &str {
     let number = name.strip_prefix(NAME).unwrap_or("");
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
 }
 
-/// Whether code for one of two numbers can be meant for the other: they are equal, one is missing,
-/// or one is the family of the other.
+/// Whether code for one number can be for the other number: they are equal, one is missing, or one
+/// is the family of the other.
 #[cfg(feature = "read")]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
     let is_family = |family: &str, member: &str| {
@@ -59,12 +60,12 @@ pub(super) fn go_together(a: &str, b: &str) -> bool {
     a == b || a.is_empty() || b.is_empty() || is_family(a, b) || is_family(b, a)
 }
 
-/// The number of a processor or generic target, as far as the table has it: `9.06` of `gfx906`,
-/// `9.4` of `gfx9-4-generic`.
+/// Returns the number of a processor or generic target, if it is in the table: `9.06` for `gfx906`,
+/// `9.4` for `gfx9-4-generic`.
 #[cfg(feature = "read")]
 pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     let is_processor = |number: &&str| {
-        // `gfx906` is number 9.06: two digits behind the period.
+        // `gfx906` is number 9.06: there are two digits after the period.
         number.split_once('.').is_some_and(|(major, rest)| {
             processor
                 .strip_prefix("gfx")
@@ -78,8 +79,8 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
     family.map(|(number, ..)| *number).or_else(member)
 }
 
-/// The target ID that a name stands for by itself: `gfx906` for `amdgpu9.06`, `gfx9-generic` for
-/// `amdgpu9`. `None` without a number, and for families that no target stands for.
+/// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
+/// for `amdgpu9`. Returns `None` without a number, and for families without a target.
 #[cfg(feature = "read")]
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     let number = number(name);

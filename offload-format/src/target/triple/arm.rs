@@ -1,10 +1,10 @@
-//! Names of ARM's architectures, which are put together: `arm`, `thumb` or `aarch64`, big-endian or
-//! not, and a version.
+//! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
+//! a version.
 //!
-//! Source: what LLVM 22.1.8 makes of each name; LLVM's ARMTargetParser for where to look.
+//! Source: the results of LLVM 22.1.8 for each name; LLVM's ARMTargetParser shows where to look.
 
-/// The start of a name, and the architecture in either byte order. Longer starts come before their
-/// own starts.
+/// The starts of names, each with the architecture in both byte orders. A longer start comes before
+/// shorter ones that it begins with.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -17,7 +17,7 @@ const STARTS: &[(&str, [&str; 2])] = &[
 const AARCH64: [&str; 2] = ["aarch64", "aarch64_be"];
 const THUMB: [&str; 2] = ["thumb", "thumbeb"];
 
-/// Versions, and what they count as. A name is the first version that ends in it.
+/// Versions, each with its sub-architecture. A name matches the first version that ends with it.
 const VERSIONS: &[(&str, &str)] = &[
     ("v4", ""),
     ("v4t", "v4t"),
@@ -63,10 +63,10 @@ const VERSIONS: &[(&str, &str)] = &[
     ("v7k", "v7k"),
 ];
 
-/// The one version whose instructions are Thumb's alone.
+/// The only version whose instructions are all Thumb instructions.
 const V6M: &str = "v6-m";
 
-/// Other names of versions. Those without the dash (`v8.2a`) are not listed.
+/// Other names of versions. Forms without the dash (`v8.2a`) are not listed.
 const SYNONYMS: &[(&str, &str)] = &[
     ("v5", "v5t"),
     ("v5e", "v5te"),
@@ -84,7 +84,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("v9", "v9-a"),
 ];
 
-/// The architecture of a put-together name.
+/// Returns the architecture for a composite name.
 pub(super) fn architecture(name: &str) -> Option<&'static str> {
     let (_, orders) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let version = version(name)?;
@@ -112,7 +112,8 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     }
 }
 
-/// The version in a name, maybe empty; `None` if there is something else.
+/// Returns the version in a name, which may be empty; returns `None` if the name contains something
+/// else.
 fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];
@@ -128,7 +129,7 @@ fn version(name: &str) -> Option<&str> {
     (is_version && !has_eb(rest)).then_some(rest)
 }
 
-/// Whether the name says big endian somewhere.
+/// Whether the name contains the big-endian mark `eb`.
 fn has_eb(name: &str) -> bool {
     name.as_bytes().windows(2).any(|two| two == b"eb")
 }
@@ -139,7 +140,7 @@ fn find(version: &str) -> Option<&'static (&'static str, &'static str)> {
     VERSIONS.iter().find(|(name, _)| name.ends_with(version) || is_without_dash(version, name))
 }
 
-/// Whether this is the name without its dash: `v8.2a` for `v8.2-a`.
+/// Whether `version` is `name` without its dash: `v8.2a` for `v8.2-a`.
 fn is_without_dash(version: &str, name: &str) -> bool {
     name.split_once('-')
         .is_some_and(|(before, behind)| version.strip_prefix(before) == Some(behind))

@@ -1,13 +1,13 @@
-//! Whether code for one triple serves another.
+//! The compatibility of code for one triple with another triple.
 
 use super::{TargetTriple, amdgpu, names};
 
 impl TargetTriple<'_> {
-    /// Whether code for one of the two serves the other, as LLVM 22 sees it: each field has to
-    /// stand for the same, versions aside. ARM and Thumb are one; a numbered architecture of AMD
-    /// goes with its family and with `amdgcn` (LLVM's main branch); on Apple's systems the
-    /// environment does not count; for Windows with GNU's environment the vendor does not. Names
-    /// that are not known are all the same, except for architectures.
+    /// Whether code for one triple can be used for the other, by the rules of LLVM 22. Each field
+    /// must have the same meaning, apart from versions. ARM and Thumb are the same. A numbered
+    /// architecture of AMD is compatible with its family and with `amdgcn` (LLVM's main branch). On
+    /// Apple's systems the environment is ignored; for Windows with GNU's environment the vendor is
+    /// ignored. All unknown names count as equal, except for architectures.
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
         let same_arch = match [a.arch, b.arch] {

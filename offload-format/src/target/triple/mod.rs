@@ -10,11 +10,11 @@ mod order;
 use super::ParseError;
 use core::fmt;
 
-/// A target triple, split at its dashes, each component in its place. None has to be a known one:
-/// LLVM's lists of names grow with every release.
+/// A target triple, split at its dashes, each component in its place. Unknown names are accepted in
+/// every component: LLVM's lists of names grow with every release.
 ///
-/// Some spellings leave components out or put them elsewhere (`aarch64-linux-android`,
-/// `thumbv7em-none-eabi`), or use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`).
+/// Some spellings omit components or have them in another order (`aarch64-linux-android`,
+/// `thumbv7em-none-eabi`). Others use old names (`x86_64-pc-win32`, `x86_64-w64-mingw32`).
 /// [`TargetTriple::parse`] reads them as LLVM 22 does, and [`fmt::Display`] writes the form that
 /// LLVM 22 writes into bundles.
 ///
@@ -30,21 +30,21 @@ use core::fmt;
 pub struct TargetTriple<'a> {
     /// `amdgcn`, `x86_64`.
     pub arch: &'a str,
-    /// `amd`, `unknown`; may be empty.
+    /// The vendor: `amd`, `unknown`; may be empty.
     pub vendor: &'a str,
-    /// `amdhsa`, `linux`; may be empty.
+    /// The operating system: `amdhsa`, `linux`; may be empty.
     pub os: &'a str,
-    /// `gnu`; empty where the triple has none.
+    /// The environment: `gnu`; empty if the triple has none.
     pub env: &'a str,
 }
 
 impl<'a> TargetTriple<'a> {
-    /// Brings fields into their places and into today's spelling.
+    /// Moves fields to their places and replaces old spellings with current ones.
     pub(crate) fn new(arch: &'a str, vendor: &'a str, os: &'a str, env: &'a str) -> Self {
         let mut components = [vendor, os, env, "", "", ""];
         order::arrange(&mut components, names::architecture(arch).is_some());
         let [vendor, os, env, ..] = components;
-        // SUSE has no ARM without hardware floating point.
+        // SUSE supports ARM only with hardware floating point.
         let is_suse_gnueabi = vendor == "suse" && names::environment(env) == Some("gnueabi");
         let env = if is_suse_gnueabi { "gnueabihf" } else { env };
         let (os, env) = match (os, env) {
@@ -59,9 +59,9 @@ impl<'a> TargetTriple<'a> {
         Self { arch, vendor, os, env }
     }
 
-    /// Reads a triple of two to four fields; what is behind the third dash is the environment.
+    /// Parses a triple of two to four fields; the text after the third dash is the environment.
     ///
-    /// Returns an error if there is no architecture or nothing behind it.
+    /// Returns an error if there is no architecture or nothing after it.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         let mut fields = text.splitn(4, '-');
         let mut next = || fields.next().unwrap_or("");
@@ -74,29 +74,30 @@ impl<'a> TargetTriple<'a> {
         Ok(triple)
     }
 
-    /// Whether LLVM knows the architecture. It calls only such triples valid; the other fields may
-    /// be anything. `amdgpu9.06` and its kin count as known, although LLVM 22 knows only `amdgcn`.
+    /// Whether LLVM knows the architecture. LLVM calls only such triples valid; the other fields
+    /// may be anything. `amdgpu9.06` and similar names count as known, although LLVM 22 knows only
+    /// `amdgcn`.
     pub fn is_known(&self) -> bool {
         names::architecture(self.arch).is_some()
     }
 
-    /// Whether this is an AMD GPU as such, whose target IDs name processors and features. SPIR-V
-    /// for AMD is not.
+    /// Whether this is an AMD GPU whose target IDs name processors and features. Returns `false`
+    /// for SPIR-V for AMD.
     pub fn is_amdgpu(&self) -> bool {
         matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
     }
 
-    /// The processor or generic target that the architecture names by itself, as LLVM's main branch
-    /// spells triples: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
-    /// `amdgpu9-amd-amdhsa`. `None` for `amdgcn` and bare `amdgpu`.
+    /// Returns the processor or generic target that the architecture itself names in triples of
+    /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
+    /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "read")]
     pub fn amdgpu_processor(&self) -> Option<&'static str> {
         amdgpu::processor(self.arch)
     }
 
-    /// Whether a processor can go with the architecture: `amdgpu9` covers `gfx906` and not
-    /// `gfx90a`; `amdgcn` and bare `amdgpu` cover all. A processor that no table holds is covered:
-    /// nothing is known against it.
+    /// Whether a processor can belong to the architecture: `amdgpu9` covers `gfx906` but not
+    /// `gfx90a`; `amdgcn` and `amdgpu` without a number cover all. A processor that is not in the
+    /// table counts as covered, because it cannot be checked.
     #[cfg(feature = "read")]
     pub fn covers_amdgpu_processor(&self, processor: &str) -> bool {
         amdgpu::number_of(processor)
@@ -109,8 +110,8 @@ impl<'a> TargetTriple<'a> {
     }
 }
 
-/// The DXIL version of a shader model: `dxilv1.3` of `shadermodel6.3`, and 1.0 of those before 6.
-/// `None` for newer ones, and if the operating system is another.
+/// Returns the DXIL version of a shader model: `dxilv1.3` for `shadermodel6.3`, and 1.0 for shader
+/// models before 6. Returns `None` for newer shader models and for other operating systems.
 fn dxil_version(os: &str) -> Option<&'static str> {
     const VERSIONS: [&str; 10] = [
         "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6",
@@ -124,8 +125,8 @@ fn dxil_version(os: &str) -> Option<&'static str> {
     }
 }
 
-/// The four-field form that LLVM 22 writes into bundles: an empty field becomes `unknown`, and for
-/// `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
+/// Writes the form with four fields that LLVM 22 writes into bundles. An empty field becomes
+/// `unknown`, and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn known(field: &str) -> &str {

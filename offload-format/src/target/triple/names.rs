@@ -1,12 +1,13 @@
 //! The names that LLVM knows in each field of a triple, as data.
 //!
-//! Source: what LLVM 22.1.8 makes of each name, asked of its own library; LLVM's Triple for where
-//! to look. Each function returns what the name stands for: names that stand for the same have the
-//! same result.
+//! Source: the results of LLVM 22.1.8's own library for each name; LLVM's Triple shows where to
+//! look. Each function returns the meaning of a name: names with the same meaning have the same
+//! result.
 
 use super::{amdgpu, arm};
 
-/// Architectures, with the other spellings of each. A spelling counts if all of it is equal.
+/// Architectures, with the other spellings of each. A name must equal one of the spellings
+/// completely.
 const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("aarch64", &["arm64", "arm64e", "arm64ec"]),
     ("aarch64_32", &["arm64_32"]),
@@ -98,14 +99,14 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xtensa", &[]),
 ];
 
-/// Vendors. All of the name has to be equal; `sie` is `scei`.
+/// Vendors. A name must equal one of these completely; `sie` means `scei`.
 const VENDORS: &[&str] = &[
     "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
     "pc", "scei", "suse",
 ];
 
-/// Operating systems. A version may follow the name, so one that another begins with stands behind
-/// it.
+/// Operating systems. A version may follow the name, so a name comes after longer names that start
+/// with it.
 const SYSTEMS: &[&str] = &[
     "aix",
     "amdhsa",
@@ -153,7 +154,7 @@ const SYSTEMS: &[&str] = &[
     "zos",
 ];
 
-/// Operating systems that are another one under an older or a newer name.
+/// Older or newer names of operating systems, each with the name in `SYSTEMS`.
 const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windows")];
 
 /// Operating systems with Apple's kernel Darwin.
@@ -161,7 +162,8 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
-/// Environments. A version may follow the name, so one that another begins with stands behind it.
+/// Environments. A version may follow the name, so a name comes after longer names that start with
+/// it.
 const ENVIRONMENTS: &[&str] = &[
     "amplification",
     "android",
@@ -219,7 +221,8 @@ const ENVIRONMENTS: &[&str] = &[
     "vertex",
 ];
 
-/// Object formats, which an environment may end in; one that ends in another stands before it.
+/// Object formats that an environment may end with; a format comes after longer ones that end with
+/// it.
 const FORMATS: &[&str] = &["xcoff", "coff", "elf", "goff", "macho", "spirv", "wasm"];
 
 pub(super) fn architecture(name: &str) -> Option<&'static str> {
@@ -232,8 +235,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
         .or_else(|| arm::architecture(name))
 }
 
-/// The part of an architecture's name that says which of its versions is meant; empty where none
-/// does.
+/// Returns the part of an architecture's name that identifies its version; empty if there is none.
 #[cfg(feature = "read")]
 pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
@@ -264,13 +266,13 @@ pub(super) fn environment(name: &str) -> Option<&'static str> {
     starts(ENVIRONMENTS, name)
 }
 
-/// The object format that an environment names, by itself or at its end.
+/// Returns the object format that an environment is or ends with.
 pub(super) fn format(environment: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| environment.ends_with(**format)).copied()
 }
 
-/// The object format of an architecture and an operating system, both as the functions above return
-/// them.
+/// Returns the object format of an architecture and an operating system, both in the form that the
+/// functions above return.
 #[cfg(feature = "read")]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);

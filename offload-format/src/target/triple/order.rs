@@ -1,18 +1,19 @@
-//! Components of a triple that stand in another's place, brought into their own.
+//! Moves misplaced components of a triple to their places.
 
 use super::names;
 
-/// Vendor, operating system and environment, in their order in a triple, and behind them what was
-/// pushed out of it. The architecture does not move: it is always first.
+/// Vendor, operating system and environment in the order of a triple, followed by components that
+/// were pushed out of their places. The architecture does not move: it is always first.
 pub(super) type Components<'a> = [&'a str; 6];
 
 const VENDOR: usize = 0;
 const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
-/// Moves each component that is known for another place to that place, as LLVM's normal form has
-/// it: first come those that stand right already, then one after the other the first component that
-/// fits an open place moves there. What it displaces moves right, up to the first empty place.
+/// Moves each component that is known for another place to that place, as in LLVM's normal form.
+/// Components that are already at the right place stay. Then, for each open place in turn, the
+/// first component that fits moves there. A displaced component moves right, up to the first empty
+/// place.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -36,7 +37,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
         }
         settled[place] = true;
     }
-    // `thumbv7em-none-eabi`: no operating system, rather than a vendor of that name.
+    // `thumbv7em-none-eabi`: `none` means no operating system, not a vendor.
     let [vendor, system, environment] = settled;
     if architecture_is_known
         && !vendor
@@ -62,8 +63,8 @@ fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a place. What stands there, and behind it, moves to the next open place,
-/// up to an empty one.
+/// Puts a component into a place. The component at this place, and those after it, move to the next
+/// open place, up to an empty one.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

@@ -12,12 +12,12 @@
 
 use super::{Finding, Place, of_kernel};
 
-/// Reads a report that starts here. Returns how many lines it has, too.
+/// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
     let kind = what.split(" on ").next().unwrap_or(what);
     let kind = kind.split([' ', '(']).next().unwrap_or(kind);
-    // Shadow bytes and their meaning follow the summary; another report may, too.
+    // Shadow bytes and their legend follow the summary; another report may also follow.
     let size = lines
         .iter()
         .position(|line| line.starts_with("SUMMARY: "))
@@ -41,7 +41,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     ))
 }
 
-/// `0 bytes to the right of 400-byte region`, without where the region is.
+/// Returns a note without addresses: `0 bytes to the right of 400-byte region`.
 fn without_addresses(note: &str) -> String {
     note.split(" [0x").next().unwrap_or(note).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Reports of sanitizers, and of checked images, read.
+//! Readers for the reports of sanitizers and of checked images.
 //!
 //! | module | reads |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `undefined` | UndefinedBehaviorSanitizer's |
 //! | `own` | lines that start with `offload: `, which `offload/check_reports.h` writes: barriers that not all threads reach, and whose the finding above is |
 //!
-//! The texts are those of GCC 12's and LLVM 22's runtimes.
+//! The texts match the runtimes of GCC 12 and LLVM 22.
 
 mod address;
 mod own;
@@ -16,18 +16,18 @@ mod undefined;
 
 use std::path::{Path, PathBuf};
 
-/// Something that is wrong with a kernel.
+/// An error in a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finding {
     /// The kind: `data race`, `heap-buffer-overflow`.
     pub kind: String,
-    /// The kernel, as the report calls it.
+    /// The kernel's name in the report.
     pub kernel: Option<String>,
-    /// Where: for a race, both sides.
+    /// The places of the error; for a race, both sides.
     pub places: Vec<Place>,
-    /// More facts for a person, a line each.
+    /// More facts for the user, one per line.
     pub notes: Vec<String>,
-    /// The process that it was found in.
+    /// The process in which the error was found.
     pub process: u32,
     /// The file with the whole report.
     pub report: PathBuf,
@@ -36,9 +36,9 @@ pub struct Finding {
 /// A place in a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// `kernels/sum.cu:12`; empty if it is not known.
+    /// The file and the line: `kernels/sum.cu:12`; empty if unknown.
     pub line: String,
-    /// The event there: `write of size 4`; may be empty.
+    /// The event at this place: `write of size 4`; may be empty.
     pub what: String,
     /// Block and thread: `block (0, 0, 0), thread (3, 0, 0)`; may be empty.
     pub thread: String,
@@ -47,9 +47,9 @@ pub struct Place {
 /// The content of a file with reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Each error, once for each report.
+    /// The errors, one for each report.
     pub findings: Vec<Finding>,
-    /// Why the sanitizer did not work.
+    /// The reason why the sanitizer did not work.
     pub failure: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
     read
 }
 
-/// Why a sanitizer gives up.
+/// Returns the reason why a sanitizer gave up.
 fn failure(line: &str) -> Option<String> {
     let at = line.find("FATAL: ")?;
     let message = &line[at..];
@@ -94,7 +94,7 @@ fn failure(line: &str) -> Option<String> {
     })
 }
 
-/// A frame of a stack: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or without the
+/// A stack frame: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the
 /// address.
 #[derive(Debug, PartialEq, Eq)]
 struct Frame<'a> {
@@ -132,8 +132,8 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// The frame of a kernel's source: the first that is not of a sanitizer, of the run time or of its
-/// headers.
+/// Returns the frame of a kernel's source: the first frame outside of a sanitizer, the run time and
+/// its headers.
 fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
     let is_inside = |line: &str| {
         line.contains("/libsanitizer/")

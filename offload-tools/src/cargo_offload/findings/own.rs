@@ -1,4 +1,4 @@
-//! Reports of checked images themselves, and their lines about a finding above:
+//! Reports that checked images print themselves, and their lines about a preceding finding:
 //!
 //! ```text
 //! offload: the finding above is of the kernel scale, block (1, 0, 0), thread (36, 0, 0)
@@ -14,7 +14,7 @@ use super::{Finding, Place};
 const START: &str = "offload: ";
 const ABOVE: &str = "offload: the finding above is of the kernel ";
 
-/// Reads a report that starts here. Returns how many lines it has, too.
+/// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let first = lines.first()?.strip_prefix(START)?;
     if let Some(finding) = endless(first) {
@@ -43,7 +43,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, 1 + groups.len()))
 }
 
-/// A kernel that took too long.
+/// Returns the finding for a kernel that took too long.
 fn endless(line: &str) -> Option<Finding> {
     let (kernel, rest) = line
         .strip_prefix("the kernel ")?

@@ -15,7 +15,7 @@
 
 use super::{Finding, Place, of_kernel};
 
-/// Reads a report that starts here. Returns how many lines it has, too.
+/// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, kind) = lines.first()?.split_once("WARNING: ThreadSanitizer: ")?;
     let kind = kind.split(" (pid=").next().unwrap_or(kind);
@@ -36,7 +36,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, size))
 }
 
-/// `write of size 4` and the thread's name, of the line above a stack.
+/// Returns the access and the thread's name from the line above a stack: `write of size 4`.
 fn access(line: &str) -> Option<(String, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
@@ -48,7 +48,7 @@ fn access(line: &str) -> Option<(String, Option<&str>)> {
     is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 
-/// Block and thread, and the kernel, by the name that the report calls the thread.
+/// Returns block and thread, and the kernel, for a thread that the report calls `name`.
 fn named(lines: &[&str], name: &str) -> Option<(String, String)> {
     let start = format!("  Thread {name} 'block ");
     let of_thread = lines.iter().find_map(|line| line.strip_prefix(&*start))?;

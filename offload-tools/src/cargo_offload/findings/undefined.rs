@@ -1,4 +1,4 @@
-//! UndefinedBehaviorSanitizer's reports: a line, and a stack if it was asked for.
+//! UndefinedBehaviorSanitizer's reports: a line, and a stack if the options request it.
 //!
 //! ```text
 //! kernels/shift.cu:19:26: runtime error: shift exponent 34 is too large for 32-bit type 'int'
@@ -7,7 +7,7 @@
 
 use super::{Finding, Place, without_column};
 
-/// Reads a report that starts here. Returns how many lines it has, too.
+/// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (place, what) = lines.first()?.split_once(": runtime error: ")?;
     let stack = lines[1..].iter().take_while(|line| line.trim_start().starts_with('#')).count();

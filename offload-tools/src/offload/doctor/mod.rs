@@ -1,4 +1,4 @@
-//! `offload doctor`: what of compilers and runtimes is on this machine, and which targets can be
+//! `offload doctor`: lists the compilers and runtimes on this machine, and the targets that can be
 //! built.
 
 mod runtime;
@@ -26,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows what is there.
+/// Prints the compilers, runtimes and targets of this machine.
 pub fn run(args: &Args, _: &Context) -> Result {
     let report = doctor::examine(&host(), &args.targets);
     let runtimes = runtime::all();
@@ -45,7 +45,7 @@ pub fn run(args: &Args, _: &Context) -> Result {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The target triple that Cargo builds for here, as rustc has it.
+/// Returns the target triple of this host, as rustc reports it.
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output();
     let text = output
@@ -59,7 +59,7 @@ fn host() -> String {
     })
 }
 
-/// The width of a name, before the lines about it.
+/// The width of the column with names, before the lines about them.
 const INDENT: usize = 20;
 
 fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
@@ -100,7 +100,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             }
             (None, None) => (styled(GOOD, "can be built"), None),
         };
-        // A long list of targets has its verdict on a line of its own.
+        // For a long list of targets, the result is on a separate line.
         if targets.chars().count() < INDENT - 2 {
             entry(out, &targets, &state)?
         } else {
@@ -114,7 +114,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     Ok(())
 }
 
-/// Groups of targets with the same verdict, in the order of their first targets.
+/// Returns groups of targets with the same result, in the order of their first targets.
 fn groups(verdicts: &[Verdict]) -> Vec<(Vec<&str>, &Verdict)> {
     let mut groups: Vec<(Vec<&str>, &Verdict)> = Vec::new();
     for verdict in verdicts {
@@ -159,8 +159,8 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Words in lines that fit, behind their heading. Lines that begin with two spaces are commands to
-/// paste, and stay whole.
+/// Prints words in lines that fit, after their heading. Lines that start with two spaces are
+/// commands to copy and are not wrapped.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     let mut heading = heading;
     for line in text.lines() {
@@ -176,7 +176,7 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Words in lines that fit.
+/// Prints words in lines that fit.
 fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
     for words in wrapped(text, indent) {
         writeln!(out, "{:indent$}{words}", "")?;
@@ -184,7 +184,8 @@ fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The words of a line, in lines that fit behind this indent. An empty line is one.
+/// Returns the words of a line in several lines that fit after this indent. An empty line is kept
+/// as one line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];
@@ -205,7 +206,7 @@ fn wrapped(line: &str, indent: usize) -> Vec<String> {
 /// The report in JSON.
 #[derive(Debug, Serialize)]
 struct Record<'a> {
-    /// The compilers, and what they need.
+    /// The compilers, and the tools that they need.
     tools: Vec<ToolRecord<'a>>,
     /// Libraries that programs need when they run.
     runtimes: Vec<RuntimeRecord<'a>>,
@@ -223,7 +224,7 @@ struct ToolRecord<'a> {
     version: Option<&'a str>,
     looked: &'a str,
     problem: Option<&'a str>,
-    /// How to install it, where it is missing and builds need it.
+    /// Instructions to install the tool, if it is missing and builds need it.
     install: Option<&'a str>,
     targets: &'a [String],
 }
@@ -239,9 +240,10 @@ struct RuntimeRecord<'a> {
 #[derive(Debug, Serialize)]
 struct TargetRecord<'a> {
     target: &'a str,
-    /// Why it cannot be built; null if it can.
+    /// The reason why the target cannot be built; null if it can.
     refusal: Option<&'a str>,
-    /// Why it cannot be built in the dev profile; null if it can, or cannot at all.
+    /// The reason why the target cannot be built in the dev profile; null if it can, or if it
+    /// cannot be built at all.
     unoptimized: Option<&'a str>,
 }
 

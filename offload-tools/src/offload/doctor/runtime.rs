@@ -1,5 +1,5 @@
-//! The libraries that programs load to reach a GPU, where the system's loader looks for them. They
-//! are not opened: a driver would start.
+//! The libraries that programs load to use a GPU, searched where the system's loader searches. They
+//! are not opened, because that would start a driver.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use std::process::Command;
 /// A library that programs load when they run.
 #[derive(Debug)]
 pub struct Runtime {
-    /// Its name, as people know it.
+    /// The library's common name.
     pub name: &'static str,
-    /// The name of the library.
+    /// A description of the library.
     pub what: &'static str,
     /// Where it is.
     pub path: Option<PathBuf>,
-    /// Its file names, and where they were looked for.
+    /// The library's file names, and the places that were searched.
     pub looked: String,
 }
 
-/// The runtimes of both vendors. File names newest first.
+/// Returns the runtimes of both vendors. For each runtime, the newest file names come first.
 pub fn all() -> [Runtime; 3] {
     let loader = Loader::new();
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
@@ -41,18 +41,18 @@ pub fn all() -> [Runtime; 3] {
     ]
 }
 
-/// The libraries that the system's loader knows.
+/// The places where the system's loader searches libraries.
 struct Loader {
-    /// The folders that a variable names.
+    /// The folders in the environment variable [`VARIABLE`].
     named: Vec<PathBuf>,
-    /// The list that the loader keeps, in text: a line for each library, `NAME (KIND) => PATH`.
+    /// The loader's list as text: a line for each library, `NAME (KIND) => PATH`.
     listed: Option<String>,
 }
 
-/// The variable that names folders.
+/// The environment variable with folders of libraries.
 const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Where libraries are if the loader keeps no list.
+/// Returns the folders of libraries for a loader without a list.
 fn folders() -> Vec<PathBuf> {
     if cfg!(windows) {
         let root = env::var_os("SystemRoot").unwrap_or_else(|| "C:\\Windows".into());
@@ -68,7 +68,7 @@ fn folders() -> Vec<PathBuf> {
     folders.map(PathBuf::from).to_vec()
 }
 
-/// Where they are put without the loader being told.
+/// Folders in which libraries are often installed although the loader does not search there.
 const UNKNOWN_TO_LOADER: [&str; 3] =
     ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
 
@@ -80,7 +80,7 @@ impl Loader {
         let list = |program: &str| {
             Command::new(program).arg("-p").output().ok().filter(|output| output.status.success())
         };
-        // Windows keeps no list.
+        // Windows has no list.
         let programs: &[&str] = if cfg!(windows) { &[] } else { &["ldconfig", "/sbin/ldconfig"] };
         let listed = programs.iter().copied().find_map(list);
         Self {
@@ -116,7 +116,7 @@ impl Loader {
     }
 }
 
-/// The path of a library in the loader's list, the first one.
+/// Returns the first path of a library in the loader's list.
 fn listed(list: &str, file: &str) -> Option<PathBuf> {
     let line = list.lines().find(|line| line.split_whitespace().next() == Some(file))?;
     Some(PathBuf::from(line.split_once("=> ")?.1))

@@ -1,4 +1,4 @@
-//! `offload extract`: images to files.
+//! `offload extract`: writes images to files.
 
 mod names;
 mod wanted;
@@ -32,16 +32,16 @@ pub struct Args {
     /// Only images that this target can use; may be repeated
     #[arg(short, long, value_name = "ID")]
     target: Vec<String>,
-    /// Only images of this very name; may be repeated
+    /// Only images with exactly this name; may be repeated
     #[arg(short, long, value_name = "ID")]
     exact: Vec<String>,
     /// The folder to write to, made if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
-    /// Write empty images too, as the host's of a bundle
+    /// Write empty images too, such as the host's in a bundle
     #[arg(long)]
     empty: bool,
-    /// Do not print the paths of what is written
+    /// Do not print the paths of the written files
     #[arg(short, long)]
     quiet: bool,
 }
@@ -99,7 +99,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if task.all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The last part of a member's name. Members of one last part get different files all the same.
+/// Returns the last part of a member's name. Members with the same last part still get different
+/// files.
 fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
@@ -110,17 +111,17 @@ struct Task<'t> {
     context: &'t Context,
     wanted: &'t Wanted<'t>,
     out: out::Out,
-    /// Requests that no image matches.
+    /// Requested names and targets without a matching image.
     unmet: Vec<&'t str>,
-    /// The names of the images that are there, and how many of each: for the error that none is
-    /// what was asked for.
+    /// The names of the existing images, each with its number of images. The error for a request
+    /// without a match lists them.
     there: Vec<(String, usize)>,
-    /// How many images are what was asked for.
+    /// The number of images that match the request.
     chosen: usize,
     all_read: bool,
 }
 
-/// More names of images than that are too many for a message.
+/// The most names of images in one message.
 const MOST: usize = 32;
 
 impl<'t> Task<'t> {
@@ -153,7 +154,7 @@ impl<'t> Task<'t> {
         fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
 
         let mut images = Images::new(context.max_size);
-        // The paths that are printed show as well how far it is.
+        // The printed paths already show the progress.
         let shows_paths = !args.quiet && out::is_terminal();
         let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
         let mut progress = Progress::new("extracting", total);
@@ -178,7 +179,7 @@ impl<'t> Task<'t> {
         Ok(())
     }
 
-    /// Notes the names of what is there.
+    /// Adds the names of the existing images to `there`.
     fn list(&mut self, inventory: &Inventory<'_>) {
         for image in
             inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
@@ -192,7 +193,7 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Writes one image; what lies in the file is copied by the kernel.
+/// Writes one image; if its bytes are in the file, the kernel copies them.
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {
@@ -202,7 +203,7 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
     output.commit()
 }
 
-/// The error that there is nothing to write, with what there is.
+/// Returns the error for a file with no image to write; the error lists the images in the file.
 fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error {
     let file = text::escaped(file.as_os_str().as_encoded_bytes());
     if there.is_empty() {

@@ -4,28 +4,28 @@ use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 
-/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, the number that of the
-/// container.
+/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`. The number is the
+/// container's.
 ///
-/// Names have ASCII letters, digits, `-`, `_`, `+` and single dots between: none is a path, an
-/// option, or a name that a system has another use for. No two are alike, nor would be where upper
-/// and lower case are one.
+/// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these. So no name
+/// is a path, an option, or a name that a system reserves. No two names are equal, even where file
+/// systems ignore case.
 #[derive(Debug)]
 pub(super) struct Names<'u> {
     file: String,
     used: &'u mut Used,
 }
 
-/// How often each name was used, in lower case: by all files of an archive.
+/// How often each name, in lower case, was used by all files of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
-/// The most characters that each part has; with all parts a name has less than 255, which file
-/// systems have room for.
+/// The maximum number of characters of each part. A name with all parts has fewer than 255
+/// characters, the limit of file systems.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {
-    /// Names for what is in the file of this name.
+    /// Returns names for the images in the file with this name.
     pub(super) fn new(file: &[u8], used: &'u mut Used) -> Self {
         let mut file = part(file);
         let device = file.split('.').next().unwrap_or("").to_ascii_uppercase();
@@ -39,7 +39,7 @@ impl<'u> Names<'u> {
         Self { file, used }
     }
 
-    /// The name for an image.
+    /// Returns the name for an image.
     pub(super) fn of(
         &mut self,
         container: &Container<'_>,

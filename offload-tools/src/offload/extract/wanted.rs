@@ -1,4 +1,4 @@
-//! Which images are asked for.
+//! Selects the requested images.
 
 use crate::describe::Named;
 use crate::offload::{Error, Result};
@@ -95,12 +95,12 @@ impl<'a> Wanted<'a> {
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }
 
-    /// Whether the image goes by a name that was asked for.
+    /// Whether the image has a requested name.
     pub(super) fn by_name(&self, image: &Image<'_>) -> bool {
         self.names.iter().any(|name| is_called(image, name))
     }
 
-    /// Whether a target that was asked for can use it, or nothing was asked for.
+    /// Whether a requested target can use the image, or there are no requests.
     pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
         if self.targets.is_empty() {
             self.names.is_empty()
@@ -109,7 +109,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// All that was asked for.
+    /// Returns all requests.
     pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
         self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str))
     }
@@ -127,18 +127,18 @@ impl<'a> Wanted<'a> {
         found.into_iter()
     }
 
-    /// All that was asked for, for messages.
+    /// Returns all requests as text for messages.
     pub(super) fn names(&self) -> String {
         let names: Vec<String> = self.all().map(text::escaped_str).collect();
         match &names[..] {
-            // There are only empty ones, and those were not asked for.
+            // The file has only empty images, and no request was for those.
             [] => "any target".to_owned(),
             names => names.join(" or "),
         }
     }
 }
 
-/// Its target ID, triple or bundle entry ID.
+/// Whether the name is the image's target ID, triple or bundle entry ID.
 fn is_called(image: &Image<'_>, name: &str) -> bool {
     [&image.target_id, &image.entry_id, &image.triple]
         .into_iter()

@@ -7,16 +7,16 @@ use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all
-/// images of a file line up. The name follows them. On a terminal without room for it, the
-/// signature's line comes first and has the name.
+/// The rows of kernels. The columns are wide enough for usual numbers: the tables of all images of
+/// a file line up. The name follows the numbers. On a terminal without room for the name, the
+/// signature's line, which contains the name, comes first.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
     headed: bool,
 }
 
-/// A terminal with so many columns has room for names behind the numbers.
+/// A terminal with at least this many columns has room for names after the numbers.
 const ROOMY: usize = 140;
 const INDENT: &str = "      ";
 /// Widths of the columns before the name.
@@ -57,8 +57,8 @@ impl KernelTable {
         self.terminal.is_some_and(|columns| columns < ROOMY)
     }
 
-    /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it
-    /// in one.
+    /// Returns `saxpy(4 bytes, 4 bytes, pointer, pointer)`, in two lines if the terminal is too
+    /// narrow for one.
     fn signature(
         &self,
         out: &mut dyn Write,
@@ -136,7 +136,7 @@ impl KernelTable {
     }
 }
 
-/// `12v 18s`; `-` where nothing is known.
+/// Returns `12v 18s`, or `-` if nothing is known.
 fn letters(counts: [(Option<u64>, char); 3]) -> String {
     let mut text = String::new();
     for (count, letter) in counts {

@@ -33,7 +33,7 @@ pub struct Args {
     /// Show sizes and offsets in bytes
     #[arg(short, long)]
     bytes: bool,
-    /// Print JSON, with everything there is to know
+    /// Print JSON with all known details
     #[arg(long, conflicts_with_all = ["kernels", "bytes"])]
     json: bool,
 }
@@ -44,7 +44,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut records = Vec::new();
     let mut all_read = true;
     for (number, path) in args.files.iter().enumerate() {
-        // The other files are listed all the same.
+        // The other files are still listed.
         let input = match context.open(path) {
             Ok(input) => input,
             Err(error) => {
@@ -66,7 +66,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let name = path.as_os_str().as_encoded_bytes();
         let (listed, problems) = list(&mut out, args, context, name, &input, &inventory)?;
         records.extend(listed.map(Record::File));
-        // What is said on standard error comes behind the file that it is about.
+        // Messages on standard error appear after the output of the file that they are about.
         out.flush()?;
         all_read &= problems.is_empty();
         problems.iter().for_each(|problem| context.warn_of(path, problem));
@@ -103,8 +103,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Lists an archive: what it has in all, then each file that has device code. Returns whether all
-/// could be read.
+/// Lists an archive: first the totals, then each file that contains device code. Returns whether
+/// everything could be read.
 fn list_archive(
     out: &mut out::Out,
     args: &Args,
@@ -114,7 +114,7 @@ fn list_archive(
     archive: &Archive<'_>,
     records: &mut Vec<Record>,
 ) -> Result<bool> {
-    // What there is in all is known at the end and stands first.
+    // The totals are known only at the end, but are printed first.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
     let summary = context.inside(path, archive, |file| {
@@ -157,8 +157,8 @@ fn list_archive(
     Ok(warnings.is_empty() && summary.problems.is_empty())
 }
 
-/// Lists one file under a name: prints it, or returns what JSON says of it. Returns what could not
-/// be read, too.
+/// Lists one file under a name: prints it, or returns its JSON record. Also returns the parts that
+/// could not be read.
 fn list(
     out: &mut dyn Write,
     args: &Args,
@@ -225,8 +225,8 @@ fn record(
 /// Prints JSON that a terminal can show.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    // Only strings have such characters: what a terminal may obey or not show is escaped in them,
-    // too.
+    // Only strings contain such characters. Characters that a terminal may obey or cannot show are
+    // also escaped there.
     let mut rest = document.as_str();
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
         out.write_all(&rest.as_bytes()[..at])?;

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// How much is shown.
+/// Options for how many details are shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
     pub(super) kernels: bool,
@@ -22,9 +22,9 @@ pub(super) struct Options {
     pub(super) max_size: u64,
 }
 
-/// Containers under one heading: one, or some in a row of one image each.
+/// Containers under one heading: one container, or several consecutive ones with one image each.
 struct Group<'i, 'a> {
-    /// The number of the first.
+    /// The number of the first container.
     number: usize,
     containers: &'i [Container<'a>],
     images: &'i [Image<'a>],
@@ -42,7 +42,7 @@ struct Row {
     module: String,
 }
 
-/// Prints a file under this name. What could not be read of its kernels is added to `problems`.
+/// Prints a file under this name. Adds the unreadable parts of its kernels to `problems`.
 pub(super) fn print(
     out: &mut dyn Write,
     name: &[u8],
@@ -58,7 +58,7 @@ pub(super) fn print(
     let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();
     let mut widths = Widths::of(&rows, terminal);
     if options.kernels {
-        // Reading the kernels shows what else there is.
+        // Only reading the kernels shows which other rows are needed.
         widths.kind = widths.kind.max(ImageKind::Unknown.name().len());
     }
     let mut images = Images::new(options.max_size);
@@ -108,7 +108,7 @@ fn read<'a>(
     Ok((kind.name(), KernelRecord::all_of(kind, &bytes)?))
 }
 
-/// `9 images in 2 containers`.
+/// Returns `9 images in 2 containers`.
 fn count(inventory: &Inventory<'_>) -> String {
     let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
     let images = inventory
@@ -145,7 +145,7 @@ fn where_in_archive(
     if line.is_empty() { Ok(()) } else { writeln!(out, "  {}", styled(HEADING, &line)) }
 }
 
-/// Shortens text to fit on a line of the terminal that has `taken` columns of other things.
+/// Shortens text to fit on a line of the terminal where other text uses `taken` columns.
 fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
     match terminal {
         Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),
@@ -154,7 +154,8 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 }
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
-    // Offload binaries of version 1, and fatbins of a program for one GPU, come by the dozen.
+    // Offload binaries of version 1, and fatbins of a program for one GPU, often come in large
+    // numbers.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -172,7 +173,7 @@ fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     inventory.containers.chunk_by(alike).map(group).collect()
 }
 
-/// `[0] .hip_fatbin: compressed bundle, zstd, 1.2 KiB for 9.0 KiB (13 %)`.
+/// Returns `[0] .hip_fatbin: compressed bundle, zstd, 1.2 KiB for 9.0 KiB (13 %)`.
 fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) -> String {
     let first = &group.containers[0];
     let count = group.containers.len();
@@ -227,7 +228,7 @@ fn row(image: &Image<'_>, options: &Options) -> Row {
             _ => text::escaped_str(image.label()),
         },
         offload_kind: text::escaped_str(image.offload_kind.as_deref().unwrap_or("-")),
-        // What only decompressing would tell is left open.
+        // Details that need decompression stay empty.
         kind: image.known_kind().map_or("", ImageKind::name),
         size: size_text(image.size, options.bytes),
         stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
@@ -254,13 +255,13 @@ impl Row {
     }
 }
 
-/// No column is made wider for a name that is very long.
+/// The maximum width of a column; very long names do not widen it further.
 const WIDEST: usize = 64;
 
-/// How wide each column is; 0 for one that is not shown.
+/// The width of each column; 0 for a hidden column.
 struct Widths {
-    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as
-    /// long as it takes.
+    /// Whether wider text is shortened, as on a terminal. Elsewhere the text stays whole, and the
+    /// row is as long as needed.
     shorten: bool,
     target: usize,
     offload_kind: usize,
@@ -289,7 +290,7 @@ impl Widths {
             module: column(|row| &row.module),
         };
         if let Some(terminal) = terminal {
-            // Names take what numbers leave, the target before the module.
+            // Names get the width that numbers leave: first the target, then the module.
             widths.offload_kind = widths.offload_kind.min(12);
             let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
             let others =
@@ -302,7 +303,7 @@ impl Widths {
         widths
     }
 
-    /// The row, its first column in a style of its own.
+    /// Returns the row, with a separate style for its first column.
     fn line(&self, row: &Row, target: Style, others: Style) -> String {
         let mut line = String::new();
         for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)]

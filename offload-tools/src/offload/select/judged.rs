@@ -4,20 +4,20 @@ use crate::describe::Named;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
 
-/// Enough of an image to know what it is. PTX may start with comments.
+/// The number of bytes that is enough to detect the kind of an image. PTX may start with comments.
 const START: u64 = 4096;
 
 /// The verdict on an image.
 pub(super) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal),
-    /// There is nothing in it, or it cannot be read.
+    /// The image is empty or cannot be read.
     Nothing(&'static str),
 }
 
 pub(super) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Judges the images of a file. What a bundle has for the host counts only if it is something.
+/// Judges the images of a file. A bundle's entry for the host counts only if it is not empty.
 pub(super) fn judge_all<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
@@ -51,7 +51,7 @@ pub(super) fn judge_all<'i, 'a>(
     verdicts
 }
 
-/// The image of a module that fits best.
+/// Returns the image of a module that fits best.
 pub(super) fn best<'i, 'a>(
     verdicts: &[(&'i Image<'a>, Verdict<'i>)],
 ) -> Option<(&'i Image<'a>, Fit)> {

@@ -62,7 +62,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if is_chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows what a device gets of a file. Returns whether that is anything.
+/// Shows the images of a file that a device gets. Returns whether the device gets any image.
 fn select_in_file(
     out: &mut out::Out,
     args: &Args,
@@ -79,8 +79,9 @@ fn select_in_file(
     select_of(out, args, context, device, input, &inventory)
 }
 
-/// Shows what a device gets of kernel packs, of which each is mostly for one processor: of those
-/// that have something for it, else of all. Returns whether that is anything.
+/// Shows the images that a device gets from kernel packs, each of which is usually for one
+/// processor. Uses the packs with images for the device, otherwise all packs. Returns whether the
+/// device gets any image.
 fn select_beside(
     out: &mut out::Out,
     args: &Args,
@@ -118,7 +119,7 @@ fn select_beside(
 }
 
 /// Prints one document for several kernel packs: null if none has anything for the device. Returns
-/// whether one has.
+/// whether a pack has an image for the device.
 fn json_of_packs(
     out: &mut out::Out,
     args: &Args,
@@ -147,7 +148,8 @@ fn json_of_packs(
     Ok(is_chosen)
 }
 
-/// Shows what a device gets of what is in a file. Returns whether that is anything.
+/// Shows the images that a device gets from the contents of a file. Returns whether the device gets
+/// any image.
 fn select_of<'a>(
     out: &mut out::Out,
     args: &Args,
@@ -201,7 +203,8 @@ fn select_of<'a>(
     Ok(modules.iter().any(|module| module.chosen.is_some()))
 }
 
-/// Shows what a device gets of each file of an archive. Returns whether that is anything.
+/// Shows the images that a device gets from each file of an archive. Returns whether the device
+/// gets any image.
 fn select_inside(
     out: &mut out::Out,
     args: &Args,
@@ -268,7 +271,7 @@ fn too_many(args: &Args, count: usize) -> Error {
     error.advice(format!("offload extract --target {} writes those of all modules", args.device))
 }
 
-/// A file of several modules in JSON, or one of an archive.
+/// A JSON record of a file with several modules, or of a file in an archive.
 #[derive(Serialize)]
 struct FileRecord {
     file: String,
@@ -278,9 +281,9 @@ struct FileRecord {
 /// A module in JSON.
 #[derive(Serialize)]
 struct ModuleRecord {
-    /// Its name; null if it has none.
+    /// The module's name; null if it has none.
     module: Option<String>,
-    /// The number of its first container in the file, from 0.
+    /// The number, from 0, of the module's first container in the file.
     container_index: usize,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
@@ -295,7 +298,7 @@ struct ArchiveRecord {
     files: Vec<FileRecord>,
 }
 
-/// A library in JSON whose images for the device are in several kernel packs.
+/// A JSON record of a library whose images for the device are in several kernel packs.
 #[derive(Serialize)]
 struct PacksRecord {
     file: String,
@@ -319,7 +322,7 @@ impl FileRecord {
 }
 
 /// Returns the JSON record of the image that is chosen for a module. Unreadable parts were reported
-/// when it was judged.
+/// when the image was judged.
 fn record<'a>(
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,

@@ -1,15 +1,15 @@
-//! Which images belong together.
+//! Groups images into modules.
 
 use super::judged::{Verdict, Verdicts, best};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::select::Fit;
 use std::collections::HashMap;
 
-/// Images of which a program loads one.
+/// A group of images from which a program loads one.
 pub(super) struct Module<'i, 'a> {
-    /// The name, where there is one: in an offload binary, in a fatbin.
+    /// The module's name, which offload binaries and fatbins can contain.
     pub(super) name: Option<String>,
-    /// The numbers of its containers, of which there is at least one.
+    /// The numbers of the module's containers: at least one.
     pub(super) containers: Vec<usize>,
     pub(super) verdicts: Verdicts<'i, 'a>,
     pub(super) chosen: Option<(&'i Image<'a>, Fit)>,
@@ -20,8 +20,8 @@ pub(super) struct Module<'i, 'a> {
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: one module, whatever names its images have.
     Container(usize),
-    /// Offload binaries, and images by themselves, of one place and name. A pack of one module has
-    /// no name.
+    /// Offload binaries, and images without a container, with the same place and name. A pack of
+    /// one module has no name.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
@@ -72,11 +72,11 @@ pub(super) fn modules<'i, 'a>(
     modules
 }
 
-/// An image that was not chosen: its name, and why.
+/// The name of an image that was not selected, and the reason.
 pub(super) type Reason = (String, String);
 
 impl Module<'_, '_> {
-    /// Why the other images were not chosen, in file order.
+    /// Returns the reasons why the other images were not selected, in file order.
     pub(super) fn reasons(&self) -> impl Iterator<Item = Reason> {
         self.verdicts.iter().filter_map(|(image, verdict)| {
             let reason = match (verdict, &self.chosen) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::Write;
 
-/// Prints what a device gets of a file.
+/// Prints the images of a file that a device gets.
 pub(super) fn print(
     out: &mut out::Out,
     file: &str,
@@ -34,7 +34,7 @@ pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) ->
     Ok(())
 }
 
-/// Prints the one module of a file: its image, and why not the others.
+/// Prints the image of a file's only module, and the reasons against the other images.
 fn print_module(
     out: &mut out::Out,
     file: &str,
@@ -64,7 +64,8 @@ fn print_module(
     print_reasons(out, "  ", width, &groups, "images")
 }
 
-/// Prints which modules of a file have an image, and which have none and why.
+/// Prints the modules of a file that have an image, and the others with the reasons why they have
+/// none.
 fn print_modules(
     out: &mut out::Out,
     file: &str,
@@ -132,7 +133,7 @@ fn print_reasons(
     Ok(())
 }
 
-/// Columns that names of images take.
+/// Returns the number of columns that names of images need.
 fn width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
     labels.map(|label| text::escaped_str(label).chars().count()).max().unwrap_or(0).min(40)
 }
@@ -141,7 +142,7 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Returns groups of the items with one key, in the order of their first items.
+/// Returns groups of items with equal keys, in the order of their first items.
 fn grouped<T, K: Eq + Hash + Clone>(
     items: impl Iterator<Item = T>,
     key: impl Fn(&T) -> K,
@@ -158,12 +159,13 @@ fn grouped<T, K: Eq + Hash + Clone>(
     groups
 }
 
-/// Equal reasons once, with how many images have each: a library has them by the hundred.
+/// Returns equal reasons once, with the number of images for each: a library can have hundreds of
+/// equal reasons.
 fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
 
-/// The common part of the modules in one line.
+/// The common part of the modules that are printed in one line.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
     kind: ContainerKind,
@@ -172,9 +174,9 @@ struct Line {
     name: Option<String>,
 }
 
-/// Prints the modules of a group: those without a name in one line for each kind and section,
-/// `fatbins [0-3, 7] in .nv_fatbin`, and named ones in one line each. Container numbers are those
-/// of `ls`.
+/// Prints the modules of a group, named modules in one line each. Modules without a name share one
+/// line for each kind and section: `fatbins [0-3, 7] in .nv_fatbin`. Container numbers are the same
+/// as in `ls`.
 fn names<'m>(
     inventory: &Inventory<'_>,
     modules: impl Iterator<Item = &'m Module<'m, 'm>>,
@@ -209,7 +211,8 @@ fn ranges(numbers: &[usize]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// `.hip_fatbin, bundle [2], entry hipv4-..., 4.1 KiB`: container numbers are those of `ls`.
+/// Returns `.hip_fatbin, bundle [2], entry hipv4-..., 4.1 KiB`. Container numbers are the same as
+/// in `ls`.
 fn place(inventory: &Inventory<'_>, image: &Image<'_>) -> String {
     let container = inventory.container(image);
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Where every byte of a file goes.
+//! Accounts for every byte of a file.
 
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
@@ -7,29 +7,29 @@ use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 
-/// All bytes of a file. The sizes of parts, containers and the rest add up to its size.
+/// All bytes of a file. The sizes of parts, containers and the rest add up to the file's size.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The file's size in bytes.
     pub(super) size: u64,
-    /// The images that have any bytes, in file order.
+    /// The images that are not empty, in file order.
     pub(super) parts: Vec<Part>,
     /// The containers, in file order.
     pub(super) containers: Vec<ContainerPart>,
     /// The bytes in no container.
     pub(super) rest: u64,
-    /// The sections that are in the rest, if the file is an object.
+    /// The sections in the rest, if the file is an object.
     pub(super) host: Vec<Share>,
     /// The names of kernels and sections, each once.
     pub(super) names: Vec<String>,
     /// Whether any image is compressed.
     pub(super) is_compressed: bool,
-    /// How many images may have kernels that were not looked for.
+    /// The number of images whose kernels, if any, were not read.
     pub(super) unread: usize,
 }
 
 impl Account {
-    /// Accounts for all bytes of a file. Unreadable parts of its kernels are added to `problems`.
+    /// Accounts for all bytes of a file. Adds unreadable parts of its kernels to `problems`.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
@@ -101,23 +101,23 @@ impl Account {
         }
     }
 
-    /// Bytes of all images in the file, and once decompressed.
+    /// Returns the total bytes of all images, as stored in the file and decompressed.
     pub(super) fn device(&self) -> (u64, u64) {
         self.parts
             .iter()
             .fold((0, 0u64), |sum, part| (sum.0 + part.bytes, sum.1.saturating_add(part.size)))
     }
 
-    /// Returns the bytes of containers beside their images.
+    /// Returns the bytes of containers that are not in their images.
     pub(super) fn overhead(&self) -> u64 {
         self.containers.iter().map(|container| container.bytes).sum()
     }
 }
 
-/// The name of the image's owner.
+/// Returns the name of the image's owner.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
-    // A fatbin is one module, and compilers may name it in some of its entries only.
+    // A fatbin is one module, but compilers may name it in only some of its entries.
     let named = match container.kind {
         ContainerKind::Fatbin => {
             inventory.images_of(container).iter().find_map(|image| image.module.as_deref())

@@ -1,4 +1,4 @@
-//! Where every byte of an archive goes.
+//! Accounts for every byte of an archive.
 
 use super::Args;
 use super::account::Account;
@@ -11,14 +11,14 @@ use crate::text::escaped;
 use crate::unpack::Archive;
 use std::collections::HashMap;
 
-/// A file of an archive, accounted for as if it were by itself.
+/// The account of one file of an archive, as if the file were separate.
 struct File {
     account: Account,
-    /// The size in the archive; `None` if the archive is compressed as a whole.
+    /// The file's size in the archive; `None` if the archive is compressed as a whole.
     stored: Option<u64>,
 }
 
-/// Accounts for an archive. Prints unreadable parts on standard error; then `all_read` becomes
+/// Accounts for an archive. Prints unreadable parts on standard error and then sets `all_read` to
 /// false.
 pub(super) fn account(
     args: &Args,
@@ -56,13 +56,13 @@ pub(super) fn account(
     Ok(together(input.size(), summary.unpacked, files))
 }
 
-/// The account of an archive of `size` bytes that unpacks to `unpacked`.
+/// Returns the account of an archive of `size` bytes that unpacks to `unpacked`.
 fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut proportion = Split::new(size, unpacked.into());
     for File { mut account, stored } in files {
-        // Sizes in an archive's list say anything.
+        // Sizes in an archive's list may be wrong.
         let stored = stored.unwrap_or_else(|| proportion.next(account.size)).min(whole.rest);
         whole.rest -= stored;
         whole.is_compressed |= account.is_compressed || stored != account.size;
@@ -84,7 +84,7 @@ fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     whole
 }
 
-/// The index of a name.
+/// Returns the index of a name.
 fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: String) -> usize {
     *numbers.entry(name).or_insert_with_key(|name| {
         names.push(name.clone());
@@ -99,7 +99,7 @@ impl Account {
         Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
     }
 
-    /// Notes the file of the archive that everything is in.
+    /// Records the file of the archive that contains all parts.
     fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());
@@ -112,8 +112,8 @@ impl Account {
         self.containers.iter_mut().for_each(|container| container.file = Some(file.to_owned()));
     }
 
-    /// Splits `stored` bytes, which the file takes in the archive, in proportion to the bytes that
-    /// everything takes in the file.
+    /// Splits `stored` bytes, the file's size in the archive, in proportion to the bytes of the
+    /// parts in the file.
     fn scale(&mut self, stored: u64) {
         let mut split = Split::new(stored, self.size.into());
         // Returns the earlier total of the shares.

@@ -7,16 +7,16 @@ use crate::text::{self, FAINT, styled};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
 
-/// How the tables of a file look.
+/// The layout of a file's tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     /// The size of the file, in bytes.
     pub(super) file: u64,
-    /// Rows of the first level. Deeper ones have fewer.
+    /// The number of rows on the first level. Deeper levels have fewer rows.
     pub(super) top: usize,
     /// Whether there is a column for decompressed sizes.
     pub(super) unpacked: bool,
-    /// Cells of the longest bar.
+    /// The length of the longest bar in cells.
     bar: usize,
     /// Columns for a line; `None` if the width is unlimited.
     width: Option<usize>,
@@ -28,10 +28,10 @@ const NUMBERS: usize = 18;
 const UNPACKED: usize = 12;
 
 impl Look {
-    /// The tables of a file of so many bytes.
+    /// Returns the layout of the tables of a file with this many bytes.
     pub(super) fn new(file: u64, top: usize, unpacked: bool) -> Self {
         let width = out::width();
-        // A quarter of the line, as names are long.
+        // A bar gets a quarter of the line because names are long.
         let bar = (width.unwrap_or(80) / 4).clamp(8, 40);
         Self { file, top, unpacked, bar, width }
     }
@@ -64,7 +64,7 @@ impl Look {
         top: usize,
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
-        // "and 1 more" would take as much room as that one.
+        // "and 1 more" would need as much room as that row.
         let shown = if parent.children.len() <= top.saturating_add(1) {
             parent.children.len()
         } else {
@@ -111,7 +111,7 @@ impl Look {
         self.with_name(line, name)
     }
 
-    /// The name is last, and gets the rest of the line.
+    /// Appends the name, which is last and gets the rest of the line.
     fn with_name(&self, line: String, name: &str) -> String {
         let taken = line.chars().count();
         let room = self.width.map(|width| width.saturating_sub(taken).max(8));
@@ -119,8 +119,8 @@ impl Look {
     }
 }
 
-/// A bar of at most `cells` characters, drawn in eighths of one. Nothing but nothing at all has
-/// none.
+/// Returns a bar of at most `cells` characters, drawn in eighths of a character. Only zero bytes
+/// have no bar.
 fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if bytes == 0 || longest == 0 {

@@ -1,19 +1,20 @@
-//! Who has which bytes of a file.
+//! Tracks the owners of a file's bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The claimed parts of the file. A byte belongs to the first claim, so that all claims together
-/// are no more than the file, whatever it records.
+/// The claimed parts of the file. A byte belongs to the first claim. So the claims together never
+/// exceed the file's size, even if the file records wrong sizes.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
-    /// Ends of the claimed ranges by their starts. The ranges neither overlap nor touch.
+    /// The ends of the claimed ranges; the keys are their starts. The ranges neither overlap nor
+    /// touch.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Nothing of a file of so many bytes is claimed.
+    /// Returns claims for a file of this many bytes, with no byte claimed.
     pub(super) fn new(size: u64) -> Self {
         Self { size, ranges: BTreeMap::new() }
     }
@@ -48,7 +49,8 @@ impl Claims {
     }
 }
 
-/// Splits a number of bytes in proportion to some weights. No more is distributed than there is.
+/// Splits a number of bytes in proportion to some weights. The parts together never exceed that
+/// number.
 #[derive(Debug)]
 pub(super) struct Split {
     whole: u64,
@@ -58,16 +60,16 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Splits `whole`; `weights` is the sum of all weights, or more, if a part remains.
+    /// Splits `whole`; `weights` is the sum of all weights, or more if a part of `whole` remains.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
     }
 
-    /// The share of the next one.
+    /// Returns the next share.
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
-        // Rounding is of the sum so far: it does not add up. Beyond 64 bits they are no real sizes:
-        // the product only has to fit.
+        // The running sum is rounded, so rounding errors do not add up. Weights beyond 64 bits are
+        // no real sizes: they are shifted only to make the product fit.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;

@@ -7,8 +7,8 @@ use offload_format::fat_file;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
-/// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not
-/// compiled yet.
+/// Whether an image is of a kind that has kernels with sizes. PTX has no such kernels, and bitcode
+/// is not compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host()
         && matches!(
@@ -17,7 +17,7 @@ pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
         )
 }
 
-/// Returns the unclaimed bytes of an object's sections, by name. A file that is no object has none.
+/// Returns the unclaimed bytes of an object's sections, by name. Other files have no sections.
 fn sections(
     object: &[u8],
     claims: &mut Claims,
@@ -40,7 +40,7 @@ fn sections(
     sizes
 }
 
-/// `.nv.info` of `.nv.info.<kernel>`: cubins have some sections for each kernel.
+/// Returns `.nv.info` for `.nv.info.<kernel>`: cubins have some sections for each kernel.
 fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
     let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
@@ -73,18 +73,18 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// No more than `limit` bytes are decompressed at once.
+    /// Returns a reader that decompresses at most `limit` bytes at once.
     pub(super) fn new(kernels: Kernels, limit: u64) -> Self {
         Self { kernels, images: Images::new(limit), names: Names::default() }
     }
 
-    /// The unclaimed bytes of an object's sections; none for other files.
+    /// Returns the unclaimed bytes of an object's sections; other files have none.
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
     }
 
-    /// All names, each once.
+    /// Returns all names, each once.
     pub(super) fn into_names(self) -> Vec<String> {
         self.names.all
     }
@@ -97,14 +97,14 @@ impl<'a> Reader<'a> {
 
     /// Fills in the kernels and sections of an image.
     ///
-    /// Returns an error if it cannot be read, or its kernels cannot.
+    /// Returns an error if the image or its kernels cannot be read.
     pub(super) fn read(
         &mut self,
         image: &Image<'a>,
         part: &mut Part,
     ) -> offload_format::Result<()> {
         let bytes = self.images.read(image)?;
-        // The sections are there when the kernels cannot be read.
+        // The sections are available even if the kernels cannot be read.
         let (records, outcome) = match KernelRecord::all_of(image.kind(&bytes), &bytes) {
             Ok(records) => (records, Ok(())),
             Err(error) => (None, Err(error)),
@@ -113,14 +113,14 @@ impl<'a> Reader<'a> {
             records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
         let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
-        // The code of kernels is in the section of all code.
+        // The section with all code includes the code of kernels: subtract it.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         let text = self.names.index(CODE);
         sections
             .iter_mut()
             .filter(|(name, _)| *name == text)
             .for_each(|(_, size)| *size = size.saturating_sub(code));
-        // Functions may share code, and sizes say anything.
+        // Functions may share code, and recorded sizes may be wrong.
         let sizes =
             kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
         let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();

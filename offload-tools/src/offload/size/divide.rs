@@ -11,10 +11,10 @@ use std::ops::Range;
 pub(super) struct Division {
     /// The bytes of each image, in the order of the inventory.
     pub(super) images: Vec<u64>,
-    /// The bytes of containers beside their images, including the padding before the next
+    /// The bytes of containers that are not in their images, including the padding before the next
     /// container.
     pub(super) containers: Vec<u64>,
-    /// Where all that is.
+    /// The claimed bytes of the file.
     pub(super) claims: Claims,
 }
 
@@ -38,7 +38,7 @@ impl Division {
     }
 }
 
-/// A container and its images claim their bytes. Returns the bytes that no image gets.
+/// Claims the bytes of a container and its images. Returns the bytes that no image gets.
 fn claim(
     claims: &mut Claims,
     container: &Container<'_>,
@@ -62,8 +62,8 @@ fn claim(
     }
 }
 
-/// Splits the bytes of something compressed among its images. Returns the bytes that no code object
-/// gets.
+/// Splits the stored bytes of compressed data among its images. Returns the bytes that no code
+/// object gets.
 fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
     let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
     let mut split = Split::new(stored, sum.max(inflated.into()));
@@ -73,7 +73,7 @@ fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -
     split.rest()
 }
 
-/// Each uncompressed image claims its bytes.
+/// Claims the bytes of each uncompressed image.
 fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     for (image, share) in images.iter().zip(shares) {
         if let Some(offset) = image.offset {
@@ -125,7 +125,8 @@ fn claim_kpack(
     0
 }
 
-/// The zeros between two containers of one section, or of one file without sections.
+/// Returns the range of zeros between two containers of the same section, or of the same file if
+/// the file has no sections.
 fn padding<'a>(
     file: &[u8],
     before: &Container<'a>,

@@ -1,4 +1,4 @@
-//! `offload size`: what takes how much space.
+//! `offload size`: shows how much space each part of a file needs.
 
 mod account;
 mod archive;
@@ -40,7 +40,7 @@ pub struct Args {
     /// Show one tree: by target, module, kernel or section
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     by: Option<By>,
-    /// Show so many rows; of a tree, fewer on deeper levels
+    /// Show at most this many rows; fewer on deeper levels of a tree
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
     top: usize,
     /// Decompress images to see their kernels
@@ -54,10 +54,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows what takes how much space.
+/// Shows how much space each part of a file needs.
 pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
-    // That it cannot be written should show before the work is done.
+    // An error in opening the page should appear before the work is done.
     let page = match args.html.as_deref() {
         Some(path) => {
             Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?))
@@ -151,7 +151,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // Those of rows that have no names tell nothing.
+                // A list is useless if all of its rows are unnamed.
                 if list
                     .children
                     .iter()

@@ -6,63 +6,64 @@ use offload_format::target::{OffloadArch, TargetTriple};
 /// An image's share of a file.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The file of an archive that it is in.
+    /// The name of the archive's file that contains the image.
     pub(super) file: Option<String>,
-    /// The number of its container in its file.
+    /// The number of the image's container in its file.
     pub(super) container: usize,
-    /// The place, which distinguishes it from others of its target and module: `image 3 of the
-    /// file`.
+    /// The place, which distinguishes the image from others with the same target and module: `image
+    /// 3 of the file`.
     pub(super) place: String,
     /// The target.
     pub(super) target: String,
-    /// Whose device that is.
+    /// The vendor of the target's devices.
     pub(super) vendor: Vendor,
-    /// Its owner: the module that its container names, otherwise the library's member, otherwise
-    /// the container's number if there are several. In an archive the file's name comes first.
+    /// The image's owner: the module that its container names, otherwise the library's member. If
+    /// both are missing, the container's number, if there are several containers. In an archive the
+    /// file's name comes first.
     pub(super) module: Option<String>,
     /// The kind, where it is known without decompressing.
     pub(super) kind: Option<ImageKind>,
     /// The size in the file.
     pub(super) bytes: u64,
-    /// Its size once decompressed.
+    /// The size after decompression.
     pub(super) size: u64,
-    /// Its kernels; `None` if it does not list them, or they were not requested.
+    /// The image's kernels; `None` if it does not list them, or they were not requested.
     pub(super) kernels: Option<Vec<Share>>,
-    /// Its sections, without the code of its kernels.
+    /// The image's sections, without the code of its kernels.
     pub(super) sections: Vec<Share>,
 }
 
 /// The size of a container in a file.
 #[derive(Debug)]
 pub(super) struct ContainerPart {
-    /// The file of an archive that it is in.
+    /// The name of the archive's file that contains the container.
     pub(super) file: Option<String>,
-    /// The name of its kind.
+    /// The name of the container's kind.
     pub(super) kind: &'static str,
     pub(super) section: Option<String>,
     pub(super) member: Option<String>,
     /// Offset in the file.
     pub(super) offset: u64,
-    /// All that it takes.
+    /// The container's total size.
     pub(super) size: u64,
-    /// The bytes in none of its images: headers, tables, padding, including that before the next
-    /// container.
+    /// The container's bytes outside its images: headers, tables and padding, including the padding
+    /// before the next container.
     pub(super) bytes: u64,
 }
 
 /// The size of a kernel, or of sections of one name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
-    /// Index of its name.
+    /// The index of the kernel's or section's name.
     pub(super) name: usize,
-    /// Its bytes in the file.
+    /// The size in the file.
     pub(super) bytes: u64,
     /// The decompressed size.
     pub(super) size: u64,
 }
 
 impl Part {
-    /// Returns the bytes in no kernel and no section: in the file, and decompressed.
+    /// Returns the bytes outside all kernels and sections: in the file, and decompressed.
     pub(super) fn other(&self) -> (u64, u64) {
         let known = self.kernels.iter().flatten().chain(&self.sections);
         let sums =
@@ -71,7 +72,7 @@ impl Part {
     }
 }
 
-/// Whose devices an image is for.
+/// The vendor of the devices that an image is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Vendor {
@@ -106,11 +107,11 @@ impl Vendor {
     }
 }
 
-/// Whose kernels are looked for.
+/// The images whose kernels are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernels {
-    /// Kernels of uncompressed images: only their tables are read.
+    /// Uncompressed images: only their kernel tables are read.
     OfPlainImages,
-    /// Kernels of all images: compressed ones are decompressed.
+    /// All images: compressed images are decompressed.
     OfAllImages,
 }

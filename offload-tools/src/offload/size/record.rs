@@ -8,7 +8,7 @@ use crate::offload::out::Out;
 use serde::Serialize;
 use std::path::Path;
 
-/// A file. The bytes of its images, of its containers and of the rest come to its size.
+/// A file. The file's size is the sum of the bytes of its images, its containers and the rest.
 #[derive(Serialize)]
 struct FileRecord {
     file: String,
@@ -17,14 +17,14 @@ struct FileRecord {
     containers: Vec<ContainerRecord>,
     /// The bytes in no container.
     rest_bytes: u64,
-    /// The sections of the file itself, in those bytes.
+    /// The file's own sections in the rest.
     sections: Vec<ShareRecord>,
 }
 
 /// An image.
 #[derive(Serialize)]
 struct ImageRecord {
-    /// The file of an archive that it is in.
+    /// The name of the archive's file that contains the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     container_index: usize,
@@ -32,11 +32,11 @@ struct ImageRecord {
     module: Option<String>,
     /// The size in the file.
     bytes: u64,
-    /// Its size once decompressed.
+    /// The size after decompression.
     size: u64,
-    /// Its kernels; null if it does not list them, or they were not requested.
+    /// The image's kernels; null if it does not list them, or they were not requested.
     kernels: Option<Vec<ShareRecord>>,
-    /// Its sections without the code of kernels, as far as it was looked into.
+    /// The image's sections, without the code of kernels; only sections that were read.
     sections: Vec<ShareRecord>,
 }
 
@@ -53,7 +53,7 @@ struct ShareRecord {
 /// A container.
 #[derive(Serialize)]
 struct ContainerRecord {
-    /// The file of an archive that it is in.
+    /// The name of the archive's file that contains the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     container: &'static str,
@@ -63,7 +63,7 @@ struct ContainerRecord {
     offset: u64,
     /// The size in the file.
     size: u64,
-    /// The bytes in none of its images.
+    /// The container's bytes outside its images.
     bytes: u64,
 }
 

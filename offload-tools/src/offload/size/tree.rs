@@ -9,9 +9,9 @@ use std::collections::HashMap;
 /// The first level of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
-    /// Targets, then their modules, then the kernels of those.
+    /// Targets, then their modules, then the kernels of the modules.
     Target,
-    /// Modules, then their targets, then the kernels of those.
+    /// Modules, then their targets, then the kernels of the targets.
     Module,
     /// Kernels, with the targets that have them.
     Kernel,
@@ -22,31 +22,31 @@ pub(super) enum By {
 /// The kind of a row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// All of the file.
+    /// The whole file.
     File,
     Target(Vendor),
     Module,
     /// The kernels of an image.
     Kernels,
     Kernel,
-    /// A section of an image, or of the file itself, without kernels.
+    /// A section of an image or of the file itself, without the code of kernels.
     Section,
     /// Bytes of an image in no kernel and no section.
     Other,
-    /// Bytes of containers beside images.
+    /// Bytes of containers outside their images.
     Containers,
     /// Bytes in no container.
     Rest,
 }
 
-/// The key of a row among its neighbours.
+/// The key that identifies a row among its siblings.
 type Row<'a> = (Kind, &'a str);
 
 /// A row of the tree.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) kind: Kind,
-    /// Its name, as the file has it.
+    /// The row's name, as the file contains it.
     pub(super) name: &'a str,
     /// Bytes in the file, including those of all rows beneath.
     pub(super) bytes: u64,
@@ -58,9 +58,9 @@ pub(super) struct Node<'a> {
 
 /// The label for the code of all kernels.
 pub(super) const KERNELS: &str = "code of kernels";
-/// The label for bytes of an image beside its kernels and sections.
+/// The label for bytes of an image outside its kernels and sections.
 pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
-/// The label for bytes of images in no kernel.
+/// The label for bytes of images outside all kernels.
 pub(super) const NOT_KERNELS: &str = "(not in kernels)";
 /// The label for images without a module's name.
 pub(super) const NO_MODULE: &str = "(no module)";
@@ -68,7 +68,7 @@ pub(super) const CONTAINERS: &str = "(containers: headers, tables, padding)";
 pub(super) const REST: &str = "(rest of the file)";
 pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding)";
 
-/// Returns the label of an image that is not examined.
+/// Returns the label of an image whose contents are not read.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
@@ -82,7 +82,7 @@ pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
 }
 
 impl<'a> Node<'a> {
-    /// The tree of a file.
+    /// Builds the tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
         let mut file = Self::new(Kind::File, "");
         // A single module gets no row.
@@ -118,8 +118,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image: its kernels and sections go under `path`, or the target goes under each of
-    /// them.
+    /// Adds an image: its kernels and sections go under `path`. In trees of kernels or sections,
+    /// the target goes under each kernel or section instead.
     fn part(
         &mut self,
         account: &'a Account,
@@ -167,10 +167,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Largest first, then by name.
+    /// Sorts the rows, largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // A row without more rows beneath.
+        // Remove a single row for other bytes: its parent then has no rows beneath it.
         if let [Node { kind: Kind::Other, .. }] = self.children[..]
             && self.kind != Kind::File
         {

@@ -9,7 +9,7 @@ use offload_format::section::{ObjectFormat, SectionNames};
 use offload_format::target::{TargetId, amdgpu};
 use std::collections::BTreeSet;
 
-/// An entry by its name.
+/// An entry of a bundle, with its name.
 pub(super) struct Entry<'e> {
     id: &'e str,
     size: u64,
@@ -42,7 +42,7 @@ pub(super) fn names<'e>(
         };
         name(report, subject.entry(entry.id), &id);
         if entry.size == 0 && !id.is_host() {
-            // clang's objects for -fgpu-rdc have such entries where there is no device code.
+            // clang's objects for -fgpu-rdc have such empty entries if they contain no device code.
             report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
@@ -89,9 +89,9 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks the conditions of HIP's runtime for its bundles. Bundles in `.hip_fatbin` are for it, and
-/// bundles with entries of kind `hipv4`, which compilers use for nothing else; the purpose of
-/// others is unknown.
+/// Checks the conditions that HIP's runtime has for its bundles. HIP's bundles are those in
+/// `.hip_fatbin`, and those with entries of kind `hipv4`, which compilers use only for HIP. The
+/// purpose of other bundles is unknown.
 pub(super) fn hip(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -117,10 +117,10 @@ pub(super) fn hip(
         );
     }
     let start = subject.container.place.offset;
-    // The member of an archive may start anywhere.
+    // A member of an archive may start at any offset.
     let is_placed = in_program && !is_compressed && subject.container.place.member.is_none();
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
-        // clang-linker-wrapper 22 leaves it to the linker.
+        // clang-linker-wrapper 22 leaves the alignment to the linker.
         report.note(
             Check::Alignment,
             subject,
@@ -168,14 +168,14 @@ fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
     if id.target() == amdgpu::SPIRV {
         return true;
     }
-    // The runtime takes kind and triple as these bytes, and sramecc before xnack.
+    // The runtime compares kind and triple byte by byte, and expects sramecc before xnack.
     let (_, prefix) = HIP_ENTRY_PREFIX.split_once('-').unwrap_or_default();
     let rest = text.strip_prefix(id.kind()).and_then(|rest| rest.strip_prefix('-'));
     rest.and_then(|rest| rest.strip_prefix(prefix))
         .is_some_and(|target| target == canonical(target))
 }
 
-/// The target ID in its canonical form, if it is one; aliases stay.
+/// Returns a valid target ID in its canonical form; aliases stay.
 fn canonical(target: &str) -> String {
     let Ok(id) = TargetId::parse(target) else { return target.to_owned() };
     id.to_canonical().replacen(id.primary_processor(), id.processor(), 1)

@@ -4,7 +4,7 @@ use super::parameters::Parameters;
 use crate::text::{self, HEADING, styled};
 use offload_format::inventory::{Container, Image, Place};
 
-/// A kind of finding: its name, and its meaning. `--checks` prints the table.
+/// Defines each kind of finding with its name and its meaning. `--checks` prints the table.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of finding.
@@ -51,7 +51,7 @@ impl Check {
     }
 }
 
-/// The table, for people.
+/// Returns the table of checks as text for people.
 pub(super) fn table() -> String {
     let width = CHECKS.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
     let lines = CHECKS.iter().map(|(_, name, meaning)| {
@@ -61,16 +61,16 @@ pub(super) fn table() -> String {
     lines.collect()
 }
 
-/// Something that was found.
+/// One result of a check.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// The start of its container in the file, by which findings are sorted.
+    /// The start of the container in the file; findings are sorted by this offset.
     pub(super) at: u64,
-    /// `section .hip_fatbin: bundle [2]: gfx906`, without the name of the file.
+    /// The place without the file's name: `section .hip_fatbin: bundle [2]: gfx906`.
     pub(super) place: String,
     pub(super) check: Check,
     pub(super) text: String,
-    /// Nothing that has to be wrong.
+    /// Whether the finding is a note, which need not be an error.
     pub(super) is_note: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Report {
 /// The subject of a finding: a container, or an image of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'s, 'a> {
-    /// The number of the container, as `ls` has it.
+    /// The number of the container, as in `ls`.
     pub(super) number: usize,
     pub(super) container: &'s Container<'a>,
     pub(super) image: Option<&'s str>,
@@ -95,12 +95,12 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { number, container, image: None }
     }
 
-    /// An image of the container.
+    /// Returns the subject for an image of the container.
     pub(super) fn image(self, image: &'s Image<'a>) -> Self {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
 
-    /// An entry of the container by its name.
+    /// Returns the subject for the container's entry with this name.
     pub(super) fn entry(self, id: &'s str) -> Self {
         Self { image: Some(id), ..self }
     }
@@ -117,10 +117,10 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 }
 
-/// Names in files may have any length; this is more than a real one has.
+/// Names in files may have any length; real names are shorter than this limit.
 const LONGEST_NAME: usize = 200;
 
-/// `member a.o: section .hip_fatbin: `.
+/// Returns `member a.o: section .hip_fatbin: `.
 fn place(place: &Place<'_>) -> String {
     let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
     let mut out = String::new();
@@ -152,7 +152,7 @@ impl Report {
         self.add(check, subject, text.into(), true);
     }
 
-    /// A finding if `is_finding`, else a note.
+    /// Adds a finding if `is_finding`, otherwise a note.
     pub(super) fn add_if(
         &mut self,
         is_finding: bool,
@@ -168,7 +168,7 @@ impl Report {
         self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
     }
 
-    /// Whether something is wrong.
+    /// Whether the report contains an error.
     pub(super) fn has_findings(&self) -> bool {
         self.findings.iter().any(|finding| !finding.is_note)
     }

@@ -10,8 +10,8 @@ use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;
 
-/// Checks a container and its images. `known` are the offsets of containers that the inventory has
-/// a problem with.
+/// Checks a container and its images. `known` contains the offsets of containers for which the
+/// inventory has a problem.
 pub(super) fn check<'a>(
     report: &mut Report,
     subject: Subject<'_, 'a>,
@@ -40,7 +40,7 @@ pub(super) fn check<'a>(
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
-        // Listing the file checks the table; other checks read its images.
+        // Listing the file checks the table; other checks read the pack's images.
         View::Kpack(_) | View::Raw(_) => {}
     }
     for image in found {
@@ -65,7 +65,7 @@ fn failed<'a>(
     report.add_if(is_finding, Check::Decompress, subject, text);
 }
 
-/// The bytes of a container, or as many of them as the file has.
+/// Returns the container's bytes, or no bytes if the file is too short.
 fn bytes_of<'a>(container: &Container<'_>, file: &'a [u8]) -> &'a [u8] {
     let part = |start: u64, size: u64| {
         let start = usize::try_from(start).ok()?;
@@ -83,7 +83,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
     places(report, subject, bundle, bytes);
 }
 
-/// Checks the places in a bundle: no byte belongs to two entries, and zeros are between them.
+/// Checks the ranges in a bundle: entries do not overlap, and only zeros are between them.
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
@@ -140,7 +140,7 @@ fn compressed_bundle(
     let whole = match bundle.decompress(limit) {
         Ok(whole) => whole,
         Err(error) => {
-            // The inventory has found it, too, if it came so far.
+            // Skip an error that the inventory has already reported.
             let place = subject.container.place;
             if !known.contains(&place.offset) {
                 report.finding(Check::Decompress, subject, error.shifted(place.offset).to_string());
@@ -166,7 +166,8 @@ fn compressed_bundle(
         );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
-        // In text, or malformed; the inventory has the images that there are.
+        // The content is a text bundle or is malformed: use the images that the inventory has
+        // found.
         bundles::names(report, subject, found.iter().map(Entry::of));
         if whole.starts_with(bundle::MAGIC)
             && let Err(error) = Bundle::parse(&whole)
@@ -186,7 +187,7 @@ fn compressed_bundle(
     );
     bundles::hip(report, subject, &plain, true);
     places(report, subject, &plain, &whole);
-    // The inventory's images, unless it has left some out.
+    // Use the inventory's images, unless some are missing there.
     for (image, entry) in found.iter().zip(plain.entries()) {
         if image.entry_id.as_deref() == Some(entry.id_str()) {
             images::check(report, subject.image(image), image, entry.code_object());
@@ -194,7 +195,7 @@ fn compressed_bundle(
     }
 }
 
-/// Checks an offload binary; `bytes` are its own.
+/// Checks an offload binary; `bytes` are the bytes of this binary alone.
 fn offload_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -219,7 +220,7 @@ fn offload_binary(
             report.finding(Check::Alignment, subject, text);
         }
         images::stated_kind(report, subject, image.image_kind(), image.data());
-        // `OffloadBinary::parse` has checked that it is inside.
+        // `OffloadBinary::parse` has checked that the image is inside the bytes.
         let end = image.offset() + image.data().len() as u64;
         if !image.data().is_empty() {
             ranges.push((image.offset(), end, name));
@@ -227,7 +228,7 @@ fn offload_binary(
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
         let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
         if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
-            // llvm-offload-binary 22 leaves no NUL after one text in eight.
+            // llvm-offload-binary 22 writes no NUL after one in eight texts.
             report.note(
                 Check::PtxEnd,
                 subject,
@@ -248,8 +249,8 @@ fn offload_binary(
     }
 }
 
-/// Checks the content of a compressed binary. The inventory has reported one that does not
-/// decompress.
+/// Checks the content of a compressed binary. The inventory has already reported a binary that does
+/// not decompress.
 fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,

@@ -1,4 +1,4 @@
-//! Checks of images: their own bytes against the records about them.
+//! Checks of images: compares their bytes with the records about them.
 
 use super::check::{Check, Report, Subject};
 use crate::describe::{self, Header, KernelRecord, Named};
@@ -24,8 +24,8 @@ pub(super) fn check(
         Err(error) if kind == ImageKind::Elf => {
             report.finding(Check::Image, subject, error.to_string())
         }
-        // Only its maker may know the meaning, or it may be gone. The fatbin's own check covers its
-        // images.
+        // The format may be known only to the image's producer, or it may no longer exist. The
+        // fatbin's own check covers its images.
         Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
             report.note(Check::Image, subject, "it is of no kind that offload knows");
         }
@@ -71,7 +71,7 @@ fn code_object(
                 format!("kind hipv4 with code object version {version}"),
             );
         }
-        // So does clang-linker-wrapper, and runtimes take it.
+        // clang-linker-wrapper also writes this combination, and runtimes accept it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
                 Check::HipVersion,
@@ -83,7 +83,7 @@ fn code_object(
     }
 }
 
-/// The kind of an image in a fatbin.
+/// Checks the kind of an image in a fatbin.
 fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
     let Some(said) =
         image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty)
@@ -107,9 +107,9 @@ pub(super) fn stated_kind(
     use offload_binary::ImageKind as Stated;
     let Some(found) = describe::stated_kind(bytes) else { return };
     let is_so = match stated {
-        // LLVM's tool goes by the file's name, and says nothing of most.
+        // LLVM's tool derives the kind from the file's name, and records no kind for most files.
         Stated::NONE => true,
-        // clang calls cubins objects, and bitcode too before it is linked.
+        // clang records cubins as objects, and also bitcode before it is linked.
         Stated::OBJECT => {
             matches!(found, Stated::OBJECT | Stated::CUBIN | Stated::BITCODE | Stated::SPIRV)
         }

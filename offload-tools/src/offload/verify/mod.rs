@@ -1,4 +1,4 @@
-//! `offload verify`: all that can be checked.
+//! `offload verify`: runs all checks.
 //!
 //! | module | checks |
 //! |---|---|
@@ -40,10 +40,10 @@ pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
     #[arg(required_unless_present = "checks", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show what is odd, too, and not wrong
+    /// Also report oddities that are not errors
     #[arg(short, long)]
     notes: bool,
-    /// Say nothing of a file without findings
+    /// Print nothing for a file without findings
     #[arg(short, long)]
     quiet: bool,
     /// List the checks, and what they mean
@@ -59,7 +59,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let mut good = true;
     for path in &args.files {
-        // The other files are checked all the same.
+        // The other files are still checked.
         let input = match context.open(path) {
             Ok(input) => input,
             Err(error) => {
@@ -98,7 +98,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Checks a file and prints the findings. Returns whether there are none.
+/// Checks a file and prints the findings. Returns whether there are no findings.
 fn check_file(
     out: &mut out::Out,
     args: &Args,
@@ -124,7 +124,7 @@ fn check_file(
     Ok(!report.has_findings())
 }
 
-/// Checks the files of an archive, and the archive. Returns whether nothing is wrong.
+/// Checks an archive and its files. Returns whether there are no errors.
 fn check_archive(
     out: &mut out::Out,
     args: &Args,
@@ -150,7 +150,7 @@ fn check_archive(
     Ok(good)
 }
 
-/// `3 containers, 12 images`.
+/// Returns `3 containers, 12 images`.
 fn count(inventory: &Inventory<'_>) -> String {
     let images = inventory
         .images
@@ -164,7 +164,7 @@ fn count(inventory: &Inventory<'_>) -> String {
     }
 }
 
-/// Checks a file; findings come out in file order.
+/// Checks a file and returns the findings in file order.
 fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     let mut report = Report::default();
     report.findings.extend(inventory.problems.iter().map(finding_of));

@@ -1,33 +1,33 @@
-//! Parameters of a kernel in the images of one module: a launch passes the same arguments,
-//! whichever image a device gets.
+//! Parameters of a kernel in the images of one module. A launch passes the same arguments for every
+//! image, so the parameters must agree.
 
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
 use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernels of images that belong together, as far as the images have been read.
+/// The kernels of images that belong together, if the images have been read.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     place: Place,
     /// The images' modules and targets.
     images: BTreeSet<(String, String)>,
-    /// The layouts of each kernel of a module that differ from each other.
+    /// The different layouts of each kernel of a module.
     kernels: BTreeMap<(String, String), Vec<Layout>>,
 }
 
-/// Where images have to be to belong together.
+/// The place that images share if they belong together.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// Not set for offload binaries: the images of a pack are several in a row, one for each
+    /// Not set for offload binaries: a pack has several consecutive offload binaries, one for each
     /// target.
     container: Option<usize>,
 }
 
-/// The parameters of a kernel in the first image that has them so.
+/// The parameters of a kernel, and the first image with this layout.
 #[derive(Debug)]
 struct Layout {
     target: String,
@@ -35,14 +35,14 @@ struct Layout {
     kernel: KernelRecord,
 }
 
-/// Further layouts of one kernel are not reported.
+/// The maximum number of layouts of one kernel; further layouts are not reported.
 const MOST_LAYOUTS: usize = 8;
 /// Mangled names may have any length.
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
     /// Compares the kernels of an image with those of the images before it. Returns the difference;
-    /// `number` is that of the image's container.
+    /// `number` is the number of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -53,8 +53,8 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // A second image for a target belongs to another pack, which a linker has put beside the
-        // first.
+        // A second image for a target belongs to another pack, which a linker has placed after the
+        // first pack.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));
@@ -89,16 +89,16 @@ impl Place {
 }
 
 impl Layout {
-    /// Whether one launch can be right for both.
+    /// Whether one launch can be correct for both layouts.
     fn agrees_with(&self, other: &Self) -> bool {
         let (one, two) = (&self.kernel.parameters, &other.kernel.parameters);
         let mut shift = 0;
         one.len() == two.len()
             && one.iter().zip(two).all(|(one, two)| {
                 let difference = i128::from(one.offset) - i128::from(two.offset);
-                // NVIDIA's GPUs have parameters at addresses that are multiples of 16 and differ
-                // between architectures. So a parameter that is aligned to more is not at the same
-                // offset on all of them.
+                // On NVIDIA's GPUs, parameters start at addresses that are multiples of 16 and
+                // differ between architectures. So a parameter with a larger alignment has
+                // different offsets on different architectures.
                 let may_move = self.is_nvidia || other.is_nvidia;
                 if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
                     shift = difference;

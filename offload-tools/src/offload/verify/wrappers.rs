@@ -6,11 +6,10 @@ use offload_format::image::Image;
 use offload_format::kpack::KpackReference;
 use offload_format::{bundle, compressed, nv_fatbin};
 
-/// Checks where the structures point that a program registers its device code with.
+/// Checks the pointers in the structures with which a program registers its device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // An object may be linked with another one that has the image: the image is then unknown
-        // here.
+        // If the image is in another object, which is linked later, it is unknown here.
         let Some(image) = wrapper.image() else { return };
         let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
         let (whose, is_there) = match wrapper.kind() {
@@ -28,7 +27,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
             let start: Vec<String> =
                 image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
             report.findings.push(Finding {
-                // Behind what is said of containers.
+                // Sorts this finding after the findings about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {} for {whose}'s runtime: ", wrapper.offset()),
                 check: Check::Wrapper,

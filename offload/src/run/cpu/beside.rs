@@ -1,8 +1,8 @@
-//! More threads of the operating system beside the one that launches.
+//! More threads of the operating system, in addition to the one that launches.
 
 use std::thread;
 
-/// Calls `own`, and at the same time `other` on so many more threads, or on as many as the system
+/// Calls `own`, and at the same time `other` on `count` more threads, or on as many as the system
 /// allows.
 pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     thread::scope(|scope| {

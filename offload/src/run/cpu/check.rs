@@ -1,4 +1,4 @@
-//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` at build time), and the
+//! Images that check their kernels with a sanitizer (`OFFLOAD_CPU_CHECK` at build time). Also the
 //! order in which blocks and threads run (`OFFLOAD_CPU_ORDER` at run time).
 
 use alloc::format;
@@ -18,7 +18,7 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// Returns the record in the bytes of an image. `None` if it checks nothing.
+    /// Returns the record in the bytes of an image. `None` if the image checks nothing.
     pub(super) fn of(image: &'a [u8]) -> Option<Self> {
         const START: &[u8] = b"offload-cpu-check 1\n";
         let start = image.windows(START.len()).position(|part| part == START)?;
@@ -32,13 +32,13 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Returns an error if the program was started without the sanitizer's library: the library
-    /// would end it, or crash.
+    /// Returns an error if the program was started without the sanitizer's library: loading that
+    /// library later would end the program, or crash it.
     pub(super) fn is_loadable(&self) -> Result<(), String> {
         let symbol = match self.kind {
             "races" => "__tsan_init",
             "memory" | "all" => "__asan_init",
-            // This library may come later, if the loader finds it.
+            // This sanitizer's library may be loaded later, if the loader finds it.
             _ => return Ok(()),
         };
         if is_there(symbol) {
@@ -51,7 +51,7 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// Returns the way to start the program.
+    /// Returns advice on how to start the program.
     pub(super) fn hint(&self) -> String {
         let Self { kind, library, symbolizer } = self;
         let options = match *kind {
@@ -71,13 +71,12 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// Whether the program has a function of this name, of its own or of a library that it was started
-/// with.
+/// Whether the program, or a library that it was started with, has a function of this name.
 fn is_there(name: &str) -> bool {
     #[cfg(unix)]
     {
         let program = libloading::os::unix::Library::this();
-        // SAFETY: nothing is called: only whether there is an address counts.
+        // SAFETY: nothing is called; the code only checks whether there is an address.
         unsafe { program.get::<*const u8>(name.as_bytes()) }.is_ok()
     }
     #[cfg(not(unix))]
@@ -102,9 +101,10 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// Returns the order that `OFFLOAD_CPU_ORDER` asks for. `None` if it is not set, or empty.
+    /// Returns the order that `OFFLOAD_CPU_ORDER` sets. `None` if the variable is not set, or
+    /// empty.
     ///
-    /// Returns an error in words if it is no order.
+    /// Returns an error in words if the value is not an order.
     pub(super) fn asked() -> Result<Option<Self>, String> {
         let Some(text) = env::var_os("OFFLOAD_CPU_ORDER").filter(|text| !text.is_empty()) else {
             return Ok(None);
@@ -130,15 +130,15 @@ impl Order {
 #[repr(C)]
 pub(super) struct Settings {
     pub(super) size: usize,
-    /// The name, for messages; or null.
+    /// The kernel's name for messages, or null.
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
     pub(super) progress: *const Progress,
 }
 
-/// The block and its thread that run, by their numbers: written by the image, read by another
-/// thread.
+/// The numbers of the block and the thread that are running. The image writes them, and another
+/// thread reads them.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Progress {

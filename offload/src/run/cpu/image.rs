@@ -1,4 +1,4 @@
-//! Images for the CPU, loaded: from memory where the system allows it, else from a file that is
+//! Loads images for the CPU: from memory if the system allows it, otherwise from a file that is
 //! removed at once.
 
 use super::super::library::address;
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// Calls `thread(context)` once for each thread of the blocks from `first` on, before `end`.
+/// Calls `thread(context)` once for each thread of the blocks from `first` to before `end`.
 pub(super) type LaunchBlocks = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -37,7 +37,7 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     context: *mut c_void,
 );
 
-/// Like [`LaunchBlocks`], with settings. Returns how many findings a checked image has had.
+/// Like [`LaunchBlocks`], with settings. Returns the number of findings in a checked image.
 pub(super) type LaunchWith = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -53,7 +53,7 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
 #[derive(Clone, Copy)]
 pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
-    /// `None`: an earlier version of offload-build made the image.
+    /// `None` if an earlier version of offload-build made the image.
     pub(super) with: Option<LaunchWith>,
     /// Whether a sanitizer watches its kernels.
     pub(super) is_checked: bool,
@@ -74,14 +74,14 @@ pub(super) struct Kernel {
     pub(super) launchers: Launchers,
 }
 
-/// A kernel on the heap, which is this one's to free.
+/// A kernel on the heap, which the loaded image must free.
 struct Handed(*mut Kernel);
 
 // SAFETY: the data is only read, and functions may be called on every thread.
 unsafe impl Send for Handed {}
 
 impl LoadedImage {
-    /// Returns an error in words if it cannot be loaded.
+    /// Loads an image from its bytes, or returns an error in words.
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
         if IS_STATIC {
             return Err(STATIC.to_string());
@@ -126,10 +126,11 @@ impl LoadedImage {
         kernel.cast()
     }
 
-    /// The address of the loader's object for the library, which its functions take.
+    /// Returns the address of the loader's object for the library, which the loader's functions
+    /// need.
     pub(super) fn raw(&self) -> *mut c_void {
-        // The handle can be taken only by giving the library up; this copy is never dropped.
-        // SAFETY: the copy is given up at once, and does not close the library.
+        // libloading returns the handle only when the library is given up, so this copy is given up
+        // and never dropped. SAFETY: the copy is given up at once, and does not close the library.
         let copy = unsafe { ptr::read(&*self.library) };
         raw_handle(copy)
     }
@@ -150,12 +151,12 @@ impl Drop for LoadedImage {
         for Handed(kernel) in
             self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
         {
-            // SAFETY: it is of `kernel`, and nothing is launched any more.
+            // SAFETY: `kernel` returned this pointer, and nothing is launched any more.
             drop(unsafe { Box::from_raw(kernel) });
         }
-        // SAFETY: neither is used again. The library goes first: Windows removes no file that is
-        // loaded, and the number of a descriptor must not come again before the loader has
-        // forgotten the path with it.
+        // SAFETY: neither value is used again. Close the library first: Windows removes no file
+        // that is loaded. Also, the number of a descriptor must not be used again before the loader
+        // has forgotten the path with it.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
@@ -165,7 +166,7 @@ impl Drop for LoadedImage {
 
 /// The file or memory from which the loader reads.
 enum Source {
-    /// A file without a name. Its path has the number of the descriptor, by which the loader
+    /// A file without a name. Its path contains the descriptor's number, by which the loader
     /// recognizes a library.
     #[cfg(target_os = "linux")]
     Memory(File),
@@ -177,8 +178,8 @@ enum Source {
 
 impl Source {
     fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // Sanitizers read a file in memory as well; since they end programs, another file would
-        // stay on disk.
+        // Sanitizers can also read a file in memory. They end programs, so another file would stay
+        // on disk.
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
@@ -191,7 +192,8 @@ impl Source {
         match self {
             #[cfg(target_os = "linux")]
             Self::Memory(file) => {
-                // The process by its number: a sanitizer may have another process read the file.
+                // Name the process by its number: a sanitizer may have another process read the
+                // file.
                 format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
                     .into()
             }
@@ -200,7 +202,7 @@ impl Source {
         }
     }
 
-    /// Advice on a failure for which the loader has this reason.
+    /// Returns advice on a failure for which the loader has this reason.
     fn hint(&self, reason: &str) -> String {
         match self {
             Self::Temporary(_) if may_be_noexec(reason) => format!(
@@ -214,7 +216,7 @@ impl Source {
     /// Returns the parts that have to stay while the library is loaded.
     fn once_loaded(self) -> Self {
         match self {
-            // The loaded library stays, and without a file nothing is left on disk if the kernel
+            // The loaded library stays; without a file, nothing is left on disk if the kernel
             // crashes.
             Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
             other => other,
@@ -222,28 +224,28 @@ impl Source {
     }
 }
 
-/// Whether this program has no loader. A static one of glibc's has one.
+/// Whether this program has no loader. A static program with glibc has a loader.
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
-/// Why images for the CPU cannot be loaded then, and what to do.
+/// The reason why images for the CPU cannot be loaded then, and advice.
 const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
      RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";
 
-/// Whether the loader's reason is that of a folder mounted with `noexec`. No other failure
+/// Whether the loader failed because a folder is mounted with `noexec`. Only this failure
 /// disappears in another folder.
 fn may_be_noexec(reason: &str) -> bool {
-    // glibc; musl and others, by the error of mmap.
+    // The messages of glibc, and of musl and others, which report the error of mmap.
     let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
     cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
 }
 
-/// Whether it has the sections that debuggers read from the file of a library.
+/// Whether the image has the sections that debuggers read from a library's file.
 fn is_for_debuggers(bytes: &[u8]) -> bool {
     const NAME: &[u8] = b".debug_info\0";
     bytes.windows(NAME.len()).any(|part| part == NAME)
 }
 
-/// A file in memory with these bytes, if the system has such.
+/// Returns a file in memory with these bytes, if the system supports such files.
 #[cfg(target_os = "linux")]
 fn in_memory(bytes: &[u8]) -> Option<File> {
     use core::ffi::{c_char, c_int};
@@ -257,12 +259,12 @@ fn in_memory(bytes: &[u8]) -> Option<File> {
     if descriptor < 0 {
         return None;
     }
-    // SAFETY: it was just opened, and nothing else has it.
+    // SAFETY: the descriptor was just opened, and nothing else has it.
     let mut file = unsafe { File::from_raw_fd(descriptor) };
     file.write_all(bytes).ok().map(|()| file)
 }
 
-/// A file that only this process uses. Dropping it removes it.
+/// A file that only this process uses. Dropping the value removes the file.
 struct TemporaryFile {
     path: PathBuf,
     is_for_debuggers: bool,
@@ -270,12 +272,12 @@ struct TemporaryFile {
 
 impl TemporaryFile {
     fn create(contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
-        // The keys of the standard hash tables are random, and so is their hash of nothing.
+        // The keys of the standard hash tables are random, so the hash of no data is random, too.
         let random = RandomState::new().build_hasher().finish();
         let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
         let path = env::temp_dir().join(name);
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if anything, even a link, is already there, so no one can have
+        // `create_new` fails if anything, even a link, is already there, so no other user can have
         // prepared the file.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -294,7 +296,7 @@ fn own_prefix() -> String {
     format!("offload-{}-", process::id())
 }
 
-/// Removes the files of all images, for an end of the process that drops nothing.
+/// Removes the files of all images, for an end of the process that runs no destructors.
 pub(super) fn remove_files() {
     let prefix = own_prefix();
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
@@ -306,7 +308,7 @@ pub(super) fn remove_files() {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // A file that stays in the temporary folder is not worth an error.
+        // A file that cannot be removed from the temporary folder is not worth an error.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -19,7 +19,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end, as of the command `timeout`.
+/// The exit status of a program whose kernel did not end; the command `timeout` uses the same
+/// status.
 const ENDED: i32 = 124;
 
 pub(super) fn launched(kernel: &str) {
@@ -39,7 +40,7 @@ pub(super) fn found(kernel: &str) {
     write("found", kernel, &[thread::current().name().unwrap_or("")]);
 }
 
-/// A line, of one call of the system: processes share the file.
+/// Writes a line with one system call, since processes share the file.
 fn write(what: &str, kernel: &str, more: &[&str]) {
     let Some(path) = env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty()) else { return };
     let mut line = format!("{what}\t{}\t{kernel}", process::id());
@@ -76,7 +77,8 @@ pub(super) fn time_limit() -> Result<Option<Duration>, String> {
     seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
 }
 
-/// Calls `launch`, and ends the process if it takes longer; `place` says where it is then.
+/// Calls `launch`, and ends the process if the call exceeds the time limit; `place` then returns
+/// the launch's position.
 pub(super) fn within(
     limit: Duration,
     kernel: &str,

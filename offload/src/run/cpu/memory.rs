@@ -1,4 +1,4 @@
-//! Memory of the program, in place of a device's.
+//! Memory of the program, used in place of a device's memory.
 
 #[cfg(not(unix))]
 pub(super) use elsewhere::{allocate, free};
@@ -8,8 +8,8 @@ pub(super) use unix::{allocate, free};
 /// The alignment of memory, the same as on GPUs.
 const ALIGN: usize = 256;
 
-/// The C library's. Nothing of ours is next to it, so that AddressSanitizer sees accesses on either
-/// side.
+/// The C library's. No data of this crate is next to the memory, so AddressSanitizer detects
+/// accesses on either side.
 #[cfg(unix)]
 mod unix {
     use super::ALIGN;
@@ -28,7 +28,7 @@ mod unix {
         }
     }
 
-    /// Returns memory of so many bytes, or null.
+    /// Returns memory of `size` bytes, or null.
     pub(in super::super) fn allocate(size: usize) -> *mut u8 {
         let mut memory = ptr::null_mut();
         // SAFETY: the alignment is a power of two, and a multiple of a pointer's size.
@@ -39,12 +39,13 @@ mod unix {
     /// # Safety
     /// The memory comes from [`allocate`], and is freed once.
     pub(in super::super) unsafe fn free(memory: *mut u8) {
-        // SAFETY: the caller answers for it.
+        // SAFETY: the caller guarantees the condition of this function.
         unsafe { c::free(memory.cast()) }
     }
 }
 
-/// Rust's own, which wants to know the size again: it is kept before the memory.
+/// Memory from Rust's allocator, which needs the size again to free it: the size is stored before
+/// the memory.
 #[cfg(not(unix))]
 mod elsewhere {
     use super::ALIGN;
@@ -55,7 +56,7 @@ mod elsewhere {
         Layout::from_size_align(size.checked_add(ALIGN)?, ALIGN).ok()
     }
 
-    /// Returns memory of so many bytes, or null.
+    /// Returns memory of `size` bytes, or null.
     pub(in super::super) fn allocate(size: usize) -> *mut u8 {
         let Some(layout) = layout(size) else { return ptr::null_mut() };
         // SAFETY: the size is not 0.
@@ -74,7 +75,7 @@ mod elsewhere {
     /// # Safety
     /// The memory comes from [`allocate`], and is freed once.
     pub(in super::super) unsafe fn free(memory: *mut u8) {
-        // SAFETY: `allocate` has put the size before it.
+        // SAFETY: `allocate` has put the size before the memory.
         unsafe {
             let start = memory.sub(ALIGN);
             if let Some(layout) = layout(start.cast::<usize>().read()) {

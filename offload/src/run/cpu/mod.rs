@@ -24,10 +24,10 @@ use offload_format::select::DeviceInfo;
 use std::env::consts;
 use std::process;
 
-/// The CPU of this machine. There always is one.
+/// Returns the CPU of this machine. This device always exists.
 pub(super) fn device() -> Arc<Context> {
     let limits = DeviceLimits {
-        // The limits of GPUs: a kernel that needs more runs nowhere else.
+        // Use the limits of GPUs: a kernel that needs more runs on no GPU.
         threads: 1024,
         block: [1024, 1024, 64],
         grid: [i32::MAX as u64, 65_535, 65_535],
@@ -48,7 +48,7 @@ pub(super) fn device() -> Arc<Context> {
             modules: Modules::default(),
         })
     };
-    // Nothing in there fails.
+    // Making the CPU's context cannot fail.
     shared(DeviceKind::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())
 }
 
@@ -63,17 +63,17 @@ impl Backend for Cpu {
     }
 
     fn unload(&self, module: Handle) {
-        // SAFETY: it is of `load`, and is unloaded once.
+        // SAFETY: `load` returned the module, and the module is unloaded once.
         drop(unsafe { Box::from_raw(module.0.cast::<LoadedImage>()) });
     }
 
     fn raw_module(&self, module: Handle) -> Result<Handle> {
-        // SAFETY: it is of `load`, and not unloaded.
+        // SAFETY: `load` returned the module, and the module is not unloaded.
         Ok(Handle(unsafe { &*module.0.cast::<LoadedImage>() }.raw()))
     }
 
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
-        // SAFETY: it is of `load`, and not unloaded.
+        // SAFETY: `load` returned the module, and the module is not unloaded.
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
         let address = image.function(name).ok_or_else(|| {
@@ -98,7 +98,7 @@ impl Backend for Cpu {
         if !launch.stream.is_null() {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
-        // SAFETY: the function is of an image that is loaded; the caller answers for the arguments.
+        // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
         unsafe { threads::run(function.0, arguments.kernel, launch, invoke, arguments.start) }
             .map_err(|why| RunError::refused(attempted(), why))
     }
@@ -112,33 +112,33 @@ impl Backend for Cpu {
             ));
         }
         if check::is_checked() {
-            // NaN as floating point, which shows if a kernel reads memory that was never written.
-            // SAFETY: it has so many bytes.
+            // These bytes are NaN as floating point, which shows if a kernel reads memory that was
+            // never written. SAFETY: the memory has `size` bytes.
             unsafe { start.write_bytes(0xff, size) };
         }
         Ok(Handle(start.cast()))
     }
 
     unsafe fn free(&self, memory: Handle) {
-        // SAFETY: it is of `allocate`.
+        // SAFETY: the memory comes from `allocate`.
         unsafe { memory::free(memory.0.cast()) }
     }
 
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
-        // SAFETY: the caller answers for the room at `to`; memory of devices is no slice of the
+        // SAFETY: the caller guarantees the room at `to`; memory of devices is no slice of the
         // program.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller answers for both sides; memory of devices is no slice of the program.
+        // SAFETY: the caller guarantees both sides; memory of devices is no slice of the program.
         unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
         Ok(())
     }
 
     fn synchronize(&self) -> Result<()> {
-        // A launch returns when its grid has run.
+        // On the CPU, a launch returns only after its grid has run.
         Ok(())
     }
 }

@@ -28,9 +28,10 @@ struct Context {
 /// # Safety
 /// `context` is a [`Context`] of a kernel that is loaded.
 unsafe extern "C" fn run_thread(context: *mut c_void) {
-    // SAFETY: the caller answers for it. Threads of a grid share it, and it is only read.
+    // SAFETY: the caller guarantees that the context is valid. The threads of a grid share the
+    // context, and only read it.
     let context = unsafe { &*context.cast::<Context>() };
-    // SAFETY: the launch answers for the arguments.
+    // SAFETY: the caller of the launch guarantees the arguments.
     unsafe { (context.invoke)(context.function, context.arguments) };
 }
 
@@ -40,8 +41,8 @@ unsafe extern "C" fn run_thread(context: *mut c_void) {
 /// checked image finds something.
 ///
 /// # Safety
-/// `kernel` belongs to an image that stays loaded meanwhile, and takes the arguments that `invoke`
-/// passes.
+/// `kernel` belongs to an image that stays loaded during the call, and accepts the arguments that
+/// `invoke` passes.
 pub(super) unsafe fn run(
     kernel: *const c_void,
     name: &str,
@@ -49,10 +50,10 @@ pub(super) unsafe fn run(
     invoke: Invoke,
     arguments: *const u8,
 ) -> Result<(), String> {
-    // SAFETY: the caller answers for it.
+    // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
     log::launched(name);
-    // Checked images have a limit of their own, whose message has the line, too.
+    // Checked images enforce the time limit themselves; their message also has the source line.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
     // With an order, the image records which thread runs.
     let order = Order::asked()?.or(limit.map(|_| Order::Forward));
@@ -61,7 +62,7 @@ pub(super) unsafe fn run(
             "OFFLOAD_CPU_ORDER or OFFLOAD_CPU_TIME_LIMIT is set, and the image for the CPU runs in no other order than its \
              own: build it with this version of offload-build, or unset the variables",
         )?;
-        // SAFETY: the caller answers for it.
+        // SAFETY: the caller of `run` guarantees the same conditions.
         return unsafe {
             run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments)
         };
@@ -88,7 +89,8 @@ pub(super) unsafe fn run(
         run(0, blocks);
         return Ok(());
     }
-    // Some blocks at a time: few enough that no thread waits long for the last one.
+    // Each thread gets some blocks at a time, but few, so that no thread waits long for the last
+    // one.
     let part = (blocks / (workers as u64 * 8)).max(1);
     let next = AtomicU64::new(0);
     let shared = Shared(&run);
@@ -106,11 +108,11 @@ pub(super) unsafe fn run(
     Ok(())
 }
 
-/// Runs a grid on this thread, for an order or for checks: checks treat blocks as concurrent
+/// Runs a grid on this thread, for an order or for checks. Checks treat blocks as concurrent
 /// wherever they run.
 ///
 /// # Safety
-/// The conditions of [`run`]; `with` belongs to the kernel's image.
+/// The conditions of [`run`] apply; `with` belongs to the kernel's image.
 unsafe fn run_on_one(
     kernel: &Kernel,
     with: LaunchWith,
@@ -128,8 +130,8 @@ unsafe fn run_on_one(
     let mut context = Context { function: kernel.address, arguments, invoke };
     let mut findings = 0;
     let mut call = || {
-        // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they
-        // point to live until the call returns.
+        // SAFETY: the types are those of `offload/schedule.h`. The context, the settings and the
+        // memory that they point to live until the call returns.
         findings = unsafe {
             with(
                 grid.as_ptr(),
@@ -154,7 +156,7 @@ unsafe fn run_on_one(
     Err(found(findings))
 }
 
-/// The indices of the block and of its thread that run.
+/// Returns the indices of the block and the thread that are running.
 fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     let index = |number: &AtomicU64, size: [u32; 3]| {
         let number = number.load(Ordering::Relaxed);
@@ -192,7 +194,7 @@ unsafe impl<F> Sync for Shared<'_, F> {}
 fn threads() -> usize {
     let asked =
         env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse::<u64>().ok());
-    // To count them, files of the system are read.
+    // The number is kept, since counting cores reads files of the system.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
     let asked = asked.and_then(|count| usize::try_from(count).ok());

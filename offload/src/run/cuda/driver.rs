@@ -1,7 +1,7 @@
 //! NVIDIA's driver: its functions, and its errors.
 //!
-//! Names, types and numbers as in `cuda.h` (CUDA 12). If a name ends in `_v2`, the header defines
-//! the plain name as a macro for it; the driver's export of the plain name is an older function.
+//! Names, types and numbers are as in `cuda.h` (CUDA 12). For a name that ends in `_v2`, the header
+//! defines the plain name as a macro. The driver's export of the plain name is an older function.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -58,7 +58,7 @@ functions! {
         fn cuDeviceGetName(*mut c_char, c_int, CUdevice) -> CUresult;
         fn cuDeviceGetAttribute(*mut c_int, c_int, CUdevice) -> CUresult;
         fn cuDeviceTotalMem_v2(*mut usize, CUdevice) -> CUresult;
-        // Flags; whether there is one.
+        // The results: flags, and whether there is a primary context.
         fn cuDevicePrimaryCtxGetState(CUdevice, *mut c_uint, *mut c_int) -> CUresult;
         fn cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> CUresult;
         fn cuDevicePrimaryCtxRelease_v2(CUdevice) -> CUresult;
@@ -75,8 +75,8 @@ functions! {
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;
         fn cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) -> CUresult;
         fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
-        // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments;
-        // extra.
+        // The arguments after the function: blocks in x, y, z; threads in x, y, z; bytes of dynamic
+        // shared memory; stream; arguments; extra.
         fn cuLaunchKernel(
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
             *mut *mut c_void, *mut *mut c_void,
@@ -96,7 +96,7 @@ functions! {
     }
 }
 
-/// Functions of CUDA 12's drivers for libraries: modules that belong to no context.
+/// Functions of CUDA 12's drivers for libraries, which are modules that belong to no context.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -121,13 +121,13 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// The result of the first call.
+/// The result of the first call of `get`.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {
     /// The driver, initialized.
     ///
-    /// Returns an error in words if there is none, or if it finds no GPU.
+    /// Returns the driver, or an error in words if there is none or if it finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         DRIVER.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -162,7 +162,7 @@ impl Driver {
         format!("the CUDA driver, {}, finds no GPU", self.library.name)
     }
 
-    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` names the operation.
+    /// Returns an error for a code that is not `CUDA_SUCCESS`. `attempted` names the operation.
     pub(super) fn check(
         &self,
         function: &'static str,
@@ -175,7 +175,8 @@ impl Driver {
         Err(self.error(function, code, attempted()))
     }
 
-    /// The error of a code. It has no type parameters: each call of a function has another closure.
+    /// Returns the error for a code. The function has no type parameters, since each call of a
+    /// driver function has another closure.
     #[cold]
     fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })

@@ -18,7 +18,7 @@ use core::ptr;
 use offload_format::select::{ComputeCapability, DeviceInfo};
 use std::sync::OnceLock;
 
-/// The GPUs, in the driver's order.
+/// Returns the GPUs, in the driver's order.
 ///
 /// Returns an error in words if there is no driver or no GPU.
 pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
@@ -31,11 +31,12 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
 }
 
-/// The GPU of a context that another library has made.
+/// Returns the GPU of a context that another library has made.
 ///
 /// # Safety
-/// `context` is a context, and lives as long as the result.
-// `#[inline]` in this file: few programs call these functions, and rustc compiles them there.
+/// `context` is a valid context that lives as long as the result.
+// The functions in this file are `#[inline]`: rustc then compiles them in the few programs that
+// call them.
 #[inline]
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
@@ -47,7 +48,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let handle = Handle(context);
     let mut device = 0;
     let found = Current::new(driver, context).and_then(|_current| {
-        // SAFETY: a context is current; it writes one int.
+        // SAFETY: a context is current; the call writes one int.
         let code = unsafe { (driver.cuCtxGetDevice)(&mut device) };
         driver.check("cuCtxGetDevice", code, attempted)
     });
@@ -59,7 +60,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let mut id = None;
     if let Some(get_id) = driver.cuCtxGetId {
         let id = id.insert(0);
-        // SAFETY: it writes one number.
+        // SAFETY: the call writes one number.
         driver.check("cuCtxGetId", unsafe { get_id(context, id) }, attempted)?;
     }
     let foreign = ForeignContext { handle, id };
@@ -71,15 +72,15 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
 fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<bool> {
     let attempted = || "ask for the GPU's context".to_string();
     let (mut flags, mut is_active) = (0, 0);
-    // SAFETY: it writes two numbers.
+    // SAFETY: the call writes two numbers.
     let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
     driver.check("cuDevicePrimaryCtxGetState", code, attempted)?;
-    // No context is created for this.
+    // The check creates no context.
     if is_active == 0 {
         return Ok(false);
     }
     let mut primary = ptr::null_mut();
-    // SAFETY: it writes one CUcontext.
+    // SAFETY: the call writes one CUcontext.
     let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut primary, device) };
     driver.check("cuDevicePrimaryCtxRetain", code, attempted)?;
     // SAFETY: the context was just retained, so this releases only our own reference.
@@ -87,25 +88,26 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     Ok(primary == context)
 }
 
-/// The number of GPUs.
+/// Returns the number of GPUs.
 fn count(driver: &Driver) -> Result<c_int> {
     let mut count = 0;
-    // SAFETY: it writes one int.
+    // SAFETY: the call writes one int.
     let code = unsafe { (driver.cuDeviceGetCount)(&mut count) };
     driver.check("cuDeviceGetCount", code, || "count the GPUs".to_string())?;
     Ok(count)
 }
 
-/// The GPU of this number.
+/// Returns the GPU with this number.
 fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     let mut device = 0;
-    // SAFETY: it writes one CUdevice; a number that is out of range is an error.
+    // SAFETY: the call writes one CUdevice; a number that is out of range is an error.
     let code = unsafe { (driver.cuDeviceGet)(&mut device, ordinal) };
     driver.check("cuDeviceGet", code, || format!("open cuda:{ordinal}"))?;
     Ok(device)
 }
 
-/// The number of a GPU. So far drivers have made it the handle too, and promise nothing.
+/// Returns the number of a GPU. So far, drivers also use this number as the handle, but they do not
+/// promise it.
 #[inline]
 fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     for ordinal in 0..count(driver)? {
@@ -116,7 +118,7 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     Err(RunError::refused("use a CUDA context", "its GPU is none of those that the driver lists"))
 }
 
-/// Asks for all that is known of a GPU. No context is made yet.
+/// Reads all known properties of a GPU. No context is made yet.
 fn open(
     driver: &'static Driver,
     ordinal: c_int,
@@ -126,7 +128,7 @@ fn open(
     let attempted = || format!("ask for the properties of cuda:{ordinal}");
     let attribute = |attribute: c_int| {
         let mut value = 0;
-        // SAFETY: it writes one int.
+        // SAFETY: the call writes one int.
         let code = unsafe { (driver.cuDeviceGetAttribute)(&mut value, attribute, device) };
         driver.check("cuDeviceGetAttribute", code, attempted).map(|()| value.unsigned_abs())
     };
@@ -162,8 +164,8 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // From 9.0 on, ptxas counts the KiB of each block that the driver reserves; ptxas for 8.0,
-        // whose driver reserves it, too, does not.
+        // For 9.0 and later, ptxas counts the KiB of each block that the driver reserves. For 8.0,
+        // ptxas does not count it, although the driver reserves it, too.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -193,8 +195,8 @@ struct Cuda {
     foreign: Option<ForeignContext>,
 }
 
-/// A context that is current on this thread, until it is dropped: then it is the one from before
-/// again.
+/// A context that is current on this thread until the value is dropped; then the previous context
+/// is current again.
 struct Current {
     driver: &'static Driver,
     is_pushed: bool,
@@ -203,13 +205,13 @@ struct Current {
 impl Current {
     fn new(driver: &'static Driver, context: CUcontext) -> Result<Self> {
         let mut before = ptr::null_mut();
-        // SAFETY: it writes one CUcontext.
+        // SAFETY: the call writes one CUcontext.
         let code = unsafe { (driver.cuCtxGetCurrent)(&mut before) };
         let attempted = || "make the GPU's context current".to_string();
         driver.check("cuCtxGetCurrent", code, attempted)?;
         let is_pushed = before != context;
         if is_pushed {
-            // SAFETY: the context is there: it was retained, or its owner answers for it.
+            // SAFETY: the context exists: it was retained, or its owner guarantees this.
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(context) };
             driver.check("cuCtxPushCurrent_v2", code, attempted)?;
         }
@@ -221,7 +223,8 @@ impl Drop for Current {
     fn drop(&mut self) {
         if self.is_pushed {
             let mut context = ptr::null_mut();
-            // SAFETY: it was pushed on this thread. Nothing is left to do about an error.
+            // SAFETY: the context was pushed on this thread. Errors are ignored, since nothing can
+            // be done about them.
             unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut context) };
         }
     }
@@ -234,27 +237,27 @@ impl Cuda {
             return Current::new(self.driver, context.0);
         }
         let mut context = ptr::null_mut();
-        // SAFETY: it writes one CUcontext.
+        // SAFETY: the call writes one CUcontext.
         let code = unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.device) };
         self.driver
             .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
         if self.context.set(Handle(context)).is_err() {
-            // Another thread was first. The driver counts.
-            // SAFETY: it was just retained, and stays retained by that thread.
+            // Another thread retained the context first. The driver counts. SAFETY: the context was
+            // just retained, and stays retained by that thread.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
         Current::new(self.driver, context)
     }
 
-    /// Makes the context current to give something back: `None` if that is gone with the context,
-    /// or if the driver fails.
+    /// Makes the context current in order to release something. Returns `None` if the context no
+    /// longer exists, or if the driver fails.
     fn current_to_end(&self) -> Option<Current> {
         if let (Some(ForeignContext { handle, id: Some(id) }), Some(get_id)) =
             (self.foreign, self.driver.cuCtxGetId)
         {
             let mut now = 0;
-            // SAFETY: it writes one number. This call is the driver's way to test whether a context
-            // exists.
+            // SAFETY: the call writes one number. This call is the driver's way to test whether a
+            // context exists.
             let code = unsafe { get_id(handle.0, &mut now) };
             if code == driver::CUDA_ERROR_INVALID_CONTEXT
                 || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
@@ -263,7 +266,7 @@ impl Cuda {
                 return None;
             }
         }
-        // Any function may return the error of a launch before, once.
+        // Any function may return the error of an earlier launch, once: try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -271,8 +274,8 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: retained once; everything that was made in it is gone. Nothing is left to do
-            // about an error.
+            // SAFETY: the context was retained once, and everything that was made in it is gone.
+            // Errors are ignored, since nothing can be done about them.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
@@ -319,10 +322,12 @@ impl Backend for Cuda {
     fn unload(&self, module: Handle) {
         let current = self.current_to_end();
         if let Some(libraries) = self.driver.libraries() {
-            // SAFETY: it was loaded in this way, and is unloaded once. A library is of no context.
+            // SAFETY: the module was loaded as a library, and is unloaded once. A library belongs
+            // to no context.
             unsafe { (libraries.unload)(module.0) };
         } else if current.is_some() {
-            // SAFETY: as above, and its context is there.
+            // SAFETY: the module was loaded by the driver and is unloaded once, and its context
+            // exists.
             unsafe { (self.driver.cuModuleUnload)(module.0) };
         }
     }
@@ -331,7 +336,7 @@ impl Backend for Cuda {
         let Some(libraries) = self.driver.libraries() else { return Ok(module) };
         let _current = self.current()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: the library is loaded; it writes one CUmodule.
+        // SAFETY: the library is loaded; the call writes one CUmodule.
         let code = unsafe { (libraries.get_module)(&mut raw, module.0) };
         self.driver
             .check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
@@ -388,8 +393,8 @@ impl Backend for Cuda {
         // The size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded in this context, and the driver copies
-        // the arguments before it returns; the caller answers for the rest.
+        // SAFETY: the function is of a module that is loaded in this context. The driver copies the
+        // arguments before it returns. The caller guarantees the rest.
         let code = unsafe {
             (self.driver.cuLaunchKernel)(
                 function.0,
@@ -411,7 +416,7 @@ impl Backend for Cuda {
     fn allocate(&self, size: usize) -> Result<Handle> {
         let _current = self.current()?;
         let mut address: CUdeviceptr = 0;
-        // SAFETY: it writes one CUdeviceptr.
+        // SAFETY: the call writes one CUdeviceptr.
         let code = unsafe { (self.driver.cuMemAlloc_v2)(&mut address, size) };
         self.driver.check("cuMemAlloc_v2", code, || format!("allocate {size} bytes on the GPU"))?;
         Ok(Handle(address as *mut c_void))
@@ -419,14 +424,14 @@ impl Backend for Cuda {
 
     unsafe fn free(&self, memory: Handle) {
         if let Some(_current) = self.current_to_end() {
-            // SAFETY: the caller answers for it.
+            // SAFETY: the caller guarantees that the memory can be freed.
             unsafe { (self.driver.cuMemFree_v2)(memory.0.addr() as CUdeviceptr) };
         }
     }
 
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller answers for the device's side.
+        // SAFETY: the caller guarantees the device's side.
         let code = unsafe {
             (self.driver.cuMemcpyHtoD_v2)(
                 to.0.addr() as CUdeviceptr,
@@ -440,7 +445,7 @@ impl Backend for Cuda {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller answers for both sides.
+        // SAFETY: the caller guarantees both sides.
         let code =
             unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
         self.driver.check("cuMemcpyDtoH_v2", code, || format!("copy {size} bytes from the GPU"))

@@ -17,7 +17,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use offload_format::select::DeviceInfo;
 
-/// The GPUs, in the runtime's order.
+/// Returns the GPUs, in the runtime's order.
 ///
 /// Returns an error in words if there is no runtime or no GPU.
 pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
@@ -36,7 +36,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     let info = DeviceInfo::hip(&target).map_err(|error| {
         RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}"))
     })?;
-    // Nothing has to be asked for to get all of it.
+    // All shared memory can be used without a request.
     let shared_memory = properties.shared_memory();
     Ok(Context {
         kind: DeviceKind::Hip,
@@ -58,13 +58,14 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     })
 }
 
-/// A GPU. HIP makes its one context when it is needed.
+/// A GPU. HIP makes the GPU's only context when it is needed.
 struct Gpu {
     hip: &'static Hip,
     ordinal: c_int,
 }
 
-/// A GPU that is current on this thread, until it is dropped: then it is the one from before again.
+/// A GPU that is current on this thread until the value is dropped; then the previous GPU is
+/// current again.
 struct Current {
     hip: &'static Hip,
     before: Option<c_int>,
@@ -73,7 +74,8 @@ struct Current {
 impl Drop for Current {
     fn drop(&mut self) {
         if let Some(before) = self.before {
-            // SAFETY: it was current before. Nothing is left to do about an error.
+            // SAFETY: this GPU was current before. Errors are ignored, since nothing can be done
+            // about them.
             unsafe { (self.hip.hipSetDevice)(before) };
         }
     }
@@ -83,7 +85,7 @@ impl Gpu {
     fn current(&self) -> Result<Current> {
         let (hip, mut before) = (self.hip, 0);
         let attempted = || "make the GPU current".to_string();
-        // SAFETY: it writes one int.
+        // SAFETY: the call writes one int.
         hip.check("hipGetDevice", unsafe { (hip.hipGetDevice)(&mut before) }, attempted)?;
         if before == self.ordinal {
             return Ok(Current { hip, before: None });
@@ -93,9 +95,9 @@ impl Gpu {
         Ok(Current { hip, before: Some(before) })
     }
 
-    /// Makes the GPU current to give something back: `None` if the runtime fails.
+    /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any function may return the error of a launch before, once.
+        // Any function may return the error of an earlier launch, once: try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -107,7 +109,7 @@ impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let _current = self.current()?;
         let mut module = ptr::null_mut();
-        // SAFETY: the pointer leads to a whole code object, whose headers say how large it is.
+        // SAFETY: the pointer leads to a whole code object, whose headers contain its size.
         let code = unsafe { (self.hip.hipModuleLoadData)(&mut module, image.start) };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
         self.hip
@@ -118,7 +120,7 @@ impl Backend for Gpu {
 
     fn unload(&self, module: Handle) {
         if let Some(_current) = self.current_to_end() {
-            // SAFETY: it was loaded on this GPU, and is unloaded once.
+            // SAFETY: the module was loaded on this GPU, and is unloaded once.
             unsafe { (self.hip.hipModuleUnload)(module.0) };
         }
     }
@@ -144,8 +146,8 @@ impl Backend for Gpu {
         // The size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies
-        // the arguments before it returns; the caller answers for the rest.
+        // SAFETY: the function is of a module that is loaded on this GPU. The runtime copies the
+        // arguments before it returns. The caller guarantees the rest.
         let code = unsafe {
             (self.hip.hipModuleLaunchKernel)(
                 function.0,
@@ -167,7 +169,7 @@ impl Backend for Gpu {
     fn allocate(&self, size: usize) -> Result<Handle> {
         let _current = self.current()?;
         let mut address = ptr::null_mut();
-        // SAFETY: it writes one pointer.
+        // SAFETY: the call writes one pointer.
         let code = unsafe { (self.hip.hipMalloc)(&mut address, size) };
         self.hip.check("hipMalloc", code, || format!("allocate {size} bytes on the GPU"))?;
         Ok(Handle(address))
@@ -175,7 +177,7 @@ impl Backend for Gpu {
 
     unsafe fn free(&self, memory: Handle) {
         if let Some(_current) = self.current_to_end() {
-            // SAFETY: the caller answers for it.
+            // SAFETY: the caller guarantees that the memory can be freed.
             unsafe { (self.hip.hipFree)(memory.0) };
         }
     }
@@ -183,7 +185,7 @@ impl Backend for Gpu {
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
         let _current = self.current()?;
         let from_address: *const c_void = from.as_ptr().cast();
-        // SAFETY: the caller answers for the GPU's side.
+        // SAFETY: the caller guarantees the GPU's side.
         let code = unsafe {
             (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE)
         };
@@ -192,7 +194,7 @@ impl Backend for Gpu {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller answers for both sides.
+        // SAFETY: the caller guarantees both sides.
         let code =
             unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
         self.hip.check("hipMemcpy", code, || format!("copy {size} bytes from the GPU"))

@@ -1,7 +1,7 @@
 //! AMD's HIP runtime: its functions, and its errors.
 //!
-//! Names, types and numbers as in `hip/hip_runtime_api.h` (HIP 5.2 to 7); comments note the
-//! differences between them.
+//! Names, types and numbers are as in `hip/hip_runtime_api.h` (HIP 5.2 to 7); comments note the
+//! differences between the versions.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -10,8 +10,8 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The development files have the plain name, which bindings look for; the runtime alone has those
-/// with a version.
+/// The development files contain the plain name, which bindings search for. The runtime alone
+/// contains only the names with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
@@ -24,7 +24,7 @@ const LIBRARIES: &[&str] = if cfg!(windows) {
 pub(super) type hipError_t = c_int;
 
 const HIP_SUCCESS: hipError_t = 0;
-/// `hipErrorNoDevice` and `hipErrorInvalidDevice`: HIP 5.2 returns either where there is no GPU.
+/// `hipErrorNoDevice` and `hipErrorInvalidDevice`: HIP 5.2 returns either code if there is no GPU.
 const NO_GPU: [hipError_t; 2] = [100, 101];
 
 // hipMemcpyKind.
@@ -54,7 +54,8 @@ functions! {
             *mut *mut c_void, *mut *mut c_void,
         ) -> hipError_t;
         optional
-        // Either is there. HIP 6 changed the structure; the old name still fills in the old one.
+        // Either is there. HIP 6 changed the structure; the function with the old name still fills
+        // in the old structure.
         fn hipGetDevicePropertiesR0600(*mut c_void, c_int) -> hipError_t;
         fn hipGetDeviceProperties(*mut c_void, c_int) -> hipError_t;
     }
@@ -68,8 +69,8 @@ pub(super) struct Properties {
     places: &'static Places,
 }
 
-/// The offsets of the structure's fields in one version, in bytes. Both begin with `char
-/// name[256]`.
+/// The offsets of the structure's fields in one version, in bytes. Both versions of the structure
+/// begin with `char name[256]`.
 struct Places {
     total_global_mem: usize,
     shared_mem_per_block: usize,
@@ -104,7 +105,7 @@ impl Properties {
         self.text(0)
     }
 
-    /// The name of its target: `gfx90a:sramecc+:xnack-`.
+    /// Returns the name of the GPU's target: `gfx90a:sramecc+:xnack-`.
     pub(super) fn target(&self) -> String {
         self.text(self.places.gcn_arch_name)
     }
@@ -138,7 +139,7 @@ impl Properties {
         u64::from_ne_bytes(self.bytes[at..].first_chunk().copied().unwrap_or_default())
     }
 
-    /// The text of 256 bytes, as far as its NUL.
+    /// Returns the text in 256 bytes, up to its NUL.
     fn text(&self, at: usize) -> String {
         let field = &self.bytes[at..at + 256];
         let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -146,13 +147,13 @@ impl Properties {
     }
 }
 
-/// The result of the first call.
+/// The result of the first call of `get`.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
     /// The runtime, initialized.
     ///
-    /// Returns an error in words if there is none, or if it finds no GPU.
+    /// Returns the runtime, or an error in words if there is none or if it finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         HIP.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -176,10 +177,10 @@ impl Hip {
         format!("the HIP runtime, {}, finds no GPU", self.library.name)
     }
 
-    /// The number of GPUs.
+    /// Returns the number of GPUs.
     pub(super) fn count(&self) -> Result<c_int> {
         let mut count = 0;
-        // SAFETY: it writes one int.
+        // SAFETY: the call writes one int.
         let code = unsafe { (self.hipGetDeviceCount)(&mut count) };
         if NO_GPU.contains(&code) {
             return Ok(0);
@@ -187,7 +188,7 @@ impl Hip {
         self.check("hipGetDeviceCount", code, || "count the GPUs".into()).map(|()| count)
     }
 
-    /// Asks for the properties of a GPU.
+    /// Reads the properties of a GPU.
     pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
         let attempted = || format!("ask for the properties of hip:{ordinal}");
         let (name, function, places) =
@@ -206,7 +207,7 @@ impl Hip {
         self.check(name, code, attempted).map(|()| properties)
     }
 
-    /// Makes an error of a code that is not `HIP_SUCCESS`. `attempted` names the operation.
+    /// Returns an error for a code that is not `HIP_SUCCESS`. `attempted` names the operation.
     pub(super) fn check(
         &self,
         function: &'static str,
@@ -219,16 +220,17 @@ impl Hip {
         }
     }
 
-    /// The error of a code. It has no type parameters: each call of a function has another closure.
+    /// Returns the error for a code. The function has no type parameters, since each call of a
+    /// runtime function has another closure.
     #[cold]
     fn error(&self, function: &'static str, code: hipError_t, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
-    /// The error's name, and its description if it is another: HIP 5 describes an error by its
-    /// name.
+    /// Returns the error's name, and its description if that differs: HIP 5 uses the name as the
+    /// description.
     fn text(&self, code: hipError_t) -> String {
-        // SAFETY: for any number, known or not, both return a constant string.
+        // SAFETY: both functions return a constant string for any number, known or not.
         let (name, description) = unsafe {
             (
                 CStr::from_ptr((self.hipGetErrorName)(code)),

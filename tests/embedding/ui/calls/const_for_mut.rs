@@ -1,4 +1,4 @@
-//! A pointer that may not be written through, for one that is written through.
+//! A read-only pointer is passed for a pointer through which the kernel writes.
 
 mod kernels {
     offload::include_kernels!("calls");

@@ -1,4 +1,4 @@
-//! A kernel that is not there.
+//! The kernel does not exist.
 
 mod kernels {
     offload::include_kernels!("calls");

@@ -1,4 +1,4 @@
-//! A module that is not there.
+//! The module does not exist.
 
 mod kernels {
     offload::include_kernels!("calls", extern {

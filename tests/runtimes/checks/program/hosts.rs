@@ -1,4 +1,4 @@
-//! Correct programs around launches, which cause no finding; and one that is not correct.
+//! Correct programs around launches, which cause no report; and one incorrect program.
 
 use crate::{SIZE, address, launch};
 use offload::run::{Buffer, Device, Launch};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use std::thread;
 
-/// How often each thread launches.
+/// The number of launches of each thread.
 const ROUNDS: usize = 6;
 
 pub fn run(name: &str) {
@@ -97,12 +97,12 @@ fn scoped_threads() {
                 scope.spawn(|| data.step());
             }
         });
-        // The next round's threads are others.
+        // In the next round other threads use the memory.
         all.rotate_left(1);
     }
 }
 
-/// Threads that take the number of the next job from a counter.
+/// Runs threads that get the number of the next job from a counter.
 fn pool() {
     let jobs: Vec<Mutex<Data>> = (0..8).map(|_| Mutex::new(Data::new())).collect();
     let next = AtomicUsize::new(0);
@@ -154,7 +154,7 @@ fn barrier() {
             let (all, phase) = (&all, &phase);
             scope.spawn(move || {
                 for round in 0..ROUNDS {
-                    // A lock that is never waited for: the barrier orders them.
+                    // No thread ever waits for this lock: the barrier orders them.
                     all[(own + round) % 2].try_lock().unwrap().step();
                     phase.wait();
                 }
@@ -180,10 +180,10 @@ fn shared_device() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// A lock that no tool knows for one.
+/// Uses a lock that no tool recognizes as a lock.
 fn spin_lock() {
     struct Lock(AtomicBool, std::cell::UnsafeCell<Data>);
-    // SAFETY: the data are used by who has set the flag.
+    // SAFETY: only the thread that has set the flag uses the data.
     unsafe impl Sync for Lock {}
     let lock = &Lock(AtomicBool::new(false), Data::new().into());
     thread::scope(|scope| {
@@ -193,7 +193,7 @@ fn spin_lock() {
                     while lock.0.swap(true, Ordering::Acquire) {
                         thread::yield_now();
                     }
-                    // SAFETY: the flag was not set.
+                    // SAFETY: the flag was not set before, so this thread owns the data.
                     unsafe { (*lock.1.get()).step() };
                     lock.0.store(false, Ordering::Release);
                 }
@@ -202,7 +202,7 @@ fn spin_lock() {
     });
 }
 
-/// Two threads launch on the same memory, and nothing orders them.
+/// Launches from two threads on the same memory, without any order between them.
 fn overlapping_launches() {
     let mut data = Data::new();
     let (x, n) = (address(&mut data.x) as usize, address(&mut data.n) as usize);

@@ -1,4 +1,4 @@
-//! Launches the kernels that it is told on the CPU, or does what correct programs do around
+//! Launches on the CPU the kernels that its arguments name, or does what correct programs do around
 //! launches.
 
 mod hosts;
@@ -18,7 +18,7 @@ macro_rules! kernels {
             match name {
                 $(stringify!($name) => {
                     let call = kernels::$name(x, n, SIZE as i32);
-                    // SAFETY: a wrong kernel does what it must not: that is what it is here for.
+                    // SAFETY: a wrong kernel deliberately breaks the rules; the tests need that.
                     unsafe { call.launch_as(device, launch) }
                 })*
                 other => panic!("no kernel {other}"),
@@ -31,16 +31,15 @@ kernels! {
     KERNELS
 }
 
-/// How many values each kernel gets.
+/// The number of values that each kernel gets.
 const SIZE: usize = 128;
 
 fn main() {
-    // What hangs ends.
-    // SAFETY: it takes a number, and touches no memory.
+    // What hangs ends. SAFETY: `alarm` takes a number, and touches no memory.
     unsafe { alarm(100) };
     let device = Device::cpu();
     for name in env::args().skip(1) {
-        // Beside what sanitizers print.
+        // Printed to the stream that sanitizers use.
         eprintln!("=== {name}");
         match name.strip_prefix("host:") {
             Some(host) => hosts::run(host),

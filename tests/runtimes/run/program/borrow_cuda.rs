@@ -34,11 +34,11 @@ fn main() -> ExitCode {
 }
 
 fn device(context: &CudaContext) -> Result<Device> {
-    // SAFETY: each function here drops the device first, or says why not.
+    // SAFETY: each function here drops the device before the context, or states why it does not.
     Ok(unsafe { Device::from_cuda_context(context.cu_ctx().cast())? })
 }
 
-/// How many of 1000 elements are right.
+/// Returns the number of correct elements out of 1000.
 fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result<usize> {
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let x: CudaSlice<f32> = stream.clone_htod(&numbers)?;
@@ -47,15 +47,14 @@ fn saxpy(device: &Device, stream: &Arc<CudaStream>) -> Result<usize> {
         let ((x, _x), (y, _y)) = (x.device_ptr(stream), y.device_ptr_mut(stream));
         let call = kernels::saxpy(1000, 3.0, x as *const f32, y as *mut f32);
         let launch = Launch::new(4, 256).stream(stream.cu_stream().cast());
-        // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each
-        // has.
+        // SAFETY: the kernel accesses the first 1000 elements of `x` and `y`, and each has 1000.
         unsafe { call.launch_as(device, &launch)? };
     }
     let y = stream.clone_dtoh(&y)?;
     Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
 }
 
-/// The context that all libraries share: the device is the one that the list has.
+/// Uses the context that all libraries share: the device equals the one in the list.
 fn primary() -> Result {
     let context = CudaContext::new(1)?;
     let device = device(&context)?;
@@ -63,14 +62,14 @@ fn primary() -> Result {
     println!("{device}: {} of 1000", saxpy(&device, &context.default_stream())?);
     let listed = devices().list()[1].clone();
     println!("{listed}: {} of 1000", saxpy(&listed, &context.default_stream())?);
-    // What it keeps is its own.
+    // The device retains the context itself.
     drop(context);
     let buffer = device.buffer(&[1.0_f32, 2.0])?;
     println!("{:?}", buffer.to_vec()?);
     Ok(())
 }
 
-/// Threads on which nothing, or another GPU's context, is current.
+/// Uses the device on threads whose current context is none, or another GPU's.
 fn threads() -> Result {
     let contexts = [CudaContext::new(0)?, CudaContext::new(1)?];
     let borrowed = [device(&contexts[0])?, device(&contexts[1])?];
@@ -90,7 +89,7 @@ fn threads() -> Result {
     Ok(())
 }
 
-/// A context of the program's own, beside the primary one: each has its module.
+/// Uses the program's own context beside the primary one: each has its module.
 fn own() -> Result {
     let context = CudaContext::new_non_primary(0, 0)?;
     let own = device(&context)?;
@@ -106,7 +105,7 @@ fn own() -> Result {
     Ok(())
 }
 
-/// Contexts one after the other, at the same address.
+/// Makes contexts one after the other, at the same address.
 fn again() -> Result {
     let mut handles = Vec::new();
     for _ in 0..3 {
@@ -119,7 +118,7 @@ fn again() -> Result {
     Ok(())
 }
 
-/// A device and a buffer that are dropped after their context was destroyed, and another has its
+/// Drops a device and a buffer after their context was destroyed, when another context has its
 /// address.
 fn outlived() -> Result {
     let first = CudaContext::new_non_primary(0, 0)?;
@@ -138,7 +137,7 @@ fn outlived() -> Result {
 }
 
 fn null() -> Result {
-    // SAFETY: it is an error.
+    // SAFETY: a null context is an error, and is never used.
     unsafe { Device::from_cuda_context(std::ptr::null_mut()) }?;
     Ok(())
 }

@@ -9,7 +9,7 @@ mod kernels {
     offload::include_kernels!("math");
 }
 
-/// The crate's buffer, which may be passed for a pointer of a kernel.
+/// The crate's buffer, which may be passed as a pointer argument of a kernel.
 struct Buffer(DeviceBuffer<f32>);
 
 impl offload::DeviceBuffer for Buffer {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let launch = Launch::new(1, 256).stream(stream.as_inner().cast());
-    // SAFETY: the kernel touches 256 elements of both.
+    // SAFETY: the kernel accesses 256 elements of `x` and `y`, which both have.
     unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
     stream.synchronize()?;
     let mut sums = [0.0_f32; 256];

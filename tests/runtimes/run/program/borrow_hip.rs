@@ -25,7 +25,8 @@ impl DeviceBuffer for Memory {
 impl Memory {
     fn new(values: &[f32]) -> Self {
         let (mut address, size) = (ptr::null_mut::<c_void>(), size_of_val(values));
-        // SAFETY: it writes one pointer; there are as many bytes on both sides.
+        // SAFETY: the call writes one pointer; source and destination have the same number of
+        // bytes.
         unsafe {
             assert_eq!(hip::hipMalloc(&mut address, size), hip::HIP_SUCCESS);
             let to_device = hip::hipMemcpyKind_hipMemcpyHostToDevice;
@@ -40,7 +41,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: it was allocated in this way.
+        // SAFETY: the memory was allocated by `hipMalloc`.
         assert_eq!(unsafe { hip::hipFree(self.0.cast()) }, hip::HIP_SUCCESS);
     }
 }
@@ -50,7 +51,7 @@ unsafe extern "C" {
 }
 
 fn main() -> ExitCode {
-    // A runtime that waits for a GPU which is not there is ended.
+    // This ends a runtime that waits for a GPU which does not exist.
     alarm(60);
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,21 +65,21 @@ fn main() -> ExitCode {
 fn run() -> Result<(), RunError> {
     let device = Device::from_hip_device(0)?;
     let mut stream = ptr::null_mut();
-    // SAFETY: it writes one handle.
+    // SAFETY: the call writes one handle.
     assert_eq!(unsafe { hip::hipStreamCreate(&mut stream) }, hip::HIP_SUCCESS);
     let (x, mut y) = (Memory::new(&[1.0; 256]), Memory::new(&[2.0; 256]));
     println!("{:x} {:x}", x.0.addr(), y.0.addr());
     let launch = Launch::new(1, 256).stream(stream.cast());
-    // SAFETY: the kernel touches 256 elements of both.
+    // SAFETY: the kernel accesses 256 elements of `x` and `y`, which both have.
     unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
-    // The stream is not destroyed: that waits for the queue, whose packets no GPU takes.
-    // SAFETY: the stream was created in this way.
+    // The stream is not destroyed, because that waits for the queue, whose packets no GPU
+    // processes. SAFETY: the stream was created by `hipStreamCreate`.
     assert_eq!(unsafe { hip::hipStreamSynchronize(stream) }, hip::HIP_SUCCESS);
-    // Memory of either is the other's, too.
+    // The binding and the run time can each use the other's memory.
     let own = device.buffer(&[5.0_f32; 4])?;
     let mut copy = [0.0_f32; 4];
     let to_host = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
-    // SAFETY: both have 16 bytes.
+    // SAFETY: both buffers have 16 bytes.
     let copied = unsafe {
         hip::hipMemcpy(copy.as_mut_ptr().cast(), own.device_address().cast(), 16, to_host)
     };

@@ -1,5 +1,5 @@
-//! Does what its first argument says, on the device that the run time chooses, and prints what came
-//! of it.
+//! Does what its first argument names, on the device that the run time chooses, and prints the
+//! result.
 
 use offload::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
@@ -77,7 +77,7 @@ fn list() -> Result {
     Ok(())
 }
 
-/// The chosen device computes 1000 elements. A stand-in for a GPU of AMD computes none.
+/// Computes 1000 elements on the chosen device. A stand-in for an AMD GPU computes none.
 fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let right = saxpy_on(&device)?;
@@ -90,15 +90,14 @@ fn saxpy_on(device: &Device) -> std::result::Result<usize, RunError> {
     let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
     let x = device.buffer(&numbers)?;
     let mut y = device.zeros::<f32>(1000)?;
-    // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each
-    // has.
+    // SAFETY: the kernel accesses the first 1000 elements of `x` and `y`, and each has 1000.
     unsafe { kernels::saxpy(1000, 3.0, &x, &mut y).launch(device, 4, 256)? };
     device.synchronize()?;
     let y = y.to_vec()?;
     Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
 }
 
-/// All that there is to do on a device, so that each call of a driver is made.
+/// Does everything that a device can do, so that each function of a driver is called.
 fn all() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let loaded = kernels::PACK.on(&device)?;
@@ -110,7 +109,8 @@ fn all() -> Result {
     Ok(())
 }
 
-/// All GPUs, 8 threads for each, 100 loads in each. So many elements are right.
+/// Uses all GPUs, with 8 threads for each and 100 loads in each thread. `right` is the expected
+/// number of correct elements.
 fn threads(right: usize) -> Result {
     let devices = devices();
     let gpus: Vec<&Device> =
@@ -156,7 +156,7 @@ fn limits() -> Result {
     }
     let x = device.zeros::<f32>(512)?;
     let mut y = device.zeros::<f32>(512)?;
-    // SAFETY: the kernel touches 512 elements of each.
+    // SAFETY: the kernel accesses 512 elements of `x` and `y`, which both have.
     let result = unsafe {
         kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048))
     };
@@ -189,7 +189,7 @@ fn errors() -> Result {
     Ok(())
 }
 
-/// A pack without an image for the CPU.
+/// Uses a pack without an image for the CPU.
 fn no_image() -> Result {
     let device = Device::best_for(&for_gpus::PACK)?;
     for_gpus::PACK.on(&device)?;
@@ -209,7 +209,7 @@ fn reverse(device: &Device, bytes: usize) -> std::result::Result<bool, RunError>
 
 fn shared_memory() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
-    // The last is all that an H100 has.
+    // The last size is the maximum of an H100.
     for bytes in [1024, 40_000, 60_000, 50_000, 60_000, 90_000, 227 << 10] {
         reverse(&device, bytes)?;
     }
@@ -217,7 +217,7 @@ fn shared_memory() -> Result {
     Ok(())
 }
 
-/// The bits of 64 sums, of which blocks compute one each.
+/// Prints the bits of 64 sums; each block computes one.
 fn bits() -> Result {
     let device = Device::cpu();
     let numbers: Vec<f32> = (0..64 * 256_u16).map(|number| f32::from(number) * 0.37).collect();
@@ -229,7 +229,7 @@ fn bits() -> Result {
     Ok(())
 }
 
-/// Two images for the CPU, one after the other, and both at once.
+/// Uses two images for the CPU, one after the other, and then both together.
 fn in_turn() -> Result {
     for _ in 0..3 {
         let device = Device::cpu();
@@ -277,7 +277,7 @@ fn several_modules() -> Result {
     Ok(())
 }
 
-/// A kernel that some images lack.
+/// Launches a kernel that some images lack.
 fn lacking() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let mut y = device.zeros::<f32>(1)?;
@@ -286,7 +286,8 @@ fn lacking() -> Result {
     Ok(())
 }
 
-/// Where the system has an image with debug information from, and one without.
+/// Prints whether the system loaded an image with debug information, and one without, from memory
+/// or from a file.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
@@ -346,14 +347,14 @@ fn fork() -> Result {
         return Ok(());
     }
     let mut status = 0;
-    // SAFETY: it waits for the child and writes one int.
+    // SAFETY: the call waits for the child and writes one int.
     unsafe { waitpid(child, &mut status, 0) };
     println!("child's status: {status}");
     println!("parent: {} of 1000", saxpy_on(&device)?);
     Ok(())
 }
 
-/// A device that is never dropped.
+/// Makes a device that is never dropped.
 fn in_static() -> Result {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = DEVICE.get_or_init(|| Device::best_for(&kernels::PACK).unwrap());
@@ -361,7 +362,7 @@ fn in_static() -> Result {
     Ok(())
 }
 
-/// A device that is dropped after `main`.
+/// Makes a device that is dropped after `main`.
 fn in_thread_local() -> Result {
     thread_local!(static DEVICE: RefCell<Option<Device>> = const { RefCell::new(None) });
     let device = Device::best_for(&kernels::PACK)?;
@@ -370,7 +371,7 @@ fn in_thread_local() -> Result {
     Ok(())
 }
 
-/// A device that is dropped after the driver has ended.
+/// Makes a device that is dropped after the driver has ended.
 fn late() -> Result {
     static DEVICE: Mutex<Option<(Device, offload::run::Buffer<f32>)>> = Mutex::new(None);
     extern "C" fn end() {

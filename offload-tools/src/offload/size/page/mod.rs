@@ -1,8 +1,8 @@
-//! The page: a treemap in a file of its own, which needs nothing else.
+//! The page: a treemap in one self-contained file.
 //!
-//! The file's data are in one place of the page, as JSON without a character that could end its
-//! element. The script puts it into the document as text, and the policy of the page lets nothing
-//! run or load but its own script and style.
+//! One element of the page contains the file's data, as JSON without any character that could end
+//! the element. The script inserts the data into the document as text. The page's policy allows
+//! nothing to run or load except its own script and style.
 
 use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
@@ -18,17 +18,17 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// The data of the script. Lists of shares are three numbers each: the name's index, bytes in the
-/// file, bytes once decompressed.
+/// The data of the script. Each share in a list consists of three numbers: the name's index, the
+/// bytes in the file, the bytes after decompression.
 #[derive(Serialize)]
 struct Data<'a> {
     file: String,
     size: u64,
     names: Vec<String>,
     images: Vec<ImageData<'a>>,
-    /// The bytes of containers beside images.
+    /// The bytes of containers outside their images.
     containers: u64,
-    /// The bytes in no container, and their sections.
+    /// The bytes outside all containers, and their sections.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
@@ -60,13 +60,14 @@ struct ImageData<'a> {
     target: String,
     vendor: Vendor,
     module: Option<String>,
-    /// The place, which distinguishes it from others of its target and module.
+    /// The place, which distinguishes the image from others with the same target and module.
     image: String,
     bytes: u64,
     size: u64,
     kernels: Option<Vec<u64>>,
     sections: Vec<u64>,
-    /// The bytes in no kernel and no section: name, bytes in the file, bytes once decompressed.
+    /// The bytes outside all kernels and sections: name, bytes in the file, bytes after
+    /// decompression.
     other: (&'a str, u64, u64),
 }
 
@@ -129,7 +130,7 @@ fn data(file: String, account: &Account) -> Data<'_> {
     }
 }
 
-/// Returns JSON for a script element: nothing in it ends one, or begins a comment.
+/// Formats JSON for a script element: the output cannot end the element or begin a comment.
 struct InScript;
 
 impl Formatter for InScript {
