@@ -64,6 +64,8 @@ const VERSION: u32 = 8;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
     /// Name of the pack.
@@ -97,6 +99,8 @@ impl PackIndex {
 }
 
 /// One module.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
     /// Its name.
@@ -122,6 +126,8 @@ impl IndexModule {
 }
 
 /// The compressed content of a module. Sizes and offset are in bytes.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -135,6 +141,8 @@ pub struct IndexStream {
 }
 
 /// One image.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
     /// Canonical name of the target.
@@ -162,6 +170,8 @@ impl IndexImage {
 }
 
 /// The content of an index file.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.

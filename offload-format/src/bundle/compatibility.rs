@@ -6,6 +6,8 @@ use core::fmt;
 
 /// Whether the code object of a bundle entry serves a request, and why: the result of
 /// [`EntryId::provides_for`]. The cases are those of `clang-offload-bundler`.
+///
+/// The rules and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.

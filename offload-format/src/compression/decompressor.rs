@@ -9,6 +9,8 @@ use core::fmt;
 ///
 /// The value holds the decoder's state and its window, whose size is at most about its limit, but
 /// no decompressed bytes.
+///
+/// The format and its sources are on the [module's page](super).
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],

@@ -1,6 +1,10 @@
 //! All containers and images of a file: `offload ls`, `extract`, `select`, `verify` and `size`, the
 //! macro and offload-build share this walk.
 //!
+//! The formats and their sources are on the pages of [`bundle`](crate::bundle),
+//! [`offload_binary`](crate::offload_binary) and the other containers. The page of
+//! [`fat_file`](crate::fat_file) has those of the places in a file.
+//!
 //! ```
 //! # #[cfg(feature = "compression")] {
 //! use offload_format::inventory::{Inventory, Images};
@@ -60,6 +64,8 @@ use crate::kpack::{KpackReference, is_binary_of};
 use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
     /// The containers that could be read. Their index is `container_index` in JSON.
@@ -119,6 +125,8 @@ impl<'a> Inventory<'a> {
 }
 
 /// A program's or library's word on where its code objects are.
+///
+/// The format and its sources are on the [module's page](self).
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
@@ -129,6 +137,8 @@ pub struct Reference<'a> {
 }
 
 /// Something that could not be read.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The place of the problem.

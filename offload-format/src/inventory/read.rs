@@ -9,6 +9,8 @@ use alloc::borrow::Cow;
 
 /// Reads the bytes of images. The value keeps the last decompressed part: in file order each
 /// container is decompressed once, and no more than an image (a fatbin's payload) is held.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,

@@ -7,6 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A kernel of an image.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
     /// Its name, as the image has it.
@@ -18,6 +20,8 @@ pub struct IndexKernel {
 }
 
 /// An argument of a kernel, as an image records it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
     /// Offset in bytes from the start of the arguments.
@@ -29,6 +33,8 @@ pub struct IndexArgument {
 }
 
 /// The kind of an argument's type, as an image records it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// Nothing: it may be of any type.

@@ -6,6 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A struct, class, union or vector that parameters have, or that pointers among them name.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its name in Rust.
@@ -19,6 +21,8 @@ pub struct Record {
 }
 
 /// The content of a record.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing that host code can name.
@@ -31,6 +35,8 @@ pub enum Content {
 }
 
 /// A field of a record.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// Its name in Rust.

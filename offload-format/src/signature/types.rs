@@ -9,6 +9,8 @@ use core::str::FromStr;
 ///
 /// Its text is Rust's; `f16`, `bf16` and `void` have names of their own, and any other name is a
 /// record's.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a truth value.
@@ -34,6 +36,8 @@ pub enum Type {
 }
 
 /// A number or a truth value.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Scalar {

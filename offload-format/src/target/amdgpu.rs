@@ -6,6 +6,8 @@
 //! gets fewer checks.
 
 /// One row of the table.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// `gfx90a`, `gfx12-generic`.
