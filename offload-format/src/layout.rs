@@ -1,5 +1,7 @@
 //! Descriptions of files before they are written.
 //!
+//! A layout has no format of its own: the modules of the containers make them.
+//!
 //! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs
 //! and leaves the payloads to its callers. The payloads are in memory ([`Layout::to_vec`]), or on
 //! disk, where the operating system copies them from file to file. Layouts nest: [`Layout::nest`]
@@ -9,6 +11,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// One run of bytes of a file to write.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes in memory.
@@ -35,6 +39,8 @@ impl Piece {
 }
 
 /// The runs of a file, in order.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,

@@ -65,6 +65,8 @@ const VERSION: u32 = 8;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
     /// Name of the pack.
@@ -98,6 +100,8 @@ impl PackIndex {
 }
 
 /// One module.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
     /// Its name.
@@ -123,6 +127,8 @@ impl IndexModule {
 }
 
 /// The compressed content of a module. Sizes and offset are in bytes.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -136,6 +142,8 @@ pub struct IndexStream {
 }
 
 /// One image.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
     /// Canonical name of the target.
@@ -163,6 +171,8 @@ impl IndexImage {
 }
 
 /// The content of an index file.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.

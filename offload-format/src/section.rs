@@ -1,11 +1,16 @@
 //! Sections with device code: their names in each format of host files, and their alignment.
 //!
+//! Sources: `clang` and `clang-linker-wrapper` 22.1.8, and nvcc 13.5 (docs/formats.md of the
+//! project, "Sections").
+//!
 //! This file has all sections that other tools read: [`DeviceSection`] for the ones that this crate
 //! writes, [`SectionNames`] for all.
 
 use core::fmt;
 
 /// A format of object files, and of the programs that are linked from them.
+///
+/// The names and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// ELF.
@@ -27,6 +32,8 @@ impl fmt::Display for ObjectFormat {
 }
 
 /// The section for device code in a host file that this crate writes.
+///
+/// The names and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
     /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime,
@@ -81,6 +88,8 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 /// different compilers. Images for Windows have eight bytes for a name. `link.exe` cuts the name
 /// there, `.hip_fat`. `lld-link` first cuts it before a second period, `.llvm`. Linkers for MinGW
 /// can write it in full.
+///
+/// The names and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// Name in ELF files and COFF objects, and the uncut name in images for Windows.

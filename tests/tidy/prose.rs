@@ -84,3 +84,73 @@ fn replaced_names_are_gone() {
         }
     }
 }
+
+/// Types of `offload` that follow no rule of others: packs, and what the kit makes of them.
+const OWN: [&str; 32] = [
+    "Absent",
+    "AnyConst",
+    "AnyMut",
+    "Argument",
+    "Decompressed",
+    "Declaration",
+    "DeclaredArgument",
+    "DeclaredParameter",
+    "DeviceKind",
+    "DiskError",
+    "Entry",
+    "Form",
+    "HaveOneLayout",
+    "ImageRecord",
+    "Images",
+    "Invoke",
+    "Kernel",
+    "KernelPack",
+    "Kernels",
+    "Layout",
+    "LinkedPack",
+    "Module",
+    "ModuleRecord",
+    "PackImage",
+    "ParameterLayout",
+    "Passed",
+    "Plain",
+    "Read",
+    "Recorded",
+    "RunError",
+    "StreamRecord",
+    "Wrapper",
+];
+
+#[test]
+fn types_say_where_their_rules_are_from() {
+    let mut without = Vec::new();
+    for (path, text) in ["offload/src", "offload-format/src"].into_iter().flat_map(sources) {
+        let of_format = path.starts_with("offload-format/");
+        let mut documentation = String::new();
+        for (line, number) in text.lines().zip(1..) {
+            if line.starts_with("///") {
+                documentation += line;
+                continue;
+            }
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_type = words.next() == Some("pub")
+                && words.next().is_some_and(|word| matches!(word, "struct" | "enum" | "trait"));
+            let name = words.next().unwrap_or_default();
+            // An error's rule is that of the bytes, and an iterator's that of its items.
+            let is_left_out =
+                ["Error", "ErrorKind", "TooLarge"].iter().any(|it| name.ends_with(it))
+                    || ["Entries", "Features", "DefinedGlobals", "Identifiers"].contains(&name)
+                    || !of_format && OWN.contains(&name);
+            let has_source = ["Source", "(self)", "(super)", "sources are on", "LLVM", "CUDA"]
+                .iter()
+                .any(|word| documentation.contains(word));
+            if is_type && !is_left_out && !has_source && !documentation.is_empty() {
+                without.push(format!("{path}:{number}: {name}"));
+            }
+            if !line.starts_with("#[") && !line.starts_with([' ', ')']) {
+                documentation.clear();
+            }
+        }
+    }
+    assert!(without.is_empty(), "types without a source of their rule:\n{}", without.join("\n"));
+}

@@ -37,10 +37,16 @@ pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
 
-/// As [`embed_from`].
+/// Like [`embed_from`], but returns an error instead of ending the build script.
 ///
 /// Returns an error if no dependency has this `links` key, or if the dependency offers no pack of
 /// this name. Another pack of this name in this build script is also an error.
+///
+/// ```no_run
+/// if let Err(error) = offload_build::try_embed_from("kernels", "saxpy") {
+///     println!("cargo::error=saxpy: {error}");
+/// }
+/// ```
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     Cargo::attempt(|cargo| take(links, pack, cargo))
 }

@@ -43,6 +43,15 @@ impl Build {
     /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
     ///
     /// Returns an error if the named nvcc cannot be used, or if variables name different toolkits.
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// match build.try_toolkit_version() {
+    ///     Ok(Some(version)) if version >= (12, 8) => drop(build.arch("sm_120a")),
+    ///     Ok(_) => {}
+    ///     Err(error) => println!("cargo::warning=sm_120a is left out: {error}"),
+    /// }
+    /// ```
     pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
         Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
@@ -72,6 +81,15 @@ impl Build {
     ///
     /// Returns an error if there is no target, if one is malformed, or if two cannot be built
     /// together.
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// build.file("kernels/gemm.cu").default_archs(["native"]);
+    /// match build.try_resolve() {
+    ///     Ok(resolved) => println!("cargo::warning=gemm has {} targets", resolved.targets().len()),
+    ///     Err(error) => println!("cargo::error=gemm: {error}"),
+    /// }
+    /// ```
     pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
         Cargo::attempt(|cargo| self.resolve_for(cargo))
     }

@@ -9,6 +9,8 @@ use core::fmt;
 ///
 /// The value contains the decoder's state and its window, but no decompressed bytes. The window's
 /// size is at most about its limit.
+///
+/// The format and its sources are on the [module's page](super).
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],

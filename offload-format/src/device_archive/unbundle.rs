@@ -11,6 +11,8 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 /// Options for taking code objects.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
@@ -173,6 +175,8 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
 }
 
 /// The archive of the code objects for one target; [`unbundle`] makes it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,

@@ -7,6 +7,8 @@ use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind, Result};
 
 /// A place in the file.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
@@ -24,6 +26,8 @@ pub struct Place<'data> {
 
 /// A container that was found. A match has to name all variants, so a reader that forgets one does
 /// not compile.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Container<'data> {
     /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).

@@ -4,6 +4,8 @@ use crate::image::FATBIN_MAGIC;
 use crate::{bundle, kpack, offload_binary};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A binary bundle.

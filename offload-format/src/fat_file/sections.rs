@@ -4,6 +4,8 @@ use crate::Result;
 use crate::object_file::Sections;
 
 /// A section of an executable, shared object or object, or of a code object or cubin.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionExtent<'data> {

@@ -28,6 +28,8 @@ const POINTER: u64 = 8;
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// A wrapper in a program or object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
     kind: WrapperKind,
@@ -37,6 +39,8 @@ pub struct Wrapper<'data> {
 }
 
 /// The runtime that a wrapper is for, according to its magic.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WrapperKind {

@@ -1,6 +1,9 @@
 //! The relocatable object that carries device code into the link of a host program. It has one
 //! section and one symbol that covers the section. Other shared objects do not see the symbol.
 //!
+//! Sources: ELF's System V ABI, Microsoft's PE format, Apple's `<mach-o/loader.h>`; objects of
+//! LLVM 22.1.8, and links by ld.lld, lld-link, ld64.lld and GNU ld 2.40.
+//!
 //! [`write()`] lays out the object for the host's linker:
 //!
 //! | host | object | byte layout |
@@ -38,6 +41,8 @@ use alloc::string::String;
 use core::fmt;
 
 /// Cargo's description of the host for build scripts.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CargoTarget<'a> {
     /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
@@ -51,6 +56,8 @@ pub struct CargoTarget<'a> {
 }
 
 /// The machine that an object file is for: its format, and properties of the processor.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(Kind);
 

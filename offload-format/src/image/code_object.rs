@@ -20,6 +20,8 @@ pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
 /// The ELF header of an AMD code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeObjectHeader {
     version: u32,

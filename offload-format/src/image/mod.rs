@@ -1,5 +1,10 @@
 //! Properties that an image records: its target, and its kernels.
 //!
+//! Sources: AMD code objects: LLVM's AMDGPUUsage (22.1.8). Cubins: files of ptxas 12.9 and 13.5,
+//! and cuobjdump 13.5. PTX: NVIDIA's PTX ISA, and ptxas 13.5. Bitcode: LLVM's BitCodeFormat
+//! (22.1.8). docs/formats.md of the project has the details ("Headers of images", "Kernels of
+//! images").
+//!
 //! ```
 //! use offload_format::image::Image;
 //!
@@ -33,6 +38,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
 /// is an image, since other containers contain it. A `match` must name all kinds.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// Machine code for AMD GPUs.

@@ -5,6 +5,8 @@ use crate::target::{NvidiaArch, NvidiaCode, PtxVersion};
 use crate::{Error, ErrorKind, Result};
 
 /// The first directives of PTX text.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxHeader {
     version: PtxVersion,

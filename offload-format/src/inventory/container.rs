@@ -15,6 +15,8 @@ use alloc::string::String;
 use core::ops::Range;
 
 /// One container of a file.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug)]
 pub struct Container<'a> {
     /// The kind of the container.
@@ -38,6 +40,8 @@ pub struct Container<'a> {
 
 /// The kind of a container. A match has to name all of them, so one that forgets a kind does not
 /// compile.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -125,6 +129,8 @@ impl ContainerKind {
 }
 
 /// The view of a container.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum View<'a> {
     /// A [`ContainerKind::Bundle`].

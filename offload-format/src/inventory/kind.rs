@@ -3,6 +3,8 @@
 use crate::image;
 
 /// The kind of an image, judged from its bytes.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// An ELF file that is no cubin: an AMD code object, or code for a CPU.

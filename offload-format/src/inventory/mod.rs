@@ -1,6 +1,10 @@
 //! All containers and images of a file. `offload ls`, `extract`, `select`, `verify` and `size`, the
 //! macro and offload-build share this walk.
 //!
+//! The formats and their sources are on the pages of [`bundle`](crate::bundle),
+//! [`offload_binary`](crate::offload_binary) and the other containers. The page of
+//! [`fat_file`](crate::fat_file) has those of the places in a file.
+//!
 //! ```
 //! # #[cfg(feature = "compression")] {
 //! use offload_format::inventory::{Inventory, Images};
@@ -61,6 +65,8 @@ use crate::kpack::{KpackReference, is_binary_of};
 use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
     /// The containers that could be read. A container's index in this list is its `container_index`
@@ -121,6 +127,8 @@ impl<'a> Inventory<'a> {
 }
 
 /// A reference in a program or library to its code objects.
+///
+/// The format and its sources are on the [module's page](self).
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
@@ -131,6 +139,8 @@ pub struct Reference<'a> {
 }
 
 /// A part of the file that could not be read.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The place of the problem.

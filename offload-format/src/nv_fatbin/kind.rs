@@ -4,6 +4,8 @@ use super::FLAG_SCRAMBLED;
 use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
@@ -45,6 +47,8 @@ impl fmt::Display for ImageKind {
 }
 
 /// The host's operating system that an image was packed for. nvJitLink 13.5 ignores this field.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostOs {
@@ -73,6 +77,8 @@ impl HostOs {
 }
 
 /// The compression of a payload.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// The image is not compressed.

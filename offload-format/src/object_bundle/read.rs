@@ -16,6 +16,8 @@ use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
 /// The bundle in a host object, whose section table has been checked.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct ObjectBundle<'data> {
     data: &'data [u8],
@@ -104,6 +106,8 @@ impl fmt::Debug for Entries<'_> {
 }
 
 /// One bundle entry: an ID and a code object.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     id: &'data str,

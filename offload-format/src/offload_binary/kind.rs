@@ -3,6 +3,8 @@
 use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 

@@ -1,6 +1,8 @@
 //! The versions of the format, and their differences.
 
 /// The version of an offload binary.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {

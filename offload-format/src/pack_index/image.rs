@@ -5,6 +5,8 @@ use core::fmt;
 
 /// The kind of an image of a pack, with the facts other than its target that the selection rules
 /// need. `S` is the text type.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
@@ -52,6 +54,8 @@ impl<S> fmt::Display for PackImageKind<S> {
 }
 
 /// The origin of an image.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Compiled by this build.

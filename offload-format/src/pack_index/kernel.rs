@@ -6,6 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A kernel of an image.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
     /// The kernel's name, as the image records it.
@@ -17,6 +19,8 @@ pub struct IndexKernel {
 }
 
 /// An argument of a kernel, as an image records it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
     /// Offset in bytes from the start of the arguments.
@@ -28,6 +32,8 @@ pub struct IndexArgument {
 }
 
 /// The kind of an argument's type, as an image records it.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// No recorded kind: the argument may have any type.

@@ -67,6 +67,8 @@ use device::DeviceKind;
 use fit::Unfit;
 
 /// The properties of an image that the rules compare.
+///
+/// The rules and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code<'a> {
@@ -115,6 +117,8 @@ impl Code<'static> {
 }
 
 /// An image that [`select`] can choose.
+///
+/// The rules and their sources are on the [module's page](self).
 pub trait Candidate {
     /// Returns its code, for the rules.
     fn code(&self) -> Code<'_>;

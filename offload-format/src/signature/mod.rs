@@ -1,5 +1,7 @@
 //! Signatures of kernels: the arguments of a launch, in types that host code also has.
 //!
+//! The text of [`Signatures`] is the project's own format; only its index of a pack contains it.
+//!
 //! | item | is |
 //! |---|---|
 //! | [`Signatures`] | all that is known of a module |
@@ -28,6 +30,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The known signatures of the kernels of a module.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
     /// The kernels, in the order of the sources. The list has each name once.
@@ -37,6 +41,8 @@ pub struct Signatures {
 }
 
 /// A kernel of a source.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name in images, mangled if the source is C++.
@@ -58,6 +64,8 @@ pub struct Signature {
 }
 
 /// A parameter of a kernel.
+///
+/// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's name in Rust.

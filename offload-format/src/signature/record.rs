@@ -6,6 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A struct, class, union or vector that is the type of a parameter or that a pointer refers to.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The record's name in Rust.
@@ -19,6 +21,8 @@ pub struct Record {
 }
 
 /// The content of a record.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Content that host code cannot name.
@@ -31,6 +35,8 @@ pub enum Content {
 }
 
 /// A field of a record.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// The field's name in Rust.

@@ -3,6 +3,8 @@
 use super::types::Scalar;
 
 /// The size of a value.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// The number of bytes, including the padding at the end.

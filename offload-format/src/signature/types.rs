@@ -9,6 +9,8 @@ use core::str::FromStr;
 ///
 /// The text form is Rust's. `f16`, `bf16` and `void` are additional names, and any other name is a
 /// record's name.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a boolean.
@@ -34,6 +36,8 @@ pub enum Type {
 }
 
 /// A number or a boolean.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Scalar {

@@ -5,6 +5,8 @@
 //! generic targets. This crate accepts a name that is not in the table, but checks it less.
 
 /// One processor or generic target: a row of the table.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// `gfx90a`, `gfx12-generic`.

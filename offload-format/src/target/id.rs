@@ -7,6 +7,8 @@ use alloc::string::String;
 use core::fmt;
 
 /// The state of one feature in a target ID.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
     /// The feature is not named: the code runs in either mode.
@@ -33,6 +35,8 @@ impl fmt::Display for FeatureState {
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. This crate does not need to know the processor.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
     processor: &'a str,
@@ -207,6 +211,8 @@ impl<'a> TargetId<'a> {
 }
 
 /// A [`TargetId`] in canonical form that owns its text.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CanonicalTargetId {
     text: String,

@@ -12,6 +12,8 @@ use core::fmt;
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NvidiaCode {
     /// `sm_*`: machine code, a cubin.
@@ -21,6 +23,8 @@ pub enum NvidiaCode {
 }
 
 /// The letter after the number, which limits where the code runs.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
@@ -31,6 +35,8 @@ pub enum NvidiaSuffix {
 }
 
 /// An NVIDIA architecture name.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NvidiaArch {
     /// Machine code or PTX.
@@ -191,6 +197,8 @@ impl fmt::Display for NvidiaArch {
 }
 
 /// A version of the PTX instruction set, from the directive `.version` in the text.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
     /// 8 of 8.6.

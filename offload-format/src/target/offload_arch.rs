@@ -5,6 +5,8 @@ use alloc::string::String;
 use core::fmt;
 
 /// The target of one image.
+///
+/// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadArch<'a> {
     /// An AMD GPU: a target ID.

@@ -1,6 +1,8 @@
 //! Comment leaders.
 
 /// The start of a comment line in the language of a text bundle.
+///
+/// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommentLeader {
     /// `//`: preprocessed C, C++, CUDA and HIP.

@@ -63,6 +63,8 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 ///     }
 /// }
 /// ```
+///
+/// Source: `CUdeviceptr` (CUDA driver API) and `hipDeviceptr_t` (HIP).
 pub trait DeviceBuffer {
     /// The type of the buffer's elements.
     type Item;

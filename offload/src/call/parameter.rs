@@ -32,6 +32,9 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 ///
 /// If the crate has another name than `offload`, `#[offload(crate = ::gpu::offload)]` gives its
 /// path.
+///
+/// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
+/// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
 #[diagnostic::on_unimplemented(
     message = "kernels cannot take `{Self}`",
     label = "not a number, a pointer or a struct that derives `Parameter`",

@@ -21,6 +21,9 @@ use std::env;
 /// Images stay loaded as long as any clone exists: keep one. A device can be used on any thread;
 /// drivers serialize calls where necessary. After a `fork`, the child cannot use GPUs, since no
 /// driver supports that: start processes with `exec`.
+///
+/// Source: `cuCtxGetDevice` and `cuDeviceGetAttribute` (CUDA driver API), `hipGetDeviceProperties`
+/// (HIP).
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
 
@@ -211,6 +214,8 @@ pub fn devices() -> Devices {
 }
 
 /// The result of [`devices`].
+///
+/// Source: `cuDeviceGetCount` (CUDA driver API) and `hipGetDeviceCount` (HIP).
 #[derive(Debug, Clone)]
 pub struct Devices {
     list: Vec<Device>,

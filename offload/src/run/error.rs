@@ -25,6 +25,8 @@ struct Content {
 }
 
 /// The cause of a [`RunError`].
+///
+/// Source: `CUresult` (CUDA driver API) and `hipError_t` (HIP) for [`Cause::Driver`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {

@@ -8,6 +8,8 @@ use core::ptr;
 use offload_format::pack_index::Limits;
 
 /// A number of blocks or threads in each dimension: `256`, `(16, 16)`, `[8, 8, 4]`.
+///
+/// Source: `gridDim` and `blockDim` of CUDA and HIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dim(pub [u32; 3]);
 

@@ -7,6 +7,7 @@ use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name, shared_libraries};
 use offload_tests::registry::Needs;
 use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
 use offload_tests::tools::{cuda, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ const ALL: Needs = NVIDIA
     .on_request("takes 6 minutes on 2 cores; `cargo xtask test --test builds -- candle::nvidia --ignored` runs it");
 
 offload_tests::tests! {
-    NVIDIA.slow() => [some_of_candle_kernels],
+    NVIDIA.slow() => [some_of_candle_kernels, the_build_script_of_the_page],
     ALL => [all_of_candle_kernels],
 }
 
@@ -47,6 +48,27 @@ fn all_of_candle_kernels() {
     assert_eq!(modules, MODULES.map(|(module, _)| module));
     assert_eq!(with_launches.len(), 16, "{with_launches:?}");
     build("candle_all", &MODULES.map(|(module, _)| module), &with_launches);
+}
+
+/// Builds with the build.rs of docs/migrating.md: only the folder of the sources is another one.
+fn the_build_script_of_the_page() {
+    let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
+    let (_, section) = page.split_once("## A crate of kernels").expect("the page has the section");
+    let (_, code) = section.split_once("```rust\n").expect("the section has a build script");
+    let (code, _) = code.split_once("```").expect("the block ends");
+    let folder = format!("\"{}/", path("src").display());
+    let scenario = Scenario::without_sources("candle_page");
+    let main = "static CANDLE: offload::KernelPack = offload::include_offload!(\"candle\");\n\n\
+                fn main() {\n    println!(\"{:?}\", CANDLE.module(\"affine\"));\n}\n";
+    scenario.write("build.rs", code.replace("\"src/", &folder)).write("src/main.rs", main);
+    scenario.build().env("CUDA_COMPUTE_CAP", "80").passes().lacks("error");
+    for module in ["affine", "fill"] {
+        let image = format!("candle/{module}.{}", image_file_name("sm_80"));
+        assert_is_for(module, "sm_80", &scenario.output("debug", &image));
+    }
+    let library = scenario.output("debug", "libcandle_launched.a");
+    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(library)));
+    assert_eq!(listed.matches(".sm_80.cubin").count(), 1, "{listed}");
 }
 
 /// A program that selects an image of each module for a GPU, and then launches a kernel. Without a

@@ -1,6 +1,8 @@
 //! One argument of a kernel.
 
 /// An argument of a kernel.
+///
+/// The format and its sources are on the [module's page](crate::image).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {

@@ -14,6 +14,8 @@ use core::fmt;
 
 /// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
 /// sampler and surface references of PTX are bound and not passed, so they are not among them.
+///
+/// The formats and their sources are on the [module's page](crate::image).
 #[derive(Clone)]
 pub struct Arguments<'data>(Source<'data>);
 
