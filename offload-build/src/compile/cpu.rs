@@ -95,7 +95,7 @@ impl Sanitizer {
         list
     }
 
-    /// These options come after all those of build.rs: without line information, findings are
+    /// Options that come after all those of build.rs: without line information, findings are
     /// reported without their places.
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
