@@ -326,8 +326,8 @@ fn assert_code_objects_are_for_their_targets(name: &str) {
 // ------------------------------------------------------------------------------------------
 // fatbins
 
-/// Asserts that both maps have the same images with the same bytes, in any order. An uncompressed
-/// image may have up to 7 zeros after it.
+/// Asserts that both lists have the same images, by name and bytes. The order does not matter. An
+/// uncompressed image may have up to 7 zeros after it.
 #[track_caller]
 fn assert_same_images(
     mut ours: Vec<(String, Vec<u8>)>,

@@ -127,8 +127,8 @@ fn launch(
     outcome.log
 }
 
-/// Asserts that each kernel got its arguments in these `ways`: all kernels in the first, and those
-/// with a buffer in the second.
+/// Asserts that each kernel got the right arguments. Every kernel is launched in the first of the
+/// two `ways`; a kernel with a buffer is launched again, in the second way.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {

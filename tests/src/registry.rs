@@ -183,8 +183,8 @@ fn record(name: &str, what: &str) {
     written.expect("the record can be written");
 }
 
-/// Runs the tests that the command line selects. The slow tests come first: two that start last
-/// would leave a processor idle.
+/// Runs the tests that the command line selects. The slow tests come first: if a slow test started
+/// last, the other processors would be idle until it ends.
 pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut tests: Vec<Test> = tests.into_iter().flatten().collect();

@@ -277,8 +277,9 @@ impl<'a> Compilations<'a> {
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
 
-    /// Adds a step for each source; returns their outputs. `offload` and `direct` are the two forms
-    /// of the options for the target.
+    /// Adds a step for each source; returns their outputs. The options that select the target:
+    /// `offload` for sources in CUDA or HIP mode (`--offload-arch`), `direct` for other sources
+    /// (`--target`).
     fn compile_device(
         &self,
         compilation: &mut Compilation,

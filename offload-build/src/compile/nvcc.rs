@@ -69,10 +69,11 @@ impl Compilations<'_> {
     /// | `-c` for sm_80 alone | 6.0: 3 for the cubin, 3 for the host's part |
     ///
     /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
-    /// jobserver nor `max_parallel` knows of its compilers. A split by target costs a fifth more in
-    /// a first build. Another target in the list would then take 6 seconds instead of 23. But nvcc
-    /// has no option to compile the host's part around an existing fat binary. That would need
-    /// nvcc's internal commands, as `--dryrun` lists them for one version.
+    /// jobserver nor `max_parallel` knows of its compilers. With one call for each target, a first
+    /// build would need a fifth more processor time. Another target in the list would then take 6
+    /// seconds instead of 23. But nvcc has no option to compile the host's part around an existing
+    /// fat binary. That would need nvcc's internal commands, as `--dryrun` lists them for one
+    /// version.
     pub(crate) fn object_by_nvcc(
         &self,
         nvcc: &Nvcc,

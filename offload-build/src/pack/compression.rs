@@ -75,8 +75,8 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
     output.work.join(format!("{}.compressed", module.name))
 }
 
-/// Returns the place of the stream in a container, after which zeros may follow; `None` if the
-/// container is damaged.
+/// Returns the place of the compressed stream in a container; `None` if the container is damaged.
+/// `bytes` may have zeros after the container.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {

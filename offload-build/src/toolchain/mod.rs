@@ -103,7 +103,7 @@ impl<'a> Tools<'a> {
     /// Whether clang's driver finds the program that links device code in host objects.
     pub(crate) fn has_linker_wrapper(&self, clang: &Clang) -> bool {
         const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
-        // The compiler prints the bare name if it lacks it.
+        // If clang does not find the program, it prints the name without a folder.
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };

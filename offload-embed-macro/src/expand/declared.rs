@@ -180,8 +180,8 @@ impl Declared<'_> {
     }
 }
 
-/// Returns an identifier for an item that represents a name in messages. Its span is not in the
-/// user's source.
+/// Returns an identifier for an item that represents a name in messages. The identifier has the
+/// span of the macro's call, not that of a name in the user's source.
 pub(super) fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());

@@ -16,7 +16,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let inputs = options.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
-    // This input decides whether there is a host object for the other inputs.
+    // The host's input, or the first input if none is for the host. If it is an object, the other
+    // inputs are put into it.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();

@@ -27,7 +27,7 @@ pub struct Log {
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
-    /// Launches with a finding.
+    /// The launches with a finding: lines with `found`.
     pub found: Vec<Launch>,
     /// Kernels that did not end in time, each with its last place.
     pub endless: Vec<(Launch, String)>,

@@ -304,9 +304,9 @@ impl<F: Form> KernelPack<F> {
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
     /// Kernels that are only in the image for the CPU are unknown. If the images of a module record
-    /// no kernels, a name that no image has counts as a kernel of the first such module. The images
-    /// of such a module are all for the CPU, or the module has no images, as in a pack that was not
-    /// built. [`Module::kernel`] returns a kernel of one module.
+    /// no kernels, a name that no image has counts as a kernel of the first such module. A module
+    /// records no kernels if all its images are for the CPU, or if it has no images, as in a pack
+    /// that was not built. [`Module::kernel`] returns a kernel of one module.
     ///
     /// # Panics
     /// Panics if no module has the kernel, or if several modules have it.

@@ -237,7 +237,8 @@ fn large_claims_cost_nothing() {
         scratch::write(&file_of_3, &bytes);
         let run = offload(&["ls", text(&file_of_3)]);
         assert_eq!(run.code, 1);
-        // A system may allocate 60 GiB as long as they are not used.
+        // Some systems grant an allocation of 60 GiB, since the memory is not used yet. Then the
+        // error comes later, from the content.
         let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
         let ends =
             claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");

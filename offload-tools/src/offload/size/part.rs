@@ -6,7 +6,7 @@ use offload_format::target::{OffloadArch, TargetTriple};
 /// An image's share of a file.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The name of the archive's file that contains the image.
+    /// If the input is an archive, the name of the file in it that contains the image.
     pub(super) file: Option<String>,
     /// The number of the image's container in its file.
     pub(super) container: usize,

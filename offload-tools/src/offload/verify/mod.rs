@@ -40,7 +40,7 @@ pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
     #[arg(required_unless_present = "checks", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Also report oddities that are not errors
+    /// Also report unusual contents that are not errors
     #[arg(short, long)]
     notes: bool,
     /// Print nothing for a file without findings
