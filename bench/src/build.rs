@@ -23,13 +23,15 @@ pub fn bench() {
     cold(&folder);
 }
 
-/// Measures two kernels for eight targets, all compiled again, with one job and with two.
+/// Measures the build of two kernels for eight targets, with one job and with two; each build
+/// compiles all images.
 fn parallel(folder: &Path, clang: &Path) {
     let targets = match std::env::var_os("CUDA_HOME") {
         Some(_) => {
             r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#
         }
-        // Without ptxas, the number of targets is the same.
+        // If ptxas is missing, another target takes the place of each target that needs it, so that
+        // the count stays eight.
         None => {
             r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#
         }
@@ -37,7 +39,7 @@ fn parallel(folder: &Path, clang: &Path) {
     let package = package(folder, "parallel", OFFLOAD_BUILD);
     package.write("build.rs", &script(targets));
     let build = |jobs: &str, round: usize| {
-        // Each round has another text, so that nothing is fresh.
+        // Each round writes new text into the sources, so every image is compiled again.
         for name in ["one", "two"] {
             package.write(format!("kernels/{name}.cu"), &kernel(name, round));
         }
@@ -45,7 +47,8 @@ fn parallel(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang);
         time(|| succeed(&mut command))
     };
-    // The first build compiles the dependencies of the build script.
+    // The first build also compiles the dependencies of the build script, so its time does not
+    // count.
     build("-j2", 0);
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for round in 0..3 {
@@ -57,8 +60,8 @@ fn parallel(folder: &Path, clang: &Path) {
     println!("  {:<58} {:>25.2}   (at most 0.6)", "", two.as_secs_f64() / one.as_secs_f64());
 }
 
-/// Measures a build script that runs again and has nothing to do, beside a build script that does
-/// nothing.
+/// Measures a run of a build script that finds nothing to compile, and compares it with a build
+/// script that does nothing.
 fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
     let full = package(folder, "again", OFFLOAD_BUILD);
@@ -75,7 +78,8 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    // The rows with headers: each header is read once, however many images there are.
+    // For the rows with headers: the build reads each header once, however many images depend on
+    // it.
     const HEADERS: usize = 200;
     let headers = self::package(folder, "headers", OFFLOAD_BUILD);
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
@@ -90,7 +94,7 @@ fn again(folder: &Path, clang: &Path) {
     for round in 0..12 {
         for (package, times) in [&empty, &full, &headers].into_iter().zip(&mut times) {
             let time = build(package, round);
-            // The first compiles.
+            // The first round compiles the images, so its time does not count.
             times.extend((round > 0).then_some(time));
         }
     }
@@ -109,8 +113,8 @@ pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
 /// Measures packages in empty target folders whose build script depends on one crate and does
-/// nothing. Incremental compilation is off: Cargo uses it for crates in folders, such as ours here,
-/// but never for crates from a registry.
+/// nothing. Incremental compilation is off: Cargo uses it for packages in local folders, as in this
+/// bench, but never for crates from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),
@@ -182,8 +186,8 @@ fn script(targets: &str) -> String {
     )
 }
 
-/// Returns a kernel that compilers need about as long for as for one of a real project: unrolled
-/// loops of a template.
+/// Returns the source of a kernel whose compilation takes about as long as that of a real project's
+/// kernel: unrolled loops of a template.
 pub fn kernel(name: &str, round: usize) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \

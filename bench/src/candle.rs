@@ -1,6 +1,6 @@
-//! The published crate candle-kernels, built by offload-build and by its own build tool, cudaforge.
-//! Both builds have the same sources, nvcc and target. Each makes PTX of the modules, and a static
-//! library of the sources with launches, in one program.
+//! Compares two builds of the published crate candle-kernels: by offload-build, and by its own
+//! build tool, cudaforge. Both builds have the same sources, nvcc and target. In one program, each
+//! build makes PTX of the modules, and a static library of the sources with launches.
 
 use crate::build::{self, OFFLOAD_BUILD};
 use crate::data;
@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Modules and sources with launches, for a bench that does not compile all. They take seconds.
+/// A few modules and sources with launches, for a bench that does not compile the whole crate. They
+/// compile in seconds.
 const SOME: [&[&str]; 2] = [&["affine", "fill", "sort", "ternary"], &["mmq_gguf/mmq_quantize.cu"]];
 
-/// A helper for build scripts, and the lines of a package that use it.
+/// A crate that compiles kernels in build scripts, and the parts of a package that uses it.
 struct Helper {
     name: &'static str,
     build_dependency: &'static str,
@@ -23,7 +24,8 @@ struct Helper {
     program: fn(&Sources) -> String,
 }
 
-/// Paths in the package, without `kernels/` before them; those of modules also without `.cu`.
+/// The kernels' source files, relative to `kernels/` in the package; the names of modules also lack
+/// `.cu`.
 struct Sources {
     modules: Vec<String>,
     launched: Vec<String>,
@@ -50,7 +52,7 @@ const HELPERS: [Helper; 2] = [
     },
 ];
 
-/// Prints the times and sizes: of all sources, or of some.
+/// Prints times and sizes: for all sources of the crate, or for some.
 pub fn bench(all: bool) {
     println!("candle: the published candle-kernels, for sm_80");
     let (Some(source), Some(cuda)) = (source(), std::env::var_os("CUDA_HOME").map(PathBuf::from))
@@ -102,7 +104,7 @@ pub fn bench(all: bool) {
 }
 
 fn package(folder: &Path, helper: &Helper) -> Package {
-    // No crate has this name.
+    // No published crate has this package name.
     let package =
         build::package(folder, &format!("candle-by-{}", helper.name), helper.build_dependency);
     let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("it was written");
@@ -116,12 +118,12 @@ fn write(package: &Package, script: &str, program: &str) {
     package.write("src/main.rs", program);
 }
 
-/// Builds the package. `nvcc` is the program, with any words before it.
+/// Builds the package. `nvcc` is the path of nvcc, or of a script that runs it.
 fn build_with(package: &Package, nvcc: &Path, jobs: u8) {
     let mut command =
         package.cargo(&["build", "--quiet", "--release", "--offline", &format!("-j{jobs}")]);
-    // cudaforge ignores Cargo's jobserver; without an option it runs half as many as the machine
-    // has cores.
+    // cudaforge ignores Cargo's jobserver; without this variable it runs half as many jobs as the
+    // machine has cores.
     if jobs > 1 {
         command.env("CUDAFORGE_THREADS", jobs.to_string());
     }
@@ -151,7 +153,8 @@ fn program_size(package: &Package) -> u64 {
 }
 
 /// Builds with `-j1`. Returns how many sources were compiled, and the greatest number of compilers
-/// at the same time. A script that starts nvcc logs how many instances of the script run.
+/// at the same time. A script in place of nvcc counts how many instances of the script run, and
+/// logs the number.
 fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     let (script, running, log) = (
         package.folder.join("nvcc"),
@@ -175,7 +178,7 @@ fn count_compilers(package: &Package, cuda: &Path) -> (usize, usize) {
     (counts.len(), counts.iter().copied().max().unwrap_or_default())
 }
 
-/// Returns the list of these files as Rust code.
+/// Returns the paths of these files in `kernels/`, as the elements of a list in Rust code.
 fn list<'a>(files: impl IntoIterator<Item = &'a String>, extension: &str) -> String {
     files
         .into_iter()
@@ -214,8 +217,8 @@ fn their_script(sources: &Sources) -> String {
     )
 }
 
-/// Returns the line that links the whole library and the same runtime into the program, as for a
-/// program that calls all of its functions.
+/// Returns a line of build.rs that links the whole library and CUDA's static runtime, as if the
+/// program called all of its functions.
 fn link(library: &str) -> String {
     let then = "-lcudart_static,-ldl,-lrt,-lpthread,-lstdc++";
     format!(
@@ -266,7 +269,7 @@ fn sources(source: &Path, all: bool) -> Sources {
             let launches = !folder.is_empty() || text.contains("<<<");
             let is_wanted =
                 if launches { SOME[1].contains(&name.as_str()) } else { SOME[0].contains(&stem) };
-            // moe_align also needs the runtime of another crate.
+            // moe_align also needs the runtime of another crate, so this bench omits it.
             if (all && stem != "moe/moe_align") || is_wanted {
                 found[usize::from(launches)].push(if launches { name } else { stem.to_owned() });
             }

@@ -1,4 +1,4 @@
-//! AMD's reader of bundles: only the function that finds a code object.
+//! Calls of AMD's library comgr: only the function that finds a code object in a bundle.
 
 use libloading::Library;
 use std::ffi::{CString, c_char};
@@ -21,18 +21,18 @@ struct CodeObjectInfo {
 /// `AMD_COMGR_DATA_KIND_FATBIN`.
 const KIND_FATBIN: u32 = 0x10;
 
-/// The library.
+/// AMD's library `libamd_comgr`, and its functions that the bench calls.
 pub struct Comgr {
     create_data: unsafe extern "C" fn(u32, *mut Data) -> u32,
     set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
     release_data: unsafe extern "C" fn(Data) -> u32,
     lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
-    /// The library that has the functions.
+    /// The loaded library, which must stay loaded while the functions are used.
     _library: Library,
 }
 
 impl Comgr {
-    /// Loads it.
+    /// Loads `libamd_comgr.so.2` and looks up the functions.
     pub fn load() -> Result<Self, libloading::Error> {
         // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
         // types of the functions are those of amd_comgr.h, version 2, which is part of the

@@ -1,4 +1,4 @@
-//! The files that are read.
+//! Generates the files that the benches read.
 
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
 use offload_format::layout::Piece;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::PathBuf;
 
-/// Bundles in the section.
+/// The number of bundles in the section.
 pub const BUNDLES: usize = 95;
 
 /// The total number of bytes in all bundles.
@@ -21,7 +21,7 @@ pub fn folder() -> PathBuf {
     folder
 }
 
-/// Processors of the bundles' code objects.
+/// The processors of the code objects in each bundle.
 pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
 
 /// A generator of numbers that are equal in every run (linear congruential, upper half of its

@@ -7,12 +7,12 @@
 //! | `include_bytes` | a `static` of the library in the same section with the same alignment, of `include_bytes!` |
 //! | `plain` | an object file that is there already, which the program's link gets as one more argument: no copy of the bytes but the linker's own |
 //!
-//! Two kinds of runs are timed. *Cold*: nothing of the two crates is built, but all of their
-//! dependencies are. Cargo compiles, links and runs our build script, and then builds the library
-//! and the program. The time does not include offload-build, offload-format and the macro, which
-//! are compiled once for a workspace; `cargo xtask bench build` measures that. *Edit*: a line of
-//! the library's `lib.rs` has changed. Memory is the peak of Cargo's largest process in any of
-//! these runs.
+//! Two kinds of runs are timed. *Cold*: Cargo's outputs for the two crates are removed, but all of
+//! their dependencies are already built. Cargo compiles, links and runs our build script, and then
+//! builds the library and the program. The time does not include offload-build, offload-format and
+//! the macro, which are compiled once for a workspace; `cargo xtask bench build` measures that.
+//! *Edit*: a line of the library's `lib.rs` has changed. Memory is the peak of Cargo's largest
+//! process in any of these runs.
 
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};
@@ -27,13 +27,14 @@ use std::process::Command;
 
 const IMAGE_SIZE: usize = 256 << 20;
 
-/// The start of the image, which is a code object. The generated rest resembles code.
+/// The file whose bytes start the image: a real code object. The rest of the image is generated,
+/// and resembles code.
 const CODE_OBJECT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/saxpy/prebuilt/saxpy.gfx90a.hsaco");
 
 const SYMBOL: &str = "plain_image";
 
-/// The rounds of the slow one; the others run twice as often.
+/// The number of rounds for `include_bytes!`, the slowest workspace; the others have twice as many.
 const ROUNDS: usize = 3;
 
 /// Prints the times. With `json`, the last line is an object with the ratios.
@@ -94,7 +95,7 @@ pub fn bench(json: bool) {
         let fields = ratios.map(|(name, value, _)| format!("\"{name}\": {value:.4}"));
         println!("{{{}}}", fields.join(", "));
     }
-    // The folder has more than 3 GB.
+    // The folder has more than 3 GB, so the bench removes it.
     let _ = fs::remove_dir_all(&folder);
 }
 
@@ -126,7 +127,7 @@ impl Workspace {
             "fn main() {\n    let at = std::env::args().count() << 20;\n    \
              println!(\"{} {:?}\", images::edits(), &images::image()[at..at + 8]);\n}\n",
         );
-        // These versions are available without a network.
+        // All versions in this lock file are available without a network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         let workspace = Self { name, package, library };
@@ -154,7 +155,8 @@ impl Workspace {
     }
 
     fn build(&self) -> Run {
-        // The output of the previous run is written to the disk now, and not during the timed run.
+        // `sync` writes the output of the previous run to the disk now, so that this does not
+        // happen during the timed run.
         measure::succeed(&mut Command::new("sync"));
         let run = measure::process(&mut self.package.cargo(&[
             "build",

@@ -25,7 +25,7 @@ const TARGETS: [&str; 16] = [
     "gfx90a:xnack-",
 ];
 
-/// The device that the last image fits.
+/// The device for the search: only the last image fits it.
 const DEVICE: &str = "gfx90a:sramecc+:xnack-";
 
 /// Prints the times.
@@ -62,7 +62,7 @@ pub fn bench() {
     }
 }
 
-/// Returns the code object that the device gets.
+/// Returns the code object that the library selects for [`DEVICE`].
 fn find(bytes: &[u8]) -> Option<&[u8]> {
     let device = TargetId::parse(DEVICE).ok()?;
     Bundle::parse(bytes).ok()?.find_hip(&device).map(|entry| entry.code_object())

@@ -26,11 +26,11 @@ pub fn bench() {
 
 const SOURCES: usize = 4;
 
-/// AMD's and NVIDIA's.
+/// The number of GPU kinds among the targets: AMD's and NVIDIA's.
 const KINDS: usize = 2;
 
-/// Measures sources for two kinds of targets: with a clang that reads their signatures, and with a
-/// clang that writes an empty result at once.
+/// Measures sources for two kinds of targets: with a clang that reads the kernels' signatures, and
+/// with a wrapper that writes an empty result instead.
 fn sources(folder: &Path, clang: &Path) {
     let names: Vec<String> = (0..SOURCES).map(|number| format!("k{number}")).collect();
     let packages = ["with", "without"].map(|which| {
@@ -51,12 +51,13 @@ fn sources(folder: &Path, clang: &Path) {
     let (mut changed, mut again) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..6 {
         for (package, (changed, again)) in packages.iter().zip(changed.iter_mut().zip(&mut again)) {
-            // Each round has another text, so that nothing is fresh.
+            // Each round writes new text into the sources, so every image is compiled again.
             names.iter().for_each(|name| {
                 package.1.write(format!("kernels/{name}.cu"), &kernel(name, round))
             });
             let times = (build(package, 2 * round), build(package, 2 * round + 1));
-            // The first build compiles the dependencies of the build script.
+            // The first build also compiles the dependencies of the build script, so its times do
+            // not count.
             if round > 0 {
                 changed.push(times.0);
                 again.push(times.1);
@@ -84,7 +85,8 @@ fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     difference * 1e3
 }
 
-/// Writes a wrapper for clang. If it is `blind`, it writes no description of kernels.
+/// Writes a script that runs clang. If `blind`, the script does not run clang to read the kernels'
+/// signatures, and writes an empty result.
 fn wrapper(package: &Package, clang: &Path, blind: bool) -> PathBuf {
     let nothing = "case \" $* \" in *\" -disable-llvm-passes \"*)
   while [ $# -gt 0 ]; do
@@ -108,7 +110,8 @@ esac
 
 const KERNELS: usize = 2000;
 
-/// Measures a crate with a pack of many kernels, with and without their functions.
+/// Measures a crate with a pack of many kernels: with typed functions (`include_kernels!`) and
+/// without (`include_offload!`).
 fn functions(folder: &Path, clang: &Path) {
     let packages = ["include_kernels", "include_offload"].map(|name| {
         let package = Package::at(folder.join(name));
@@ -118,7 +121,7 @@ fn functions(folder: &Path, clang: &Path) {
             env!("CARGO_MANIFEST_DIR")
         );
         package.write("Cargo.toml", &manifest);
-        // These versions are available without a network.
+        // All versions in this lock file are available without a network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         package.write(
@@ -146,7 +149,8 @@ fn functions(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang);
         time(|| succeed(&mut command))
     };
-    // The first build compiles the crate's dependencies, and its kernels.
+    // The first build also compiles the crate's dependencies, and its kernels, so its time does not
+    // count.
     for package in &packages {
         build(package, 0);
     }

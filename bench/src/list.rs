@@ -1,4 +1,4 @@
-//! Listing a large section of plain bundles.
+//! Compares the time to list a large section of uncompressed bundles with LLVM's tool.
 
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
@@ -22,7 +22,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // The tool reads an object that contains the section.
+    // `llvm-readobj` reads no section alone, so this object contains the section.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();
@@ -42,7 +42,7 @@ pub fn bench() {
     });
 }
 
-/// Runs the measured work in the started process.
+/// Lists the file in a separate process, whose time is measured.
 pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }

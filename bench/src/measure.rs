@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Prints a row: the name, and the least, median and greatest time of `runs` runs. One run before
-/// them does not count.
+/// them is not counted, since it fills the caches.
 pub fn row(name: &str, runs: usize, mut run: impl FnMut()) {
     run();
     let times = (0..runs).map(|_| time(&mut run)).collect();
@@ -32,7 +32,7 @@ pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
 }
 
 /// Prints a row like [`row`], for work that is shorter than a clock's step. Each of the `runs`
-/// repeats the work `times` times.
+/// repeats the work `times` times; the row has the time of one repetition.
 pub fn row_of_many(name: &str, runs: usize, times: u32, mut run: impl FnMut()) {
     let mut each: Vec<Duration> = (0..runs)
         .map(|_| {
@@ -77,19 +77,19 @@ pub fn llvm_program(name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|path| path.is_file())
 }
 
-/// A file, mapped.
+/// Maps a file into memory.
 pub fn map(file: &Path) -> Mmap {
     let file = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     // SAFETY: no other program writes to the files of a bench while it runs.
     unsafe { Mmap::map(&file) }.expect("the file can be mapped")
 }
 
-/// A run of a process.
+/// The times and the memory of a process that has ended.
 pub struct Run {
     pub time: Duration,
-    /// Processor time, including the processes that it has waited for.
+    /// The processor time of the process and of the child processes that it has waited for.
     pub processor: Duration,
-    /// The peak of its memory, in bytes.
+    /// The most memory that the process used, in bytes.
     peak: u64,
 }
 
@@ -114,7 +114,7 @@ pub fn process(command: &mut Command) -> Run {
     }
 }
 
-/// Waits for a process; returns its raw status, and its resources.
+/// Waits for a process; returns its raw exit status, and the time and memory that it used.
 fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct has only numbers, for which every bit pattern is valid.
@@ -126,13 +126,13 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     (status, usage)
 }
 
-/// The times of several runs, and the most memory of any.
+/// The times of several runs, and the most memory that any of them used.
 pub struct Summary {
     least: Duration,
-    /// Half of the runs took less.
+    /// The median time: half of the runs took less.
     pub median: Duration,
     greatest: Duration,
-    /// In bytes.
+    /// The most memory that any run used, in bytes.
     pub peak: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The cost of the run time: its compilation, its launches beside launches by plain calls of the
-//! driver, grids on one core and on two, and grids that are checked for races.
+//! Measures the run time: its compilation, its launches and direct calls of the driver, grids on
+//! one core and two, and grids checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -41,9 +41,10 @@ pub fn bench(part: Option<&str>) {
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Measures packages that depend on one crate, in empty target folders; only the crate is compiled.
+/// Measures release builds of packages that depend on one crate, in empty target folders: offload,
+/// offload without `run`, and cudarc.
 fn cold(folder: &Path) {
-    // cudarc is in the lock file of the examples.
+    // cudarc's versions are in the lock file of the examples.
     let crates = [
         ("offload", format!("offload = {{ path = \"{ROOT}/offload\" }}"), "Cargo.lock"),
         (
@@ -76,7 +77,8 @@ fn cold(folder: &Path) {
     let of = |what: fn(&Run) -> Duration| {
         runs.each_ref().map(|runs| runs.iter().map(what).collect::<Vec<_>>())
     };
-    // Other programs may use this machine, which affects processor time less.
+    // Other programs may run on this machine; they affect the processor time less than the elapsed
+    // time.
     for (what, times) in [("", of(|run| run.time)), (", processor time", of(|run| run.processor))] {
         let [with, without, cudarc] = times.each_ref().map(|times| seconds(times));
         for (name, times) in names.iter().zip(times) {
@@ -101,7 +103,7 @@ fn cudarc() -> &'static str {
     "cudarc = { version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"cuda-12080\", \"dynamic-loading\"] }"
 }
 
-/// Returns the least of some times in seconds. Other work of the machine can only increase a time.
+/// Returns the least of these times in seconds. Other work of the machine can only increase a time.
 fn seconds(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
@@ -207,13 +209,13 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
 struct Grid {
     name: String,
     times: Vec<Duration>,
-    /// Processor time of the busier thread.
+    /// The processor time of the thread that worked longer.
     busier: Vec<Duration>,
     bits: String,
 }
 
-/// Measures blocks of 256 threads and nine barriers, for each C++ compiler: once as in the images
-/// of tests, and once checked for races.
+/// Measures blocks of 256 threads and nine barriers, for each C++ compiler: in both of Cargo's
+/// profiles, and with the check for races.
 fn checks(program: &Package, clang: &Path) {
     let clang = clang.with_file_name("clang++");
     for (compiler, name) in

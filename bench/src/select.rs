@@ -75,7 +75,7 @@ pub fn bench() {
         let device = DeviceInfo::parse(text).expect("a device");
         match PACK.select(&device) {
             Ok(choice) => assert_eq!(choice.target(), target),
-            // This machine's CPU may be another.
+            // The pack's image is for x86-64 Linux, and this machine may have another CPU.
             Err(_) => assert_eq!(text, "cpu"),
         }
         row_of_many(text, 301, 1000, || {
@@ -85,7 +85,7 @@ pub fn bench() {
     compressed();
 }
 
-/// The decoder's window for long-distance matching.
+/// The limit for the decoder's window, which long-distance matching makes large.
 const LIMIT: u64 = 1 << 30;
 
 fn compressed() {

@@ -7,7 +7,7 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use std::hint::black_box;
 use std::path::Path;
 
-/// The decoder's window for long-distance matching.
+/// The limit for the decoder's window, which long-distance matching makes large.
 const LIMIT: u64 = 128 << 20;
 
 /// Prints the times.
@@ -39,7 +39,7 @@ pub fn bench() {
     }
 }
 
-/// Runs the measured work in the started process.
+/// Reads the entry table in a separate process, whose time is measured.
 pub fn child(file: &Path) {
     assert_eq!(entries(&map(file)), PROCESSORS.len() + 1);
 }

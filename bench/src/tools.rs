@@ -1,4 +1,4 @@
-//! Our `clang-offload-bundler` beside LLVM 22's: whole processes, their times and their memory.
+//! Compares our `clang-offload-bundler` with LLVM 22's: the time and memory of whole processes.
 
 use crate::data;
 use crate::measure;
@@ -22,18 +22,19 @@ const PROCESSORS: [&str; 9] =
 
 const TOOL: &str = "clang-offload-bundler";
 
-/// A piece of work, and the limits of our time and memory, as fractions of LLVM's.
+/// A command line that both tools run, and the most time and memory that ours may use, as fractions
+/// of LLVM's.
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
-    /// The output files, which are compared.
+    /// The output files of the command, which must be equal for both tools.
     outputs: Vec<String>,
     time: f64,
     memory: Option<f64>,
 }
 
-/// Prints the times. A process has at least as much memory as the process that started it. This
-/// process must stay small, so large work runs in separate processes.
+/// Prints the times. On Linux, the measured memory of a process is at least that of the process
+/// that started it. This process must stay small, so large work runs in separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -65,7 +66,7 @@ pub fn bench() {
                 // timed run.
                 measure::succeed(&mut Command::new("sync"));
                 let run = measure::process(Command::new(program).args(&work.arguments));
-                // The first run only fills the caches.
+                // The first run fills the system's caches, so its time does not count.
                 if count > 0 {
                     runs.push(run);
                 }
@@ -163,8 +164,8 @@ fn works() -> Vec<Work> {
     ]
 }
 
-/// Checks that both tools wrote the same bytes. For compressed files, checks that ours is not
-/// larger, and that LLVM's tool finds the same content in it.
+/// Checks that both tools wrote the same bytes. If the output is compressed, checks that ours is
+/// not larger, and that LLVM's tool finds the same content in it.
 fn compare(work: &Work) {
     for output in &work.outputs {
         let (theirs, ours) = (format!("llvm.{output}"), format!("ours.{output}"));

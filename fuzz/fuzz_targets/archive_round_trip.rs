@@ -3,7 +3,7 @@
 
 use offload_format::archive::{Archive, ArchiveBuilder};
 
-/// Names, symbols, bytes.
+/// One member: its name, its symbols if it is an object, and its bytes.
 type Member = (Vec<u8>, Option<Vec<Vec<u8>>>, Vec<u8>);
 
 libfuzzer_sys::fuzz_target!(|input: Vec<Member>| {

@@ -1,4 +1,4 @@
-//! Reads compressed bundles, alone and in a row.
+//! Reads compressed bundles, one alone and several in sequence.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| offload_tests::visit::compressed(data));

@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, bool, Option<i8>, u8, u8, Vec<u8>)| {
     let mut options = CompressOptions::default();
     options.version = if v2 { Version::V2 } else { Version::V3 };
     options.method = if zlib { Method::Zlib } else { Method::Zstd };
-    // Levels above take seconds for a few bytes.
+    // Levels above 9 take seconds for a few bytes.
     options.level = level.map(|level| i32::from(level).min(9));
     let bytes = compress(&plain, &options).unwrap();
     let bundle = CompressedBundle::parse(&bytes).unwrap();

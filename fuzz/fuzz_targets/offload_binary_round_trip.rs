@@ -7,7 +7,8 @@ use offload_format::offload_binary::{
 };
 use std::collections::BTreeMap;
 
-/// Kinds, flags, strings, bytes.
+/// One image: the kind of the image, the kind of the offloading, the flags, the strings, and the
+/// bytes.
 type Image = (u16, u16, u32, Vec<(String, Vec<u8>)>, Vec<u8>);
 
 libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
@@ -17,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
         let image = builder
             .image(ImageKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
             .flags(*flags);
-        // A key that comes twice gets both values.
+        // If a key comes twice, the builder joins both values.
         let mut map: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (key, value) in strings {
             let key = key.replace('\0', "");

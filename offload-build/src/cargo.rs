@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 /// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// The replacement for the package's folder in [`Cargo::portable`], where the folder is not the
-/// start of a path.
+/// The replacement for the package's folder in [`Cargo::portable`], where the text has the folder
+/// itself, not a path inside it.
 const PACKAGE: &str = "<PACKAGE>";
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
@@ -35,16 +35,17 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
-    /// Whether dependents get the metadata that this build script prints.
+    /// Whether the package has a `links` key: then dependents get the metadata that this build
+    /// script prints.
     pub(crate) has_links: bool,
-    /// Whether nothing is printed, since no Cargo reads it.
+    /// Whether nothing is printed, because the program is no build script.
     is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has looked into.
     considered: RefCell<HashSet<PathBuf>>,
 }
 
-/// The instructions for Cargo that were printed, each once.
+/// The instructions for Cargo, each once: those that were printed, and those that wait.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -88,8 +89,9 @@ impl Cargo {
         })
     }
 
-    /// Runs a task of a build script that may continue after the task fails. Nothing else would
-    /// make Cargo run the script again after a failure.
+    /// Runs a task of a build script that may continue after the task fails. If the task fails,
+    /// Cargo runs the script again at the next build; otherwise it would not, since the script
+    /// itself may succeed.
     pub(crate) fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -113,8 +115,8 @@ impl Cargo {
     }
 
     /// Makes the environment outside of a build script: for host programs of this triple, with the
-    /// settings of Cargo's release or dev profile. No lines are printed for Cargo. The folder for
-    /// files is not made.
+    /// settings of Cargo's release or dev profile. No lines are printed for Cargo. `OUT_DIR` is a
+    /// folder for temporary files, which this function does not create.
     pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -145,11 +147,12 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// Whether everything must be built again, even if an earlier run built it.
+    /// Whether `OFFLOAD_REBUILD` is set: then everything is built again, even if an earlier run
+    /// built it.
     pub(crate) fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
-            // The script runs again the next time, even with the same value.
+            // Run the script again at the next build, even if the variable keeps its value.
             self.run_again();
         }
         rebuilds
@@ -173,8 +176,8 @@ impl Cargo {
     }
 
     /// Returns the variables that may affect the host compiler and its options, as text and in
-    /// order. Only the `cc` crate knows which variables count, so the list has more than `cc`
-    /// reads.
+    /// order. Only the `cc` crate knows which variables it reads, so the list contains all that it
+    /// may read.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         const PARTS: [&str; 12] = [
             "CC",
@@ -190,7 +193,7 @@ impl Cargo {
             "OPT_LEVEL",
             "DEBUG",
         ];
-        // The variable differs from run to run.
+        // Leave out the variables of make, whose values differ from run to run.
         let may_count = |name: &str| {
             !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
         };
@@ -217,7 +220,7 @@ impl Cargo {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
-    /// Returns the name of the variable that is only for this package.
+    /// Returns `<name>_<package>`, the variable that applies only to this package.
     pub(crate) fn own_variable(&self, name: &str) -> String {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
@@ -237,8 +240,8 @@ impl Cargo {
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Runs the build script again also when a program is put into a folder of `PATH`, because
-    /// something was missing there.
+    /// Makes Cargo run the build script again when a program is put into a folder of `PATH`, for
+    /// builds in which a tool was missing.
     pub(crate) fn watch_search_path(&self) {
         for folder in self.search_path() {
             // Cargo looks at all files in a folder, so a folder that contains the build itself
@@ -254,8 +257,9 @@ impl Cargo {
         }
     }
 
-    /// Returns the folder in which Cargo builds. A file in the folder marks it. Otherwise the
-    /// folder is derived from `OUT_DIR`, which is `<folder>/<profile>/build/<package>/out`.
+    /// Returns the folder in which Cargo builds. Cargo marks this folder with the file
+    /// `CACHEDIR.TAG`. Without this file, the folder is derived from `OUT_DIR`, which is
+    /// `<folder>/<profile>/build/<package>/out`.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
         folders()
@@ -266,8 +270,8 @@ impl Cargo {
 
     /// Runs the build script again when something is put into a folder for headers, or changes
     /// there. Cargo looks at all files in the folder. The folder is therefore not watched if it has
-    /// many files, or if builds write there. Cargo would treat a missing folder as one that changes
-    /// each time.
+    /// many files, or if builds write there. A missing folder is not watched either: Cargo would
+    /// treat it as changed at each build.
     pub(crate) fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
         if !self.considered.borrow_mut().insert(folder.to_owned()) {
@@ -293,8 +297,8 @@ impl Cargo {
         self.watch(folder);
     }
 
-    /// Runs the build script again when this file changes. Cargo treats a missing file as one that
-    /// changes each time.
+    /// Runs the build script again when this file changes. Cargo treats a missing file as changed
+    /// at each build.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
@@ -308,10 +312,10 @@ impl Cargo {
     }
 
     /// Returns the text with paths that are the same on every machine: relative to the package, or
-    /// to `<OUT_DIR>`. A package that is moved therefore stays fresh.
+    /// to `<OUT_DIR>`. Images therefore need not be compiled again after the package is moved.
     pub(crate) fn portable(&self, text: &str) -> String {
         let package = format!("{}/", self.manifest_dir.display());
-        // OUT_DIR may be in the package.
+        // Replace OUT_DIR first, since it may be in the package.
         let text = text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "");
         text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
     }
@@ -322,7 +326,8 @@ impl Cargo {
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
-    /// Runs the build script again at the next build: this build failed, and the remedy is unknown.
+    /// Makes Cargo run the build script again at the next build, by watching a file that never
+    /// exists.
     fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
@@ -372,12 +377,12 @@ impl Cargo {
         self.tell(format!("rustc-link-lib={library}"));
     }
 
-    /// Prints a line for the user.
+    /// Prints a warning for the user.
     pub(crate) fn warn(&self, line: &str) {
         self.note(&format!("cargo::warning={line}"));
     }
 
-    /// Prints a line for the user, once in a run of the build script.
+    /// Prints a warning for the user, once in a run of the build script.
     pub(crate) fn warn_once(&self, line: &str) {
         static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,8 +21,8 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and the programs that belong to them, each once, including the missing ones.
     pub tools: Vec<Tool>,
-    /// The targets of the machine's GPUs, which `native` means; otherwise each program that was
-    /// run, with its answer.
+    /// The targets that `native` means, those of the machine's GPUs. If there are none, each
+    /// program that searched for GPUs, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
     /// The result for each requested target, in that order: whether the target can be built.
     pub verdicts: Vec<Verdict>,
@@ -110,7 +110,8 @@ fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
-                // The places are in another field.
+                // The first line is enough: other fields of the report contain the places that were
+                // searched.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -144,7 +145,8 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that nothing was found: the trail has more details than the list of places.
+    /// Records that the tool is missing, with the trail of the search, which has more details than
+    /// the list of places.
     fn missing(self, trail: impl fmt::Display) -> Self {
         Self { looked: trail.to_string(), ..self }
     }

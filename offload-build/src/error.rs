@@ -21,11 +21,11 @@ pub enum ErrorKind {
     SourceNotFound,
     /// A compiler is missing, and no prebuilt image replaces its output.
     ToolNotFound,
-    /// A compiler refused, or failed.
+    /// A compiler does not accept a target or a source, or fails.
     ToolFailed,
     /// An image lacks a kernel that build.rs requires.
     KernelMissing,
-    /// The prebuilt set does not fit.
+    /// The prebuilt set does not match the package, or cannot be made.
     Prebuilt,
     /// A dependency does not offer the requested pack.
     Dependency,

@@ -100,7 +100,7 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
     let mut at = 0;
-    // Without optimization, each step of an iterator would be a call.
+    // Use an index: without optimization, each step of an iterator would be a call.
     while at < KEYS.len() {
         let (word, key) = (u128::from_le_bytes(words[at]), KEYS[at]);
         let low = (word as u64).wrapping_add(key as u64);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(seen.len(), all);
     }
 
-    /// A second program, written from the papers, computed this value.
+    /// The expected value comes from a second program, which was written from the papers.
     #[test]
     fn the_hash_does_not_change() {
         let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(ContentHash::parse(&hash(&bytes).to_string()), Some(hash(&bytes)));
     }
 
-    /// A reader that returns one byte at a time, as pipes may.
+    /// Tests a reader that returns one byte at a time, as pipes may.
     #[test]
     fn short_reads_make_no_difference() {
         struct Slow<'a>(&'a [u8]);

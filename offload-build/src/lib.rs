@@ -27,12 +27,13 @@
 //! | `all-major`, `all` | of NVIDIA's architectures: the first of each major number, or every one | |
 //!
 //! No SDK is needed: `.cu` sources are compiled with this crate's header. A build without targets
-//! is an error. The compilers are asked about each target before anything is compiled.
+//! is an error. Before anything is compiled, the build checks that the compilers accept each
+//! target.
 //!
 //! # Next questions
 //!
-//! Pages are in `docs/guide/src/` of the repository; the pages of the reference are in its
-//! subfolder `reference/`.
+//! The pages in this table are in `docs/guide/src/` of the repository; the pages of the reference
+//! are in its subfolder `reference/`.
 //!
 //! | question | answer |
 //! |---|---|

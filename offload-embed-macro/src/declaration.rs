@@ -13,7 +13,7 @@ pub(crate) struct Declarations {
     pub(crate) modules: Vec<(Ident, Vec<Declaration>)>,
 }
 
-/// A kernel.
+/// A kernel that the program declares.
 pub(crate) struct Declaration {
     /// The kernel's documentation and attributes.
     pub(crate) attributes: TokenStream,
@@ -23,7 +23,7 @@ pub(crate) struct Declaration {
     pub(crate) parameters: Vec<DeclaredParameter>,
 }
 
-/// A parameter.
+/// A parameter of a declared kernel.
 pub(crate) struct DeclaredParameter {
     pub(crate) name: Ident,
     pub(crate) ty: TokenStream,
@@ -121,8 +121,8 @@ fn kernel(
     symbol: Option<LitStr>,
 ) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    // Like a function in an `extern` block, a declaration may have `safe` or `unsafe`. The declared
-    // function is safe, and its launch is unsafe.
+    // Like a function in an `extern` block, a declaration may have `safe` or `unsafe`. Neither word
+    // has an effect: the declared function is safe, and its launch is unsafe.
     if !input.peek(Token![fn]) {
         let word = input.call(Ident::parse_any).map_err(as_meant)?;
         if word != "safe" && word != "unsafe" {
@@ -188,7 +188,8 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens with this span, so that messages point there. Their meaning stays the same.
+/// Returns the tokens with this span, so that messages point there. Names in these tokens are still
+/// resolved as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let moved = tokens.clone().into_iter().map(|mut token| {
         token.set_span(token.span().located_at(span));

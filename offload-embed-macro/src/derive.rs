@@ -82,12 +82,12 @@ impl Parse for Record {
     }
 }
 
-/// `pub`, `pub(crate)`.
+/// Skips a visibility: `pub`, `pub(crate)`.
 fn visibility(input: ParseStream) -> Result<()> {
     if input.parse::<Option<Token![pub]>>()?.is_none() {
         return Ok(());
     }
-    // In a tuple, a type may be in parentheses.
+    // In a tuple, parentheses after `pub` may also belong to a type.
     if let Ok(TokenTree::Group(group)) = input.fork().parse()
         && let Some(TokenTree::Ident(word)) = group.stream().into_iter().next()
         && ["crate", "self", "super", "in"].iter().any(|known| word == known)

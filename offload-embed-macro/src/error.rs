@@ -1,4 +1,5 @@
-//! Errors that the compiler shows at the user's literal: attempt, fact, help.
+//! Errors that the compiler shows at the user's literal. Each message has the attempt, the fact and
+//! help.
 
 use crate::suggest;
 use offload_format::pack_index::IndexError;
@@ -13,7 +14,7 @@ pub(crate) enum Error {
     NoOutDir,
     /// The name is empty.
     NoName,
-    /// The name is a file name.
+    /// A file name is given in place of a pack's name.
     FileName(String),
     /// No pack has this name; the error lists the existing packs.
     NoPack { name: String, folder: PathBuf, others: Vec<String> },
@@ -35,8 +36,8 @@ pub(crate) enum Error {
     Variable(String),
     /// The compiler does not report where the macro is called.
     NoSourceFile,
-    /// The file cannot be read. The error has the files beside it, and advice for a path of this
-    /// form.
+    /// The file cannot be read. The error has the other files in the folder, and advice for a path
+    /// of this form.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
     /// The file cannot be embedded; the error has its kind or its fault.
     Content { path: PathBuf, what: String },

@@ -27,7 +27,7 @@ pub(crate) enum What {
 pub(crate) struct Options {
     pub(crate) section: Option<LitStr>,
     pub(crate) align: Option<LitInt>,
-    /// The place of this option in the input, for messages.
+    /// The place of the option `retain` in the input, for messages; `None` if it is not set.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
@@ -100,7 +100,7 @@ impl Parse for Input {
 
 /// Reads `@ <version> <crate>;`, which `offload::include_offload!` puts before the user's tokens.
 ///
-/// Returns an error if the crate is of another version than this macro.
+/// Returns an error if the crate has another version of the interface than this macro.
 fn caller(input: ParseStream) -> Result<Option<TokenStream>> {
     if !input.peek(Token![@]) {
         return Ok(None);

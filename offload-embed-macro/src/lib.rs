@@ -31,7 +31,7 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload::include_kernels!`
-/// calls this macro in the same way.
+/// calls this macro, and also passes the version and the name of its crate.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand_kernels(&input));
@@ -90,8 +90,8 @@ fn expand_file(
     path: &syn::LitStr,
     options: &Options,
 ) -> syn::Result<(File, proc_macro2::TokenStream)> {
-    // The source file of the literal is needed: this macro is called in a file of the crate
-    // `offload`.
+    // A path is relative to the source file of its literal. The call of this macro is in another
+    // file, of the crate `offload`.
     let source = path.span().unwrap().local_file();
     let file = file::read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;

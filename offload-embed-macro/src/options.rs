@@ -34,7 +34,7 @@ pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     }
 }
 
-/// For a file.
+/// Checks the options for a file that is embedded by its path.
 pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
     if let Some(align) = &options.align {
         let value: u64 = align.base10_parse()?;
@@ -90,7 +90,8 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
     }
 }
 
-/// Returns the reason why a pack cannot be registered.
+/// Returns the reason why a pack cannot be registered with HIP's runtime: it has images for other
+/// targets than AMD's GPUs.
 fn not_for_amd(modules: &[IndexModule]) -> String {
     let targets = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target);
     let others = sorted::texts(targets.filter(|target| !target.starts_with("gfx")));

@@ -1,5 +1,5 @@
-//! Finds the pack, and checks that its files are whole. The check reads the index and a few bytes
-//! of the library, never the pack.
+//! Finds the pack, and checks that the library with the pack is complete. The check reads the index
+//! and a few bytes of the library, never the pack.
 
 use crate::error::Error;
 use crate::expand::FROM_DISK;
@@ -35,7 +35,7 @@ pub(crate) fn pack(name: &str) -> Result<(Index, PathBuf), Error> {
     Ok((index, folder))
 }
 
-/// Whether development builds read packs from disk.
+/// Whether the environment requests that development builds read packs from disk.
 pub(crate) fn from_disk() -> Result<bool, Error> {
     match env::var_os(FROM_DISK) {
         None => Ok(false),
@@ -69,7 +69,7 @@ fn check_library(pack: &PackIndex, folder: &Path) -> Result<(), Error> {
     let mut found_magic = vec![0; magic.len()];
     let size = File::open(&path).and_then(|mut file| {
         file.seek(SeekFrom::Start(pack.library_offset))?;
-        // The check of the size detects a library that ends earlier.
+        // Errors are ignored: the check of the size detects a library that ends earlier.
         let _ = file.read_exact(&mut found_magic);
         Ok(file.metadata()?.len())
     });

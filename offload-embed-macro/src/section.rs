@@ -1,9 +1,10 @@
 //! Names of sections that users may choose.
 //!
-//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`. It must
-//! therefore be a section in which bytes are only bytes. Functions in `.init_array` are called
-//! before `main`, and the unwinder trusts `.eh_frame`. Linkers define symbols for the ends of a
-//! section whose name is a C word, so any crate can read the section as its own list.
+//! The expansion puts a file into a section that the user chooses, even in a crate with
+//! `forbid(unsafe_code)`. So it must be a section whose bytes no linker, loader or runtime
+//! interprets. Functions in `.init_array` are called before `main`, and the unwinder trusts
+//! `.eh_frame`. Linkers define symbols for the ends of a section whose name is an identifier in C.
+//! So any crate can read the section as its own list.
 
 use crate::file::FileKind;
 
@@ -100,7 +101,8 @@ const TAKEN_SEGMENTS: [&str; 11] = [
     "__TEXT",
 ];
 
-/// Returns the contents that tools expect in the section of this name, if they know it.
+/// Returns the kind of file that tools expect in the section of this name; `None` if tools do not
+/// know the section.
 pub(crate) fn device(name: &str) -> Option<FileKind> {
     [FileKind::Bundles, FileKind::OffloadBinaries, FileKind::Fatbins].into_iter().find(|kind| {
         kind.section().is_some_and(|names| {
@@ -110,7 +112,8 @@ pub(crate) fn device(name: &str) -> Option<FileKind> {
     })
 }
 
-/// Checks that bytes in the section of this name are only bytes; the error says what to do.
+/// Checks that no linker, loader or runtime interprets the bytes in the section of this name; the
+/// error says what to do.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -121,7 +124,8 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     } else if let Some((segment, section)) =
         name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
     {
-        // After a second comma, a name has the section's type, such as a list of functions to call.
+        // A second comma is refused: the section's type, such as a list of functions to call, would
+        // follow it.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
                 "\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"
@@ -132,7 +136,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
         let rest = name
             .strip_prefix('.')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        // After a `$`, a name has the place within the section for Windows linkers.
+        // A `$` is refused: for Windows linkers, the place within the section would follow it.
         let rest = rest
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {

@@ -11,7 +11,7 @@ pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {
     }
 }
 
-/// Texts, each once.
+/// Returns the texts in order, each once.
 pub(crate) fn texts<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut list: Vec<&str> = all.collect();
     list.sort_unstable();

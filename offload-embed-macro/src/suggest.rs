@@ -1,6 +1,6 @@
 //! Suggestions for a misspelt name. The twenty lines of `distance` are here because a crate for
-//! them (strsim) would be one more to compile in each user's build. For offload-tools, no crate
-//! depends on it, so it uses that crate.
+//! them (strsim) would be one more to compile in each user's build. No crate depends on
+//! offload-tools, so offload-tools uses that crate.
 
 /// Returns the closest name, if at most a third of it differs.
 pub(crate) fn closest<'a>(
@@ -15,7 +15,8 @@ pub(crate) fn closest<'a>(
 /// Returns how many characters have to be inserted, removed or replaced to turn one into the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each start of `to`, the number of changes that make it from the characters so far.
+    // For each start of `to`, the number of changes that make it from the characters of `from` so
+    // far.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

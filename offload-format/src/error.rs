@@ -52,7 +52,8 @@ pub enum ErrorKind {
         /// The feature of this crate that the method needs: `zlib` or `zstd`.
         feature: &'static str,
     },
-    /// The file needs a feature of this crate that is off: `part` names it.
+    /// The file needs a feature of this crate that is off; [`Error::part`] names the part that
+    /// needs it.
     Disabled {
         /// The feature: `containers` or `object`.
         feature: &'static str,
@@ -69,7 +70,7 @@ pub enum ErrorKind {
         /// Bytes allowed.
         limit: u64,
     },
-    /// Another fault, which the part names.
+    /// Another fault, which [`Error::part`] describes.
     Malformed,
 }
 
@@ -80,8 +81,8 @@ impl Error {
         Self { kind, what, index: None, offset }
     }
 
-    /// Returns this error with offsets that count from `base` bytes earlier. Offsets in a container
-    /// then count from the start of its file.
+    /// Returns this error with `base` added to its offset. If a container starts at the offset
+    /// `base` in a file, the error's offset then counts from the start of the file.
     #[must_use]
     pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);

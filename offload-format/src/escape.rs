@@ -1,4 +1,4 @@
-//! Text in one line: a backslash and a letter replace each character that would end the text.
+//! Text in one line: a backslash and a letter replace each backslash, tab and line end.
 
 use alloc::string::String;
 

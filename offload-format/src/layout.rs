@@ -1,6 +1,6 @@
 //! Descriptions of files before they are written.
 //!
-//! A layout has no format of its own: the modules of the containers make them.
+//! This module defines no file format: the modules of the containers make layouts.
 //!
 //! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs
 //! and leaves the payloads to its callers. The payloads are in memory ([`Layout::to_vec`]), or on
@@ -29,7 +29,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match self {
             Piece::Bytes(bytes) => bytes.len() as u64,
@@ -38,13 +38,13 @@ impl Piece {
     }
 }
 
-/// The runs of a file, in order.
+/// The description of a file: its runs of bytes, in order.
 ///
 /// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces. Each new piece needs it.
+    /// The size of all pieces. It is stored because each new piece changes or needs it.
     size: u64,
 }
 
@@ -54,7 +54,7 @@ impl Layout {
         Self::default()
     }
 
-    /// Returns a layout with payload `index` of `size` bytes alone.
+    /// Returns a layout that consists of payload `index` only, which has `size` bytes.
     pub fn payload(index: usize, size: u64) -> Self {
         Self { pieces: vec![Piece::Payload { index, size }], size }
     }

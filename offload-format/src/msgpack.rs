@@ -9,9 +9,9 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) enum Value<'data> {
     Uint(u64),
     Str(&'data [u8]),
-    /// So many items.
+    /// An array; this number of items follows.
     Array(u64),
-    /// A number of pairs of items.
+    /// A map; this number of pairs of items follows.
     Map(u64),
     /// Anything else.
     Other,
@@ -49,7 +49,7 @@ impl<'data> Cursor<'data> {
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
         let low = u64::from(code);
-        // Returns the value, and the size of the bytes after its number.
+        // The value, and the size of the bytes that follow its code or its number.
         let (value, size) = match code {
             0x00..=0x7f => (Value::Uint(low), 0),
             0x80..=0x8f => (Value::Map(low & 0xf), 0),
@@ -73,8 +73,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves after a whole value, with its items. Each value has at least one byte, so a count of
-    /// missing items causes an error at the end of the bytes.
+    /// Moves after a whole value, with its items. If items are missing, an error occurs at the end
+    /// of the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {

@@ -31,13 +31,14 @@
 //! images: offset and size in bytes of the module's stream, its decompressed size, and `zstd` or
 //! `zlib`. The offsets of its images are offsets in the decompressed stream. An `image` line has
 //! the target, offset and size in bytes in the pack, the origin, the kind and its details. The
-//! names of its kernels follow, or a line that they are unknown. In a kernel's name, a backslash,
-//! TAB and line ends are `\\`, `\t`, `\n` and `\r`. A kernel's name is followed by the limits of
-//! its launches, then by the offset and size in bytes of each argument with its type. These are
-//! present if the image records them. A module's images are followed by its kernels' signatures:
-//! `signatures` with a number of lines, then these lines. `Signatures` of the module `signature`
-//! prints the lines. A pack that was not built has `absent` and the reason after `name`. Then it
-//! has `compressed` if the pack would be compressed, and its modules without images.
+//! names of its kernels follow, or the line `kernels unknown`. In a kernel's name, a backslash, TAB
+//! and line ends are `\\`, `\t`, `\n` and `\r`. A kernel's name is followed by the limits of its
+//! launches, then by the offset and size in bytes of each argument with its type. Limits and
+//! arguments are present only if the image records them. A module's images are followed by its
+//! kernels' signatures: `signatures` with a number of lines, then these lines. The type
+//! `Signatures` of the module `signature` prints the lines. A pack that was not built has `absent`
+//! and the reason after `name`. Then it has `compressed` if the pack would be compressed, and its
+//! modules without images.
 
 mod image;
 mod kernel;
@@ -60,7 +61,7 @@ use core::fmt;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
-/// The version of this file: build script, macro and `offload` have to agree on it.
+/// The version of the index's format: build script, macro and `offload` have to agree on it.
 const VERSION: u32 = 8;
 const FIRST_WORD: &str = "offload-pack ";
 
@@ -71,13 +72,13 @@ const FIRST_WORD: &str = "offload-pack ";
 pub struct PackIndex {
     /// Name of the pack.
     pub name: String,
-    /// The static library that contains the pack, without `lib` and `.a`.
+    /// The name of the static library that contains the pack, without `lib` and `.a`.
     pub library: String,
     /// Size of the library in bytes.
     pub library_size: u64,
     /// Offset in bytes of the pack from the start of the library.
     pub library_offset: u64,
-    /// The symbol that covers the pack.
+    /// The symbol whose bytes are the pack.
     pub symbol: String,
     /// The section that the pack is linked into.
     pub section: DeviceSection,
@@ -99,22 +100,22 @@ impl PackIndex {
     }
 }
 
-/// One module.
+/// One module of a pack, as the index describes it.
 ///
 /// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
-    /// Its name.
+    /// The module's name.
     pub name: String,
     /// Offset in bytes of the module's bundle from the start of the pack; `None` if the pack has no
     /// bundles or this module has no images.
     pub bundle: Option<u64>,
     /// The place of the module's stream, if the pack is compressed.
     pub stream: Option<IndexStream>,
-    /// Its images, in file order.
+    /// The module's images, in file order.
     pub images: Vec<IndexImage>,
-    /// The signatures of its kernels, as far as a source has them. They are the lines that
-    /// `Signatures` prints. Programs do not read it.
+    /// The signatures of its kernels, as far as a source has them. The text has the lines that
+    /// `Signatures` prints. The macro reads this field, but programs do not.
     pub signatures: String,
 }
 
@@ -126,7 +127,8 @@ impl IndexModule {
     }
 }
 
-/// The compressed content of a module. Sizes and offset are in bytes.
+/// The place of a module's compressed content in a pack, and its sizes. Sizes and offset are in
+/// bytes.
 ///
 /// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,11 +139,11 @@ pub struct IndexStream {
     pub size: u64,
     /// The decompressed size.
     pub inflated_size: u64,
-    /// The method.
+    /// The compression method.
     pub method: Method,
 }
 
-/// One image.
+/// One image of a pack, as the index describes it.
 ///
 /// The format and its sources are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +159,7 @@ pub struct IndexImage {
     pub origin: Origin,
     /// The kind of the image.
     pub kind: PackImageKind<String>,
-    /// Its kernels in alphabetical order; `None` if they are not known.
+    /// The image's kernels in alphabetical order; `None` if they are not known.
     pub kernels: Option<Vec<IndexKernel>>,
 }
 
@@ -181,7 +183,7 @@ pub enum Index {
     Absent {
         /// Name of the pack.
         name: String,
-        /// Why not.
+        /// The reason why the pack was not built.
         why: String,
         /// Whether build.rs asks for a compressed pack.
         compressed: bool,

@@ -1,4 +1,4 @@
-//! Reading of bytes: only this code slices by numbers from a file.
+//! Reads bytes: only this code uses numbers from a file to take slices of its bytes.
 
 use crate::{Error, ErrorKind, Result};
 

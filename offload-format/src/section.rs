@@ -31,7 +31,7 @@ impl fmt::Display for ObjectFormat {
     }
 }
 
-/// The section for device code in a host file that this crate writes.
+/// A section for device code in the host files that this crate writes.
 ///
 /// The names and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +45,10 @@ pub enum DeviceSection {
 }
 
 impl DeviceSection {
-    /// All of them.
+    /// All sections of this type.
     pub const ALL: [Self; 2] = [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading];
 
-    /// Returns its name in each format.
+    /// Returns the section's name in each format.
     pub const fn names(self) -> SectionNames {
         match self {
             DeviceSection::HipFatbin => SectionNames::HIP_FATBIN,
@@ -85,14 +85,14 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 /// The name of a section in each format.
 ///
 /// Objects for Windows have the ELF name, whatever its length, so that linkers join the sections of
-/// different compilers. Images for Windows have eight bytes for a name. `link.exe` cuts the name
-/// there, `.hip_fat`. `lld-link` first cuts it before a second period, `.llvm`. Linkers for MinGW
-/// can write it in full.
+/// different compilers. Images for Windows have eight bytes for a name. `link.exe` keeps the first
+/// eight bytes, as in `.hip_fat`. `lld-link` first removes the part from a second period on, which
+/// leaves `.llvm`. Linkers for MinGW can write the full name.
 ///
 /// The names and their sources are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
-    /// Name in ELF files and COFF objects, and the uncut name in images for Windows.
+    /// Name in ELF files and COFF objects, and the full name in images for Windows.
     pub name: &'static str,
     /// Segment and section in Mach-O files.
     pub macho: (&'static str, &'static str),
@@ -103,8 +103,8 @@ impl SectionNames {
     pub const HIP_FATBIN: Self = Self::new(".hip_fatbin", ("__HIP", "__hip_fatbin"));
     /// The structures that HIP programs register, which point to the bundles.
     pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
-    /// Offload binaries. LLVM has no name for Mach-O; in a segment called `__LLVM` linkers drop
-    /// every section.
+    /// Offload binaries. LLVM has no name for Mach-O. The segment is not called `__LLVM`, because
+    /// linkers drop every section of such a segment.
     pub const LLVM_OFFLOADING: Self = Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
     /// NVIDIA's fat binaries.
     pub const NV_FATBIN: Self = Self::new(".nv_fatbin", ("__NV_CUDA", "__nv_fatbin"));
@@ -124,8 +124,8 @@ impl SectionNames {
     }
 
     /// Whether a section of a file of this format has this name; `segment` is used for Mach-O
-    /// alone. A name that an image for Windows has cut short may be the name of another section,
-    /// too: `.llvm` is for all sections of LLVM.
+    /// alone. A name that a linker for Windows has cut short may also be the name of another
+    /// section: all sections of LLVM become `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {
@@ -137,13 +137,13 @@ impl SectionNames {
         }
     }
 
-    /// Returns the name that `link.exe` gives it in images.
+    /// Returns the name that `link.exe` gives the section in images.
     #[inline]
     fn link_name(&self) -> &'static str {
         self.name.get(..8).unwrap_or(self.name)
     }
 
-    /// Returns the name that `lld-link` gives it in images.
+    /// Returns the name that `lld-link` gives the section in images.
     #[inline]
     fn lld_link_name(&self) -> &'static str {
         let second_period = self.name.match_indices('.').map(|(at, _)| at).find(|&at| at > 0);

@@ -1,6 +1,6 @@
 //! String tables in LLVM 22's order: the distinct strings sorted by their reversed bytes, greatest
 //! first, each NUL-terminated. A string that is the end of the previous one shares its bytes. COFF
-//! has two groups, section names and symbol names, each sorted by itself.
+//! has two groups, section names and symbol names, which are sorted separately.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -18,8 +18,8 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table without strings that has only its first bytes. If `start` is a NUL, it is
-    /// the empty string.
+    /// Returns a table without strings that has only its first bytes. If `start` begins with a NUL,
+    /// this NUL is the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
@@ -63,16 +63,17 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 
 /// Names in a string table of a file.
 ///
-/// Names may share their bytes, so a small file could cause its reader to read very many: this type
-/// limits them.
+/// Names may share their bytes, so the names of a small file could have very many bytes in total:
+/// this type limits the total.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
     left: usize,
 }
 
-/// The limit for all names together, as a multiple of the size of their source. In the output of
-/// compilers, the names have a few times the size of the table at most.
+/// The limit for all names together, as a multiple of the size of the table and of the records that
+/// refer to it. In the output of compilers, the names have a few times the size of the table at
+/// most.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 

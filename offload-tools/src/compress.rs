@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A compressed bundle in memory, without the uncompressed bundle.
+/// A compressed bundle in memory; the uncompressed bundle is not kept.
 #[derive(Debug)]
 pub struct Compressed {
     header: Vec<u8>,
-    /// The stream.
+    /// The compressed bytes, without the header.
     pub payload: Vec<u8>,
     /// Size in bytes before compression.
     pub size: u64,
@@ -23,7 +23,8 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    /// Compresses a layout in which `payloads[index]` replaces each payload.
+    /// Compresses the bundle that a layout describes; `payloads[index]` has the bytes of the
+    /// payload with this index.
     ///
     /// Returns a message if the payloads cannot be read. Also returns a message if version 2 of the
     /// header is requested but a size does not fit into it.
@@ -55,7 +56,7 @@ impl Compressed {
         (self.header.len() + self.payload.len()) as u64
     }
 
-    /// Writes the whole.
+    /// Writes the header and the compressed bytes.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.header)?;
         out.write_all(&self.payload)

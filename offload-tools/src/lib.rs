@@ -1,6 +1,7 @@
 //! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
 //! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
-//! not made for other crates: each `main` is a few lines that call a function of it.
+//! not made for other crates: it contains the code of the programs, and each `main` only calls a
+//! function of it.
 //!
 //! | module | has |
 //! |---|---|

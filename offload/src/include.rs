@@ -47,9 +47,9 @@
 ///
 /// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker reads it
 /// from `OUT_DIR`. Programs and dynamic libraries need nothing more for this. A `staticlib` for a
-/// program in another language contains the pack only if it is smaller. Otherwise, the link of that
-/// program needs `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print
-/// native-static-libs` prints.
+/// program in another language contains the pack only if the pack is smaller than 64 MiB. For a
+/// larger pack, the link of that program needs `-L <OUT_DIR>/offload -loffload_<name>_<hash>`,
+/// which `cargo rustc -- --print native-static-libs` prints.
 ///
 /// # A file
 ///
@@ -63,7 +63,8 @@
 /// ```
 ///
 /// The path is relative to the source file, or absolute, or starts with `$OUT_DIR/` or
-/// `$CARGO_MANIFEST_DIR/`. Cargo builds the crate again when the file changes. The file can be
+/// `$CARGO_MANIFEST_DIR/`. Cargo builds the crate again when the file changes. The file can have
+/// one of these formats:
 ///
 /// | file | lies in | aligned to |
 /// |---|---|---|
@@ -74,9 +75,9 @@
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
 /// Fatbins, compressed bundles and several bundles in one file need the feature `containers` of
-/// this crate. The images of compressed files and fatbins are unknown: `bytes()` returns the whole
-/// file. Images that no driver loads, as objects that are not linked, are in `bytes()` and not
-/// among the images.
+/// this crate. The macro does not list the images of compressed files and fatbins: `select` returns
+/// an error with the reason, and `bytes()` returns the whole file. Images that no driver loads,
+/// such as objects that are not linked, are in `bytes()`, but `images()` does not list them.
 ///
 /// # Options
 ///
@@ -91,7 +92,8 @@
 /// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
-/// Section and alignment of a build script's pack are fixed: tools and runtimes expect them.
+/// The section and the alignment of a build script's pack cannot be changed, since tools and
+/// runtimes expect these values.
 ///
 /// ```
 /// mod kit {
@@ -126,18 +128,19 @@
 /// ```
 ///
 /// The option works on Linux, for packs whose targets are all AMD's, and for files of bundles. The
-/// program is linked with `libamdhip64.so`, in a folder that build.rs names
+/// linker needs `libamdhip64.so`, from a folder that build.rs names
 /// (`cargo::rustc-link-search=native=/opt/rocm/lib`). Without this library, the program does not
-/// start. The pack is always in the program. If no image fits the GPU, ROCm 5.2 ends the process at
-/// the first launch; `select` returns an error. Use `register` only for host code that launches as
-/// hipcc's does.
+/// start. With this option, the pack is always in the program, even if no code uses it. If no image
+/// fits the GPU, ROCm 5.2 ends the process at the first launch. To detect this case before, call
+/// `select`, which returns an error. Use `register` only for host code that launches kernels
+/// through HIP's runtime, as code from hipcc does.
 ///
 /// A linker can also link device code: with `-C linker=clang -C link-arg=--offload-link`,
 /// clang-linker-wrapper extracts relocatable images from an offload binary, links them, and
 /// registers the result. Use this for device code of several languages or libraries that has to be
-/// linked together. `llvm-offload-binary` makes the file from objects (`clang -c`). Embed the file
-/// with `path` and `retain` in the program's own crate: the wrapper does not search libraries whose
-/// symbols are not used.
+/// linked together. `llvm-offload-binary` makes this offload binary from objects (`clang -c`).
+/// Embed the file with `path` and `retain` in the program's own crate: the wrapper does not search
+/// libraries whose symbols are not used.
 ///
 /// # Environment variables
 ///
@@ -150,10 +153,10 @@
 ///
 /// # Errors
 ///
-/// A missing pack or file, a damaged file, or an option that does not fit it causes a compile error
-/// at the literal. The message lists the packs that exist. If a pack was not built, because
-/// `OFFLOAD_SKIP` was set or the build was for docs.rs, the program compiles. The pack's `select`
-/// then reports why.
+/// A missing pack or file, or a damaged file, causes a compile error at the literal. So does an
+/// option that does not fit the pack or file. The message lists the packs that exist. If a pack was
+/// not built, because `OFFLOAD_SKIP` was set or the build was for docs.rs, the program compiles.
+/// The pack's `select` then reports why.
 ///
 /// For a pack of a build script, the macro reads only a small index and a few bytes of the library,
 /// whatever the size of the pack.
@@ -191,7 +194,7 @@ macro_rules! include_offload {
 /// ```
 ///
 /// Put the macro call into a module of your own. The name and the options are the same as in
-/// `include_offload!` for packs. It declares there:
+/// `include_offload!` for packs. In that module, the macro declares these items:
 ///
 /// | item | is |
 /// |---|---|
@@ -204,14 +207,15 @@ macro_rules! include_offload {
 /// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C
 /// sources. The build compares them with the arguments that each image for a GPU records. If an
 /// image has other arguments, for example because an `#ifdef` widens a parameter, the build prints
-/// a warning. A call of the kernel then does not compile. Kernels that nvcc compiles have no
-/// readable source, unless build.rs calls `clang_signatures(true)`. Kernels in supplied images have
-/// none either. Such kernels are constants, unless the program declares them.
+/// a warning. A call of the kernel then does not compile. The signatures of kernels that nvcc
+/// compiles are unknown, unless build.rs calls `clang_signatures(true)`. The signatures of kernels
+/// in supplied images are unknown, too. For a kernel without a known signature, the macro declares
+/// a constant, unless the program declares the kernel.
 ///
 /// # Declared kernels
 ///
-/// A declaration gives functions to kernels without a readable source, with the types in Rust's
-/// words:
+/// If the signature of a kernel is unknown, the program can declare the function, with Rust's
+/// types:
 ///
 /// ```
 /// mod kernels {
@@ -237,10 +241,11 @@ macro_rules! include_offload {
 /// # }
 /// ```
 ///
-/// `#[link_name = "_Z5scaleIfEvPT_i"]` gives the kernel's name in the images, and `mod affine { …
-/// }` the module of the pack. A declared parameter is a [`Parameter`](trait@crate::Parameter):
-/// numbers, pointers, and structs that derive it. The compiler compares each parameter with the
-/// records of every image. If an image proves a type wrong, the program does not compile:
+/// In a declaration, `#[link_name = "_Z5scaleIfEvPT_i"]` gives the kernel's name in the images, and
+/// `mod affine { … }` names the module of the pack. A declared parameter is a
+/// [`Parameter`](trait@crate::Parameter): numbers, pointers, and structs that derive it. The
+/// compiler compares each parameter with the arguments that every image records. If an image's
+/// record contradicts a declared type, the program does not compile. Images record these facts:
 ///
 /// | an image | records |
 /// |---|---|
@@ -250,7 +255,7 @@ macro_rules! include_offload {
 /// | for the CPU | nothing |
 ///
 /// No image records whether the kernel may write through a pointer, nor the type that the pointer
-/// points to. A declaration replaces the types of the source.
+/// points to. If the types of a kernel are known from its source, a declaration replaces them.
 ///
 /// # Names
 ///
@@ -287,8 +292,9 @@ macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
 }
 
-/// Items for systems where linkers name the ends of a section: there, the packs that a program
-/// retains are listed. After `else` are the items for all other systems.
+/// Selects items by the system. Where the linker defines symbols for the ends of a section, the
+/// first items are used, and `linked_packs` lists the retained packs. After `else` are the items
+/// for all other systems.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

@@ -98,7 +98,7 @@
 //! re-exported.
 #![no_std]
 // Unsafe code is allowed for the list of packs, which is in memory whose ends the linker names. It
-// is also allowed for arguments of kernels, which have any type, and for drivers.
+// is also allowed for the arguments of kernels, which can have any type, and for calls of drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

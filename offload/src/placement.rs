@@ -10,7 +10,8 @@
 //! checked: symbols and libraries from a pack's index, and names of sections that contain plain
 //! bytes.
 
-/// Declares the bytes of a pack as a reference; its static library has them under a symbol.
+/// Declares a static reference to a pack's bytes, which the pack's static library defines under a
+/// symbol.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! pack_symbol {
@@ -23,16 +24,16 @@ macro_rules! pack_symbol {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Other shared objects do not see the symbol. If a function with the expansion is inlined
-        // into another crate, and that crate links this one as a `dylib`, it refers to this static,
-        // which rustc exports.
+        // Code refers to this static, which rustc exports, because other shared objects do not see
+        // the symbol. Such code is a function that contains the expansion and is inlined into
+        // another crate, if that crate links this one as a `dylib`.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
 
-/// Puts a file's bytes into an aligned static, in the first section for ELF and COFF, and in the
-/// second for Mach-O. If no sections are given, the static is in no section of its own. `used`
-/// keeps it.
+/// Puts a file's bytes into an aligned static, in the named section: the first name is for ELF and
+/// COFF, the second for Mach-O. If no sections are given, the static is in no section of its own.
+/// With `used`, the program contains the static even if no code refers to it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! placed_file {
@@ -50,8 +51,8 @@ macro_rules! placed_file {
     };
 }
 
-/// Adds a pack to the program's list. The entry refers to the pack, so the list has only packs that
-/// are in the program anyway.
+/// Adds a pack to the program's list. The entry refers to the pack and so keeps it in the program:
+/// the macro is only for packs with `retain`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
@@ -65,9 +66,9 @@ macro_rules! list_pack {
     };
 }
 
-/// Defines the same data as clang's objects, by which HIP's runtime registers a pack's bundles
-/// before `main`. The section has a wrapper for each bundle, and a constructor passes the wrappers
-/// and the names of the kernels.
+/// Defines the data with which HIP's runtime registers a pack's bundles before `main`, as objects
+/// from clang do. The section has a wrapper for each bundle, and a constructor passes the wrappers
+/// and the names of the kernels to the runtime.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {
@@ -85,7 +86,7 @@ macro_rules! register_bundles {
             static $handle: $crate::__expansion::core::sync::atomic::AtomicPtr<*mut $crate::__expansion::core::ffi::c_void> =
                 $crate::__expansion::core::sync::atomic::AtomicPtr::new($crate::__expansion::core::ptr::null_mut());
             static $registered: $crate::__expansion::Kernels = {
-                // Only the addresses of these bytes are used.
+                // The address of each byte identifies a kernel; the byte's value is not used.
                 static ADDRESSES: [$crate::__expansion::core::primitive::u8; $count] = [0; $count];
                 $crate::__expansion::Kernels { names: &[$($name),*], addresses: &ADDRESSES }
             };
@@ -127,8 +128,8 @@ macro_rules! register_bundles {
                             (&raw const $registered.addresses[$at]).cast(),
                             $c_name.as_ptr(),
                             $c_name.as_ptr(),
-                            // There is no limit on the threads of a block, and no result is
-                            // requested.
+                            // `MAX` means no limit on the threads of a block; null pointers mean
+                            // that no result is requested.
                             $crate::__expansion::core::primitive::u32::MAX,
                             $crate::__expansion::core::ptr::null_mut(),
                             $crate::__expansion::core::ptr::null_mut(),
@@ -160,8 +161,8 @@ macro_rules! register_bundles {
     };
 }
 
-/// Makes the function that calls a kernel for the CPU with its arguments, each at its offset, as an
-/// `Option<Invoke>`.
+/// Evaluates to the function, an `Option<Invoke>`, that calls a kernel for the CPU with arguments
+/// of these types at these offsets.
 #[cfg(feature = "run")]
 #[doc(hidden)]
 #[macro_export]
@@ -188,7 +189,7 @@ macro_rules! cpu_call {
     }};
 }
 
-/// Without the feature `run`, no code calls functions of the CPU.
+/// Evaluates to `None`: without the feature `run`, no code calls kernels for the CPU.
 #[cfg(not(feature = "run"))]
 #[doc(hidden)]
 #[macro_export]

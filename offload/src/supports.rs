@@ -78,7 +78,8 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
 }
 
-/// Whether a module is the only one and has the name of the pack, so its name adds nothing.
+/// Whether the pack has only this module, with the pack's own name: messages then need not name the
+/// module.
 fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }

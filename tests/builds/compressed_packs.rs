@@ -58,10 +58,11 @@ fn main() {
 }
 "#;
 
-/// The expression that the kernels add; with it, their images are worth compressing.
+/// The value that the kernels add. It makes the images large enough that compression is worthwhile.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
-/// Returns a program with a compressed pack of two modules. No feature is on.
+/// Returns a program with a compressed pack of two modules. The features for compression are
+/// disabled in the build script and in the program.
 fn without_features(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -100,8 +101,8 @@ fn a_program_has_every_image() {
     scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
 }
 
-/// Programs that do not compile: one for an uncompressed pack, and one that uses the bytes of a
-/// compressed image. A pack that was not built has the same type as a built pack.
+/// Tests two programs that do not compile: one uses the type of an uncompressed pack, and one uses
+/// the bytes of a compressed image. A pack that was not built has the same type as a built pack.
 fn bytes_of_a_compressed_image_do_not_compile() {
     let scenario = package("compressed_types");
     let program = |form: &str, call: &str| {
@@ -218,8 +219,8 @@ fn bundles_are_those_of_llvm() {
     }
 }
 
-/// No installed tool supports this version. Our own reader reads the compressed pack. LLVM's
-/// objcopy checks the compressed streams in offload_binary.rs.
+/// No installed tool supports version 3 of offload binaries. So this project's own reader reads the
+/// compressed pack. LLVM's objcopy checks the compressed streams in offload_binary.rs.
 fn offload_binaries_are_of_version_3() {
     let scenario = package("compressed_binaries");
     build(&scenario, MIXED).passes();

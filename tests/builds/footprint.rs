@@ -1,5 +1,5 @@
 //! A build's processes and files, from a traced build script, compared with
-//! docs/what-a-build-does.md. Judge: strace.
+//! docs/what-a-build-does.md. strace traces the build script.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;
@@ -75,7 +75,8 @@ fn quoted(call: &str) -> Option<&str> {
     call.split('"').nth(1)
 }
 
-/// Returns the program names in the first column of the page's table of processes.
+/// Returns the program names in the first column of the table of processes in
+/// docs/what-a-build-does.md.
 fn programs_of_the_page() -> BTreeSet<String> {
     let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md"))
         .expect("the page is there");

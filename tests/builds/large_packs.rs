@@ -34,8 +34,8 @@ fn prebuilt(file: &str) -> Vec<u8> {
     read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
 }
 
-/// Returns a package that makes a pack of its image. Nothing in the package is compiled for the
-/// target, because it would be compiled again for each linker.
+/// Returns a package that makes a pack of its image. The package has no `[dependencies]`, because
+/// Cargo would compile them again for each linker.
 fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     let scenario = package(name, image_size);
     scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
@@ -45,9 +45,9 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     scenario
 }
 
-/// Builds a program, linked with this rustc flag. The build has a target, so the flag does not
-/// apply to the build script and its crates. In a release build, those are identical with and
-/// without a target.
+/// Builds a program, linked with this rustc flag. The build names a target with `--target`, so the
+/// flag does not apply to the build script and its crates. In a release build, the build script and
+/// its crates are identical with and without `--target`.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
@@ -61,7 +61,8 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     if !cfg!(target_arch = "x86_64") {
         return;
     }
-    // In the pack, a page with the bundle's entries comes before the image.
+    // In the pack, a page with the bundle's entries comes before the image, so the pack is 4096
+    // bytes larger than the image.
     let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
     let cases = [
         (
@@ -95,7 +96,7 @@ fn a_pack_that_the_linker_cannot_link_is_an_error() {
     remove(&scenario);
 }
 
-/// Builds a pack that is slightly larger than the largest pack without a warning.
+/// Builds a pack that is slightly larger than 1 GiB, the maximum size without a warning.
 fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
     build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
@@ -104,12 +105,12 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
     remove(&scenario);
 }
 
-/// The relevant size is the size of the pack in programs. The pack contains PTX, so it consists of
-/// offload binaries: their hash is fast.
+/// Tests that the warning depends on the compressed size, which is the pack's size in programs. The
+/// pack contains PTX, so it consists of offload binaries, whose hash is fast to compute.
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
-    // The second feature has no use here, but the tests of compressed packs compile the crates with
-    // both.
+    // This program does not need the feature `zstd`, but the tests of compressed packs compile the
+    // crates with both features.
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
     scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
         "huge",

@@ -1,5 +1,5 @@
-//! Packs of several modules: how programs take them, what other tools read in them, and which
-//! sources, options and targets each module has.
+//! Packs of several modules: how programs select a module, what other tools find in the pack, and
+//! which sources, options and targets each module has.
 
 use offload_format::pack_index::IndexModule;
 use offload_tests::data::read;
@@ -107,7 +107,8 @@ fn modules_are_taken_by_name() {
             .expect("the program can be copied");
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // The output line for a bundle or for an offload binary.
+            // The ends of two lines of `llvm-objdump`: one for an entry of a bundle, and one for an
+            // image of an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let found =
                 listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
@@ -281,7 +282,8 @@ fn generated_sources_are_known_by_their_content() {
     let first = ptx(&scenario, "made");
     assert!(first.contains(".entry made("), "{first}");
     assert!(!first.contains(&*scenario.folder.to_string_lossy()), "{first}");
-    // The source in OUT_DIR does not make each build run.
+    // Although the script wrote a source into `OUT_DIR`, the next build does not run the script
+    // again.
     build().found_fresh("modules_generated");
     let made = time();
     // The script first writes the same bytes again, then different ones.
@@ -398,7 +400,8 @@ fn each_module_has_a_prebuilt_set() {
         .passes()
         .has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
     assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
-    // After a change of one module's source, the other module's set is still up to date.
+    // After a change of one module's source, the prebuilt set of the other module is still up to
+    // date.
     scenario.kernel("affine", "2.0f");
     build_from_the_set()
         .fails()

@@ -105,15 +105,16 @@ fn a_package_is_installed_without_a_compiler() {
         "gfx90a prebuilt {}\nsm_80 prebuilt {}\ncompute_80 prebuilt {}\ncpu compiled ",
         sizes[0], sizes[1], sizes[2]
     );
-    // Cargo would take a folder below this checkout for a part of its workspace.
+    // Without `[workspace]`, Cargo would treat a folder inside this checkout as a part of the
+    // checkout's workspace.
     let manifest = packaged(&scenario).join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("Cargo has written it");
     scratch::write(&manifest, text + "\n[workspace]\n");
     let ran = install(&scenario, &packaged(&scenario));
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
-    // The package as a registry delivers it, for a version of offload-build with a different
-    // header.
+    // The package as a registry delivers it. Its manifest has a different hash of the header, as if
+    // another version of offload-build had made the set.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
     succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
@@ -128,8 +129,8 @@ fn a_package_is_installed_without_a_compiler() {
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 }
 
-/// Checks that `cargo package` fails with these lines, and that the command at their end fixes the
-/// failure.
+/// Checks that `cargo package` fails with these lines, and that the command at the end of the
+/// message fixes the failure.
 fn fails_until_updated(scenario: &Scenario, reasons: &[&str]) {
     let name = scenario.name();
     let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
@@ -196,7 +197,7 @@ fn a_prebuilt_set_can_travel() {
     });
     let one_target = CALLS.replace(", \"compute_80\"", "");
     there.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    // With one target removed, only its image is removed.
+    // If one target is removed from the list, only its image is removed.
     there.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let mut files: Vec<String> = scratch::times(&there.folder.join("kernels"))
         .keys()
@@ -263,7 +264,8 @@ fn folders_outside_go_by_their_position() {
     }
     build(&here, "only").has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
 
-    // The command that makes the set rejects a folder without a position.
+    // The command that makes the set rejects the path of a file that is in no listed folder, since
+    // the path differs between machines.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));

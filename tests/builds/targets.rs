@@ -6,7 +6,8 @@ use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
 use std::fs;
 use std::path::PathBuf;
 
-/// Needed because Linux lists AMD's GPUs better than the stand-in programs do.
+/// Tests that need a machine without an AMD GPU: Linux itself lists AMD's GPUs, and stand-in
+/// programs cannot replace this list.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
@@ -77,13 +78,14 @@ fn names_in_any_spelling() {
     ];
     let scenario = package("targets_names", &format!(".archs({:?})", names.map(|it| it.0)));
     let expected: Vec<&str> = names.iter().map(|it| it.1).filter(|name| !name.is_empty()).collect();
-    // The target has a letter only if the letter was requested.
+    // A target has an architecture letter, as in `sm_90a`, only if the list requests the letter.
     assert_eq!(targets(&scenario, &[]), expected);
 }
 
 fn variables_of_other_programs() {
     let scenario = package("targets_field", "");
-    /// Variables, targets, and the line that is printed for each variable that is used.
+    /// A test case: variables, targets, and the line that is printed for each variable that is
+    /// used.
     type Row =
         (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
     let rows: &[Row] = &[
@@ -158,7 +160,8 @@ fn build_rs_and_our_variable_come_first() {
     );
 }
 
-/// nvcc lists the targets, some of which the compilers here may not know.
+/// Compares the targets of `all-major` with those that nvcc lists. The installed compilers may not
+/// support some of them.
 fn all_major_is_what_it_is_for_nvcc() {
     let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
     let ours = targets(&scenario, &[]);
@@ -181,8 +184,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In an environment variable's list, the word means the same; a target that was listed before
-    // it appears only once.
+    // In an environment variable's list, `all-major` means the same; a target that was listed
+    // before it appears only once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -209,7 +212,8 @@ fn native_is_each_gpu_once() {
             &[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")],
             &["sm_90", "sm_80", "compute_80"],
         ),
-        // A driver that is broken, and a letter that was not requested.
+        // The driver is broken, so `nvidia-smi` fails. `nvptx-arch` prints `sm_90a`, but the target
+        // is `sm_90`: the build did not request the letter.
         (
             &[
                 ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
@@ -296,7 +300,7 @@ fn the_default_counts_after_all_variables() {
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
     // Variables of a vendor are ignored without a printed line if the pack is not for that vendor.
-    // The reason is build.rs's filters, the sources or the compiler.
+    // The filters of build.rs, the sources or the compiler exclude the vendor.
     for (name, calls) in [
         ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
         ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
@@ -363,7 +367,7 @@ fn a_build_script_asks_for_its_targets() {
     println!("cargo::rerun-if-env-changed=LISTED");"#,
     );
     const BUILT: &str = "skipped false None";
-    /// Variables, and the printed lines.
+    /// A test case: variables, and the printed lines.
     type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
     let rows: &[Row] = &[
         (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
@@ -397,7 +401,8 @@ fn a_build_script_asks_for_its_targets() {
                 BUILT,
             ],
         ),
-        // Targets that need no tool are resolved without one.
+        // If nothing is built, only targets that need no tool are resolved: `sm_90a`, but neither
+        // `native` nor `all`.
         (
             &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
             &[
@@ -406,7 +411,7 @@ fn a_build_script_asks_for_its_targets() {
                 "skipped true Some(\"OFFLOAD_SKIP was set\")",
             ],
         ),
-        // This list is not an error if nothing is built.
+        // An invalid list is no error if nothing is built.
         (
             &[("DOCS_RS", "1"), ("OFFLOAD_ARCH", "nonsense")],
             &["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"],
@@ -439,7 +444,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // The list has no other targets, so there is nothing to build.
+    // The default consists of `native` alone, so there is nothing to build without a GPU.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once("the target 'native' (from the default of build.rs) is the GPU of this machine, and none was found");

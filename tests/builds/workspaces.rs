@@ -130,7 +130,7 @@ fn a_dependency_that_offers_no_pack() {
         let printed = program.build().fails();
         printed.has(&format!("error: offload-build could not make the pack \"{pack}\""));
         assert!(printed.stderr.replace("\n  ", "\n").contains(expected), "{printed}");
-        // Cargo would print its `cargo::` lines before the reason.
+        // If the script had printed `cargo::` lines, Cargo would show them before the error.
         printed.lacks("cargo::");
     }
 }
@@ -182,7 +182,7 @@ fn each_package_builds_its_part() {
             "warning: {member}@0.1.0: pack \"add\": built for {left}, of sm_80, sm_90a, gfx1100 in OFFLOAD_ARCH\n"
         ));
     }
-    // Where nothing is left out, nothing is printed.
+    // If no part is left out, nothing is printed.
     build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
 }
 

@@ -6,7 +6,7 @@ use offload_build::{Build, Module};
 fn main() {
     let saxpy = |image| format!("../../examples/saxpy/prebuilt/saxpy.{image}");
     let mut ptx = Module::new("ptx");
-    // Otherwise, ptxas would also make machine code from the PTX.
+    // Without this filter, ptxas would also make machine code from the PTX.
     ptx.file(saxpy("compute_80.ptx")).supports(["compute_80"]);
     Build::new()
         .files([saxpy("gfx90a.hsaco"), saxpy("sm_80.cubin")])

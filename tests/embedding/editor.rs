@@ -1,6 +1,6 @@
 //! The macro as editors expand it. The test sends messages to rust-analyzer's server for procedural
-//! macros, which rustup's toolchains contain, and needs no editor. This server's answers are
-//! checked.
+//! macros, which rustup's toolchains contain, and needs no editor. The test checks this server's
+//! replies.
 //!
 //! The server's messages may change with each version: the test is for the version below and is
 //! ignored with others.
@@ -48,7 +48,7 @@ fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
     answer["ExpandMacro"]["Ok"].clone()
 }
 
-/// Whether the tokens of an answer have this text among them.
+/// Whether the tokens of the server's reply have this text among them.
 fn has_text(tree: &Value, part: &str) -> bool {
     let texts = tree["text"].as_array().unwrap_or_else(|| panic!("no tree: {tree}"));
     texts.iter().any(|text| text.as_str().is_some_and(|text| text.contains(part)))

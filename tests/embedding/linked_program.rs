@@ -9,8 +9,8 @@ use std::path::Path;
 /// The sections that contain packs, unless the macro's options name another section.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
-/// The flags of [`PACK_SECTIONS`]. On x86-64, these sections use the code model for large data:
-/// code need not reach them.
+/// The flags of [`PACK_SECTIONS`]. On x86-64, these sections have the flag `l` for large data,
+/// since code need not reach them with short addresses.
 const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
 
 /// A section as `llvm-readelf -SW` lists it.

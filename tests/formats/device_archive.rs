@@ -421,7 +421,7 @@ fn no_more_memory_than_allowed() {
         options.limit = limit;
         let result = unbundle([(&b"m"[..], &member[..])], &requested, &options);
         assert_eq!(result.is_ok(), fits, "{limit}");
-        // One member occurs twice: four code objects.
+        // The archive has the same member twice, so it contains four code objects.
         let result = unbundle([(&b"m"[..], &member[..]), (b"n", &member)], &requested, &options);
         assert_eq!(
             result.as_ref().err().map(|it| matches!(it.kind(), ErrorKind::LimitExceeded { .. })),

@@ -68,7 +68,7 @@ fn every_dump_has_its_file() {
     }
 }
 
-/// Lines, indented below their owners.
+/// The lines of a dump; each line is indented below the part that it belongs to.
 #[derive(Default)]
 struct Dump {
     text: String,
@@ -132,7 +132,7 @@ impl Dump {
             name += &format!(", section {}", section.escape_ascii());
         }
         self.result(&name.clone(), container, |dump, container| match container {
-            // If the image is the whole file, it was already printed.
+            // If the image is the whole file, its line was already added.
             Container::Image(image) if image.len() == size => {}
             container => {
                 dump.line(name);

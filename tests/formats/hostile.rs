@@ -1,7 +1,7 @@
 //! Tests every reader with truncated files, and with files in which any field has an extreme value.
 //!
-//! `visit` runs the readers and checks their limits. The bytes that the readers allocate are
-//! counted here.
+//! `visit` runs the readers and checks their limits. This module counts the bytes that the readers
+//! allocate.
 
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};
@@ -43,8 +43,8 @@ fn files() -> impl Iterator<Item = Test> {
 }
 
 /// Returns the places where a file is changed: each of its first bytes, and some places spread over
-/// the rest. An odd step comes upon fields of any alignment. (All places of all files would take
-/// many minutes.)
+/// the rest. An odd step reaches fields of any alignment. (All places of all files would take many
+/// minutes.)
 fn places(length: usize) -> impl Iterator<Item = usize> {
     const FIRST: usize = 192;
     const SPREAD: usize = 128;

@@ -122,7 +122,7 @@ fn headers_that_are_wrong() {
     for offset in [good.len() as u64, good.len() as u64 + 1, 1 << 40, u64::MAX] {
         assert!(Kpack::parse(&with(8, &offset.to_le_bytes())).is_err(), "{offset}");
     }
-    // Cut anywhere.
+    // Cuts the file in steps of 7 bytes.
     for size in (16..good.len()).step_by(7) {
         assert!(Kpack::parse(&good[..size]).is_err(), "{size}");
     }
@@ -177,7 +177,8 @@ fn tables_that_are_wrong() {
     ] {
         assert!(Kpack::parse(&bytes).is_err(), "{what}");
     }
-    // The count is at 16, before zeros; then it is set to a number of streams that do not exist.
+    // The number of streams is at offset 16. First it is 0; then it is set to a number of streams
+    // that do not exist.
     let mut bytes = table(&[
         scheme,
         b"\xafzstd-per-kernel",

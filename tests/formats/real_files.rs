@@ -1,7 +1,7 @@
 //! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
 //! and from CUDA 11.8 to 13.5. This library and `offload` find the same images as LLVM's tools,
-//! `roc-obj-ls` and `cuobjdump`. If one of these is wrong or does not support the file, another
-//! tool is used.
+//! `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the file, the
+//! test uses another tool.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -198,15 +198,15 @@ fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize)
         let theirs = read(&extracted);
         assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
         by_offload.assert_next(&id, &theirs);
-        // The files have half a gigabyte in total.
+        // The extracted files have half a gigabyte in total, so they are removed.
         fs::remove_file(&extracted).expect("what was written can be removed");
     }
     assert!(ours.next().is_none(), "{name}");
     by_offload.assert_end();
 }
 
-/// `llvm-objdump` writes wrong bytes here, so `clang-offload-bundler` is the reference; it reads
-/// each bundle separately.
+/// For compressed bundles, `llvm-objdump` writes wrong bytes. So `clang-offload-bundler` is the
+/// reference; it reads each bundle separately.
 fn compressed_bundles() {
     let folder = scratch::folder("real-files-compressed");
     let files = [
@@ -240,7 +240,8 @@ fn compressed_bundles() {
     }
 }
 
-/// None of these tools reads the section in DLLs.
+/// None of the installed tools finds bundles in a DLL. So the test compares their places with the
+/// section's, and unbundles each bundle separately.
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
     let path = path(published::BITSANDBYTES_ROCM72_DLL);

@@ -116,7 +116,7 @@ fn every_file_type() {
         b"\r",
         b"\0\xff\xfe no text\0\n\0",
         b"__CLANG_OFFLOAD_BUNDLE__",
-        // Almost END and START lines.
+        // Lines that are nearly END or START lines.
         b"// __CLANG_OFFLOAD_BUNDLE____END__ x\n# __CLANG_OFFLOAD_BUNDLE____END__ x\n; __CLANG_OFFLOAD_BUNDLE____END__ x",
         b"\n//__CLANG_OFFLOAD_BUNDLE____END__ \n#\n;__CLANG_OFFLOAD_BUNDLE____START__ \n/ __CLANG_OFFLOAD_BUNDLE__",
         b"\n// __CLANG_OFFLOAD_BUNDLE__END__ x\n# __CLANG_OFFLOAD_BUNDLE____END__\n; __CLANG_OFFLOAD_BUNDLE____END__",
@@ -177,7 +177,7 @@ fn random_payloads() {
             let marker = marker.trim_end_matches('\n').as_bytes();
             payload.windows(marker.len()).any(|window| window == marker)
         };
-        // Another test covers such payloads.
+        // Another test covers payloads that contain a whole marker.
         let whole = payloads.iter().any(|payload| marker.iter().any(|marker| has(payload, marker)));
         if !whole {
             compare(&folder, FILE_TYPES[file_type], &payloads);
@@ -242,8 +242,8 @@ fn duplicates_are_kept_in_file_order() {
     assert_eq!(unknown.unwrap().id_str(), "foo");
 }
 
-/// LLVM treats such a line as an entry while it skips the payload to find another entry, and
-/// otherwise as payload.
+/// LLVM treats a START line in a payload as an entry while it skips the payload to find another
+/// entry, and otherwise as payload.
 fn a_start_line_in_a_payload_is_payload() {
     let folder = scratch::folder("text-bundle-nested");
     let leader = leader("s");
@@ -307,8 +307,8 @@ fn entries_without_an_end() {
             "{error}"
         );
     }
-    // LLVM lists such an entry in an endless loop, which this test does not try. When LLVM
-    // unbundles the entry, it reads past the end of its memory.
+    // LLVM lists an entry without an END line in an endless loop, which this test does not try.
+    // When LLVM unbundles the entry, it reads past the end of its memory.
     scratch::write(folder.join("file"), whole + &start(leader, IDS[1]) + "payload\n");
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(&folder).args(["-type=d", "-unbundle", "-input=file", "-output=out"]);
@@ -371,7 +371,7 @@ fn every_truncation() {
     }
 }
 
-/// Files that would take hours if a search went over the same bytes again.
+/// Tests files that would take hours if a search read the same bytes repeatedly.
 fn long_files_of_markers() {
     let leader = CommentLeader::Semicolon;
     let starts = start(leader, "id").repeat(1 << 16);

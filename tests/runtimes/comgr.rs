@@ -7,7 +7,7 @@
 //!   the entry of exactly that name: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`.
 //!   So the tests use only known devices, but all images.
 //! * comgr knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn
-//!   the device into its generic target and ask once more.) So the tests use only images for one
+//!   the device into its generic target and search again.) So the tests use only images for one
 //!   processor.
 //! * If one call names several devices, comgr stops after the first that it finds. So each call
 //!   names one device.
@@ -70,7 +70,8 @@ impl Candidate for Image<'_> {
     }
 }
 
-/// A processor's target IDs with every combination of states (any, on, off) of these features.
+/// Returns a processor's target IDs with every combination of states (any, on, off) of these
+/// features.
 fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     let mut ids = vec![processor.to_owned()];
     for feature in features {
@@ -86,7 +87,7 @@ fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
     ids
 }
 
-/// Every device that comgr knows, in every state that our table lists for it, reported or not.
+/// Returns every device that comgr knows, with each feature of our table on, off or not reported.
 fn devices(comgr: &Comgr) -> Vec<String> {
     let known = comgr.processors();
     assert!(known.len() >= 33, "{known:?}");
@@ -106,8 +107,8 @@ fn one_entry(kind: &str, target: &str) -> Vec<u8> {
     builder.layout().to_vec(&[b"7 bytes"])
 }
 
-/// comgr takes a device name with the features that our table gives its processor, and with no
-/// other feature.
+/// Tests that comgr accepts a device name with the features that our table gives its processor, and
+/// with no other feature.
 fn features_of_the_known_processors() {
     let comgr = comgr();
     for name in comgr.processors() {
@@ -150,7 +151,8 @@ fn every_device_and_every_image() {
     assert!(found < pairs, "{found} of {pairs} pairs fit");
 }
 
-/// Bundles in orders that no tool writes: entries of all kinds ever written, several of which fit.
+/// Tests bundles in orders that no tool writes: entries of all kinds ever written, several of which
+/// fit.
 fn the_first_entry_that_fits() {
     let comgr = comgr();
     let mut random = Random::new(3);
@@ -193,7 +195,7 @@ fn the_first_entry_that_fits() {
     assert!(second > 100, "{second} entries that are not the first");
 }
 
-/// A bundle with an entry table of so many bytes, which ends with an entry for gfx90a.
+/// Returns a bundle with an entry table of `size` bytes, which ends with an entry for gfx90a.
 fn bundle_with_table(size: usize) -> Vec<u8> {
     let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
     let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
@@ -387,7 +389,7 @@ const ERROR: u32 = 1;
 /// `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`.
 const INVALID_ARGUMENT: u32 = 2;
 
-/// The functions of `libamd_comgr.so.2` that the HIP runtime looks up code objects with.
+/// The functions of `libamd_comgr.so.2` with which the HIP runtime searches for code objects.
 struct Comgr {
     isa_count: unsafe extern "C" fn(*mut usize) -> u32,
     isa_name: unsafe extern "C" fn(usize, *mut *const c_char) -> u32,
@@ -401,12 +403,12 @@ struct Comgr {
     _library: Library,
 }
 
-/// The library, for one test at a time: it is not documented as thread-safe. It stays loaded, since
-/// loading it again aborts the process: "CommandLine Error: Option 'disassemble' registered more
-/// than once!".
+/// Returns the library, for one test at a time: it is not documented as thread-safe. It stays
+/// loaded, since loading it again aborts the process: "CommandLine Error: Option 'disassemble'
+/// registered more than once!".
 fn comgr() -> MutexGuard<'static, Comgr> {
     static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
-    // A test that failed leaves nothing that the next one could see.
+    // A failed test leaves nothing that affects the next test, so a poisoned lock is harmless.
     COMGR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -431,7 +433,7 @@ impl Comgr {
         }
     }
 
-    /// The processors that the library knows.
+    /// Returns the processors that the library knows.
     fn processors(&self) -> Vec<String> {
         let mut count = 0;
         // SAFETY: writes the count to the place given.
@@ -467,8 +469,8 @@ impl Comgr {
         status == 0
     }
 
-    /// Offset and size of the entry that the library finds for a device; its status, if it is not
-    /// success.
+    /// Returns the offset and size of the entry that the library finds for a device, or the
+    /// library's status if that is not success.
     fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
@@ -489,7 +491,7 @@ impl Comgr {
     }
 }
 
-/// A device's name in the library's form.
+/// Returns a device's name in the library's form.
 fn isa_name(device: &str) -> CString {
     CString::new(format!("amdgcn-amd-amdhsa--{device}")).expect("a device name has no NUL")
 }

@@ -1,5 +1,5 @@
-//! Tests of the example with a stand-in for the CUDA driver, whose GPUs each test sets, and with
-//! NVIDIA's own driver where one is installed.
+//! Tests of the example `saxpy` with a stand-in for the CUDA driver, and with NVIDIA's own driver
+//! where one is installed. Each test sets the GPUs of the stand-in.
 
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
@@ -25,7 +25,7 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     )
 });
 
-/// The folder of the stand-in.
+/// The folder that contains the stand-in for the CUDA driver.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("cuda-driver", &[]));
 
 fn driver(name: &str, flags: &[&str]) -> PathBuf {
@@ -36,7 +36,8 @@ fn driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Returns the example on pretended GPUs; AMD's runtime, if there is one, has none.
+/// Returns the example on a machine with these pretended GPUs; AMD's runtime, if there is one, has
+/// no GPU.
 fn on_gpus(capabilities: &str) -> Staged {
     staged(&DRIVER).with("FAKE_GPU", capabilities)
 }
@@ -239,7 +240,8 @@ fn errors_while_cleaning_up_are_no_failure() {
         let log = DRIVER.join(format!("{function}.log"));
         let outcome = on_gpus("9.0").with("FAKE_ERROR", &format!("{function}=1")).run(&[], &log);
         outcome.succeeds();
-        // The stand-in logged it: the program has called the function, and a leak would be found.
+        // The line in the stand-in's log shows that the program has called the function, so a leak
+        // would be found.
         assert!(outcome.log.iter().any(|line| line == left), "{outcome:#?}");
     }
 }

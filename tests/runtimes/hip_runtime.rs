@@ -1,8 +1,8 @@
-//! AMD's real HIP runtime, version 5, with our images. A stand-in below the runtime pretends that
-//! there is a GPU, so only the kernel does not run. The runtime starts, selects, checks and loads
-//! code objects, and queues a launch.
+//! AMD's real HIP runtime, version 5, with our images. Below the runtime, a stand-in pretends that
+//! there is a GPU, so everything works except the kernel, which does not run. The runtime starts,
+//! selects, checks and loads code objects, and queues a launch.
 //!
-//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
+//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and accepts only code objects of version 4.
 
 use offload_tests::data::read;
 use offload_tests::registry::{Needs, needs};
@@ -208,7 +208,8 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
                 );
             }
             None => {
-                // The runtime ends the process by a signal.
+                // If no image fits, the runtime ends the process by a signal, so there is no exit
+                // status.
                 assert_eq!(theirs.status, None, "{gpu}: {theirs:#?}");
                 theirs.complains("hipErrorNoBinaryForGpu").loads_nothing();
                 ours.fails_first_with(&format!("error: no image for {gpu}\n"));
@@ -217,7 +218,7 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     }
 }
 
-/// Code objects of version 6, the compiler's default, are too new for this runtime.
+/// Code objects of version 6, the compiler's default, are too new for the HIP runtime of version 5.
 fn what_the_runtime_refuses_is_told() {
     let image =
         fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
@@ -237,14 +238,15 @@ fn without_a_gpu_the_runtime_is_no_error() {
         .prints_last(RAN_ON_CPU);
 }
 
-/// With `register` a program needs no loader. The runtime itself finds the kernels of a pack of two
-/// modules, and those of a file with bundles.
+/// With `register`, a program contains no code that loads images. The runtime itself finds the
+/// kernels of a pack of two modules, and those of a file with bundles.
 fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     scenario.target = scenario.folder.join("target");
-    // The file has a bundle for each module.
+    // The file contains a bundle for each module, and the feature `containers` reads bundles.
     scenario.feature("offload", "containers");
-    // Linkers follow what a library needs: the stand-in is beside the runtime.
+    // The linker also searches for the libraries that the runtime needs: the stand-in is in the
+    // runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
     let pack = Build::new()
@@ -281,7 +283,7 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
                 assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
             }
         }
-        // None of the images fits.
+        // None of the images fits gfx906.
         run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");
         // Without a GPU the program starts nevertheless.
         let outcome = run(&program, "", &["none"]);

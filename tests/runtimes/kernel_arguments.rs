@@ -30,18 +30,19 @@ fn kernels_get_the_bytes_that_were_passed() {
         .write("kernels/types.h", random.header())
         .write("kernels/random.cu", random.source())
         .write("src/main.rs", random.program("output()", REST))
-        // The runtime accepts no newer code objects.
+        // HIP's runtime of version 5 accepts no code objects that are newer than version 4.
         .pack(
             "random",
             r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
         );
-    // Without optimization each kernel has a buffer for messages to the host, which the stand-in
-    // lacks.
+    // This is a release build: without optimization, each AMD kernel needs a buffer for messages to
+    // the host, which the stand-in lacks.
     scenario.build().release().passes().lacks("other parameters");
     let program = scenario.program("release", "kernel_arguments");
     let masks = random.masks(&scenario.folder, []);
 
-    // On the CPU the kernels do run.
+    // The CPU runs the kernels, which copy their arguments to the output; the stand-ins for GPUs
+    // only log the arguments.
     let log = scenario.folder.join("log");
     let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &log);
     assert_eq!(ran.status, Some(0), "{ran:#?}");
@@ -72,7 +73,8 @@ fn kernels_get_the_bytes_that_were_passed() {
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
 
-/// Returns the values of each argument except the first, as text.
+/// Returns the bytes that each argument of a kernel must have, as hexadecimal text, without the
+/// first argument (the output).
 fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     let kernel = random
         .kernels
@@ -88,7 +90,7 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// Returns only the bits that are values.
+/// Returns the hexadecimal text without the bits that the mask lacks: padding has no defined value.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -127,8 +129,9 @@ fn launch(
     outcome.log
 }
 
-/// Asserts that each kernel got the right arguments. Every kernel is launched in the first of the
-/// two `ways`; a kernel with a buffer is launched again, in the second way.
+/// Asserts that each kernel got the right arguments. `ways` are the two ways to pass arguments.
+/// Every kernel is launched in the first way; a kernel whose arguments also form a buffer is
+/// launched again in the second.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -154,11 +157,12 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     );
 }
 
-/// The first argument on GPUs.
+/// The first argument of each kernel on GPUs, as the log shows it: the address 0xdeadbeef in place
+/// of an output.
 const OUTPUT: &str = "efbeadde00000000";
 
-/// A program that launches kernels on the CPU or by a runtime, as its first argument selects; the
-/// second argument is a GPU's image.
+/// The rest of the program. Its first argument selects how it launches the kernels (`cpu`, `cuda`
+/// or `hip`); the second argument is the target of a GPU's image.
 const REST: &str = r#"
 use std::cell::Cell;
 use std::ptr::null_mut;

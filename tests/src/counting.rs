@@ -6,14 +6,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, with a tally for each thread.
+/// The system's allocator, which also counts the allocations of each thread.
 #[derive(Debug)]
 pub struct Counting;
 
 /// The requests to the allocator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
-    /// How many times.
+    /// The number of requests.
     pub count: u64,
     /// The sum of all bytes, whether freed or not.
     pub total: u64,

@@ -10,7 +10,8 @@ use std::process::Command;
 const TOOLS: [&str; 11] =
     ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
-/// A script that mounts other folders over those of compilers, whatever `PATH` is.
+/// A script that hides the usual folders of compilers by mounting empty ones over them, whatever
+/// `PATH` is. It then runs its arguments as a command.
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 

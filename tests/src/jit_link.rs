@@ -1,5 +1,5 @@
-//! NVIDIA's linker for running programs, which chooses among the images of a fatbin for a GPU that
-//! need not be there.
+//! nvJitLink, NVIDIA's linker for running programs: for a named GPU, which need not exist here, it
+//! chooses among the images of a fatbin.
 
 use crate::tools::cuda_library;
 use libloading::Library;
@@ -8,7 +8,7 @@ use std::ptr;
 
 type Handle = *mut c_void;
 
-/// nvJitLink; names as in its header.
+/// The library nvJitLink; its functions have the names in its header.
 #[derive(Debug)]
 pub struct JitLink(Library);
 

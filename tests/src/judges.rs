@@ -22,7 +22,7 @@ pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(roc_obj_ls().arg(path))))
 }
 
-/// `ID <tab> file://…#offset=N&size=N`
+/// Parses lines of the form `ID <tab> file://…#offset=N&size=N`.
 fn listed(output: &str) -> Vec<Listed> {
     let number = |text: &str| text.parse().expect("a number");
     let entry = |line: &str| {
@@ -38,7 +38,7 @@ fn listed(output: &str) -> Vec<Listed> {
 /// files, in its order.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the tool fails.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     // The tool also leaves files in the folder in which it was started.
     let folder = path.parent().expect("a file lies in a folder");
@@ -60,7 +60,7 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
 /// arguments are the tool's labels for both.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the tool fails.
 pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
     let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -85,7 +85,7 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
 /// and the bytes. The tool leaves its files in `folder`, which must have no others.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the tool fails.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let output = succeed(
         cuda("cuobjdump")
@@ -113,10 +113,10 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
     lines.map(image).collect()
 }
 
-/// The shared libraries that a program needs when it starts, as `ldd` prints them.
+/// Returns the shared libraries that a program needs when it starts, as `ldd` prints them.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if `ldd` fails.
 pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }

@@ -31,7 +31,7 @@ pub fn folder() -> PathBuf {
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        // These are the options of `cargo xtask test`, so only linking is left to do.
+        // `cargo xtask test` builds with the same options, so here Cargo only links.
         build.args([
             "build",
             "--offline",
@@ -72,7 +72,7 @@ pub fn offload(arguments: &[&str]) -> Command {
 /// Runs a command that prints text.
 ///
 /// # Panics
-/// Panics if the command does not start, ends with a signal, or prints something else.
+/// Panics if the command does not start, ends with a signal, or prints bytes that are no text.
 pub fn run(command: &mut Command) -> Ran {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");

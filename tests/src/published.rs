@@ -52,7 +52,7 @@ pub const ROCM: [&str; 6] = [
     BITSANDBYTES_ROCM72_DLL,
 ];
 
-/// Those for NVIDIA's.
+/// The published libraries for NVIDIA's GPUs.
 pub const CUDA: [&str; 6] = [
     BITSANDBYTES_CUDA118,
     BITSANDBYTES_CUDA132,
@@ -73,7 +73,7 @@ pub fn path(file: &str) -> PathBuf {
     PathBuf::from(folder).join(file)
 }
 
-/// The most that decompression may allocate.
+/// The maximum number of bytes that decompression may allocate.
 const LIMIT: u64 = 1 << 28;
 
 /// A bundle in a file.
@@ -88,7 +88,7 @@ pub struct OneBundle<'data> {
 }
 
 impl OneBundle<'_> {
-    /// Its entries.
+    /// Returns the bundle with its entries.
     ///
     /// # Panics
     /// Panics if the bundle is malformed.

@@ -101,7 +101,7 @@ impl From<&'static [Tool]> for Needs {
     }
 }
 
-/// A test. A test, which fails by panicking.
+/// A test, which fails by panicking.
 pub struct Test {
     name: String,
     needs: Needs,
@@ -126,7 +126,7 @@ impl Test {
         needs: impl Into<Needs>,
         run: impl FnOnce() + Send + 'static,
     ) -> Self {
-        // The executable's own name comes first.
+        // `module_path!()` starts with the executable's name, which is not part of a test's name.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
         Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }

@@ -13,7 +13,7 @@ pub fn target_dir() -> PathBuf {
     exe.ancestors().nth(3).expect("a test lies in <target>/<profile>/deps").to_owned()
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
 }

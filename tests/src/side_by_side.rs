@@ -25,10 +25,10 @@ pub struct Case {
     without_llvm: bool,
 }
 
-/// Whose tool runs.
+/// The tool that runs a command line: LLVM's or ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// LLVM 22's.
+    /// The tool of LLVM 22.
     Llvm,
     /// The tool of offload-tools.
     Ours,
@@ -68,7 +68,7 @@ impl Case {
         self
     }
 
-    /// An environment variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
@@ -88,13 +88,13 @@ impl Case {
         Self { without_llvm: true, ..self }
     }
 
-    /// Runs it.
+    /// Runs the command line in a new folder, with LLVM's tool or with ours.
     ///
     /// # Panics
     /// Panics if the command cannot be run.
     pub fn run(&self, whose: Whose) -> Ran {
-        // Tests run side by side, too. The folder names have the same length, so output that
-        // contains a path has the same length, too.
+        // Tests run in parallel, so a number distinguishes the folders of their runs. The folder
+        // names have the same length, so output that contains a path has the same length, too.
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
         for (path, bytes) in &self.files {
@@ -104,7 +104,8 @@ impl Case {
             Whose::Llvm => tools::llvm_bin(),
             Whose::Ours => own::folder(),
         };
-        // The tool is called by its bare name, as build systems do: messages begin with that name.
+        // The tool is called by its name without a folder, as in build systems: its messages begin
+        // with that name.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
         let path =
             std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
@@ -115,7 +116,7 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // A tool that does not read its input closes it, which is no error.
+        // Writing fails if the tool does not read its input and closes it; this is no error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = child.wait_with_output().expect("it ends");
         writer.join().expect("it does not panic");

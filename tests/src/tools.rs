@@ -1,4 +1,4 @@
-//! Programs and libraries that are not ours.
+//! Tools that tests need and that are not part of the project: programs, libraries and devices.
 
 use crate::published;
 use std::env;
@@ -19,14 +19,14 @@ pub enum Tool {
     /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that
     /// `OFFLOAD_TEST_ROCM` names.
     Rocm,
-    /// The oldest clang (15, with lld) and g++ (11) that are promised, unpacked in the folder that
-    /// `OFFLOAD_TEST_OLDEST` names.
+    /// The oldest clang (15, with lld) and g++ (11) that the project supports, unpacked in the
+    /// folder that `OFFLOAD_TEST_OLDEST` names.
     Oldest,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
     NvJitLink,
-    /// `libnvfatbin.so.13` in the same place.
+    /// `libnvfatbin.so.13` in `CUDA_HOME/lib` or `lib64`.
     NvFatbin,
     /// `libamd_comgr.so.2`.
     Comgr,
@@ -40,11 +40,12 @@ pub enum Tool {
     RocObj,
     /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocm,
-    /// The published libraries for NVIDIA's GPUs, in the same place.
+    /// The published libraries for NVIDIA's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
+    /// names.
     PublishedCuda,
-    /// Debian's library for AMD's GPUs, in the same place.
+    /// Debian's library for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocrand,
-    /// sccache, in the same place.
+    /// sccache, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     Sccache,
     /// `distcc` and its server.
     Distcc,
@@ -67,8 +68,8 @@ pub enum Tool {
     RustLld,
     /// The linker mold.
     Mold,
-    /// No CUDA toolkit in the default place of installers, where no variable can hide it; for tests
-    /// that hide `ptxas`.
+    /// A machine without a CUDA toolkit in the default place of installers, for tests that hide
+    /// `ptxas`: no variable can hide that place.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
@@ -79,8 +80,8 @@ pub enum Tool {
     HostWithoutPacks,
     /// `unshare`, and a system that gives a program its own mounts, which hide folders from it.
     OwnMounts,
-    /// A machine without an AMD GPU with a driver, because nothing can hide one; for tests that
-    /// need a machine without a GPU.
+    /// A machine without an AMD GPU with a driver, for tests that need a machine without a GPU:
+    /// nothing can hide an AMD GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
@@ -109,7 +110,7 @@ impl Tool {
         )
     }
 
-    /// Returns an error that names the missing tool.
+    /// Returns an error if the tool is missing; the error names the tool.
     pub fn check(self) -> Result<(), String> {
         let all_in = |folder: &Path, names: &[&str]| match names
             .iter()
@@ -361,7 +362,8 @@ pub fn rocm() -> PathBuf {
     Path::new(&folder).join("usr")
 }
 
-/// Returns one of the oldest compilers, by its path in their packages.
+/// Returns the path of one of the oldest supported compilers, by its path in the packages that
+/// contain them.
 pub fn oldest(path: &str) -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_OLDEST")
         .expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
@@ -473,8 +475,8 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a compiler has these libraries: it prints only the bare name of a file that it does
-/// not find.
+/// Checks that a compiler has these libraries: if it does not find a file, it prints the file's
+/// name without a folder.
 fn has_files(compiler: &Path, names: &[&str]) -> Result<(), String> {
     for name in names {
         let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
@@ -490,7 +492,7 @@ fn found_in_path(name: &str) -> Result<(), String> {
     in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH"))
 }
 
-/// Returns the dynamic linker's path of a library, from its list of all libraries.
+/// Returns the path of a library in the dynamic linker's list of all libraries.
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
     let listing = Command::new(ldconfig)

@@ -1,9 +1,9 @@
-//! Runs everything that offload-format can read on arbitrary bytes.
+//! Runs every reader of offload-format on arbitrary bytes.
 //!
 //! [`all`] runs every reader to its end; each kind of container also has its own function. The
 //! functions panic if a reader panics, or if a result does not borrow from the bytes. They also
-//! panic if it gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]). Whether the bytes
-//! are well formed does not matter.
+//! panic if a reader gives more items than the bytes can contain ([`ITEMS_PER_BYTE`]). Whether the
+//! bytes are well formed does not matter.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
@@ -31,8 +31,8 @@ pub const LIMIT: u64 = 1 << 20;
 /// this is more than one.
 pub const ITEMS_PER_BYTE: usize = 64;
 
-/// The number of code objects that are decompressed in one compressed bundle: each one decompresses
-/// the whole stream again.
+/// The maximum number of code objects to decompress in one container: in a compressed bundle, each
+/// one decompresses the whole stream again.
 const CODE_OBJECTS: usize = 3;
 
 /// Runs every reader.
@@ -52,7 +52,7 @@ pub fn all(bytes: &[u8]) {
     names(bytes);
 }
 
-/// Reads a bundle, and its entry table without the bundle.
+/// Reads a bundle, and then only its entry table.
 pub fn bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(Bundle::parse(bytes)) {
@@ -68,7 +68,7 @@ pub fn bundle(bytes: &[u8]) {
     }
 }
 
-/// Reads a compressed bundle with its content, and bundles of both kinds in a row.
+/// Reads a compressed bundle with its content, and several bundles in a row, plain and compressed.
 pub fn compressed(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(CompressedBundle::parse(bytes)) {
@@ -102,8 +102,8 @@ pub fn text_bundle(bytes: &[u8]) {
     let _ = TextBundle::detect(bytes);
 }
 
-/// Reads a host object with a bundle in its sections; then writes the object without it, and with
-/// another.
+/// Reads a host object with a bundle in its sections. Then writes the object without the bundle,
+/// and makes the layout of the object with another bundle.
 pub fn object_bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(ObjectBundle::parse(bytes)) {
@@ -115,8 +115,8 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // Only the layout is made: a COFF section without bytes in the file has bytes in the new one,
-    // up to 4 GiB.
+    // Only the layout is made: the new object could have up to 4 GiB. A COFF section without bytes
+    // in the file has bytes in the new one.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
@@ -184,7 +184,7 @@ pub fn device_archive(bytes: &[u8]) {
     let archive = Archive::parse(bytes).ok();
     let members =
         archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
-    // Bytes that are no archive may be a member of one.
+    // The bytes are also read as a member of an archive.
     let members = members.chain([(&b"member.o"[..], bytes)]);
     let requested =
         ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
@@ -290,8 +290,8 @@ pub fn bitcode(bytes: &[u8]) {
     }
 }
 
-/// Reads names of targets, of devices and of bundle entries, one in each line. Compares each with
-/// the one before, and reads the whole as a pack's index.
+/// Reads names of targets, of devices and of bundle entries, one in each line. Compares each name
+/// with the one in the line before, and reads the whole text as a pack's index.
 pub fn names(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
@@ -313,7 +313,7 @@ pub fn names(bytes: &[u8]) {
     let _ = Composition::find_conflict(text.lines().take(64));
 }
 
-/// The bytes that are read, and checks of the results.
+/// The bytes that are read, and the number of items that readers may still give.
 struct Seen<'a> {
     bytes: &'a [u8],
     items_left: usize,
@@ -324,7 +324,7 @@ impl<'a> Seen<'a> {
         Self { bytes, items_left: ITEMS_PER_BYTE * (bytes.len() + 1) }
     }
 
-    /// One more item.
+    /// Counts another item, and panics if there are too many.
     #[track_caller]
     fn item(&mut self) {
         let left = self.items_left.checked_sub(1);
@@ -343,7 +343,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Formats a view.
+    /// Formats a view, which must not panic.
     fn show(&self, view: impl Debug) {
         write!(Nowhere, "{view:?}").expect("what is shown goes nowhere");
     }
@@ -352,7 +352,7 @@ impl<'a> Seen<'a> {
     #[track_caller]
     fn result<T>(&self, result: Result<T>) -> Option<T> {
         if let Err(error) = &result {
-            // An item that was cut short may start after the end.
+            // A truncated item may start after the end of the bytes.
             let inside = error.offset() <= self.bytes.len() as u64;
             let is_cut = matches!(error.kind(), ErrorKind::Truncated { have: 0, .. });
             assert!(inside || is_cut, "{error} (in {} bytes)", self.bytes.len());
@@ -360,19 +360,20 @@ impl<'a> Seen<'a> {
         self.told(result)
     }
 
-    /// Formats an error whose position counts from the start of something else.
+    /// Formats an error without checking its position, which may count from the start of other
+    /// bytes.
     fn told<T>(&self, result: Result<T>) -> Option<T> {
         result.inspect_err(display).ok()
     }
 
-    /// Checks that the memory allocated for the caller is no more than the limit, or than the size
-    /// of the input.
+    /// Checks the memory that a reader allocated for the caller: it may be [`LIMIT`] bytes, and 24
+    /// bytes for each byte of the input.
     #[track_caller]
     fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
         let result = self.told(result);
         if let Some(kept) = &result {
-            // The writer makes a new object: its sections, and as many zeros between them as its
-            // size explains.
+            // A stripped object is written anew, with zeros between its sections, so it may be
+            // larger than the input.
             let most = LIMIT as usize + 24 * self.bytes.len();
             assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
         }
@@ -524,7 +525,7 @@ impl Kept for offload_format::nv_fatbin::Payload<'_> {
     }
 }
 
-/// An image, described by its header.
+/// An image that selection knows only by its header.
 struct Read(Image);
 
 impl Candidate for Read {

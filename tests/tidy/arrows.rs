@@ -1,4 +1,5 @@
-//! Tests which modules use which: only those listed here, without cycles.
+//! Tests the dependencies between modules: each module uses only the modules that are listed for
+//! it, without cycles.
 
 use crate::sources::{ModulePath, code, module_of, paths_used, sources};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A crate, and for each of its modules the modules that it may use.
 type Arrows = (&'static str, &'static [(&'static str, &'static [&'static str])]);
 
-/// Each module comes after the modules that it may use.
+/// The crates, and what their modules may use; each module comes after the modules that it may use.
 const CRATES: &[Arrows] = &[
     (
         "offload-format",
@@ -232,7 +233,7 @@ fn modules_use_those_that_are_listed() {
                 seen += usize::from(target != module);
             }
         }
-        // Broken parsing of sources would find nothing.
+        // If the parsing of sources is broken, it finds no uses.
         assert!(seen > 1, "{name}: uses were found");
     }
 }
@@ -258,7 +259,7 @@ fn there_is_no_circle() {
         let uses = uses(name);
         let modules: BTreeSet<ModulePath> =
             uses.iter().map(|(_, module, _)| module.clone()).collect();
-        // For each folder, the modules in it and the modules beside them that they use.
+        // The modules of each folder, and the other modules of that folder that each of them uses.
         let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (_, module, used) in &uses {
             for path in used {

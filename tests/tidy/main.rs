@@ -1,4 +1,5 @@
-//! The architecture, as far as text can show it. ARCHITECTURE.md describes the same rules in words.
+//! Tests of those rules of the architecture that the text of sources can show. ARCHITECTURE.md
+//! describes the same rules in words.
 
 mod arrows;
 mod manifests;
@@ -23,15 +24,14 @@ const UNSAFE: &[&str] = &[
     "xtask/",
 ];
 
-/// The number of lines from which on a file should be split; a file of tests may be a little
-/// longer.
+/// The maximum number of lines of a file; a file of tests may be a little longer.
 const LONG: usize = 600;
 const LONG_TESTS: usize = 800;
 
 #[test]
 fn offload_format_does_not_know_the_outside() {
     for (path, text) in sources("offload-format/src") {
-        // The crate `zstd` is no `std`.
+        // `zstd::` contains `std::`, but is another crate.
         let code = code(&text).replace("zstd::", "");
         for word in ["std::", "extern crate std", "println!", "env!", "include_bytes!"] {
             assert!(!code.contains(word), "{path} has {word}");
@@ -71,8 +71,8 @@ fn one_file_of_offload_build_parses_targets() {
     }
 }
 
-/// Checks that the top has few entries: lib.rs, the main folders, and the few files that all of
-/// them use.
+/// Checks that the top folder of offload-build's sources has few entries: lib.rs, the main folders,
+/// and the few files that all of them use.
 #[test]
 fn the_top_of_offload_build_is_small() {
     let top = fs::read_dir(workspace().join("offload-build/src"))
@@ -85,7 +85,7 @@ fn the_top_of_offload_build_is_small() {
 fn unsafe_code_is_where_it_may_be() {
     for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro"] {
         for (path, text) in sources(folder) {
-            // The word may occur as a string.
+            // The word `unsafe` in a string is no unsafe code.
             let code = code(&text).replace("\"unsafe\"", "");
             let has =
                 code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
@@ -117,8 +117,8 @@ fn files_say_what_they_are_and_stay_short() {
     }
 }
 
-/// rustfmt limits the width of code, except texts and macros. In comments, tables and examples may
-/// be wider.
+/// Checks the width of comments: rustfmt limits the width of code, except texts and macros. Tables
+/// and examples in comments may be wider.
 #[test]
 fn comments_are_no_wider_than_code() {
     const WIDTH: usize = 100;
@@ -162,7 +162,7 @@ const NO_VARIABLES: [&str; 23] = [
     "HIP",
     "CARGO_PKG_VERSION_MAJOR",
     "CARGO_PKG_VERSION_MINOR",
-    // Of /etc/os-release.
+    // Keys in /etc/os-release.
     "ID_LIKE",
     "UBUNTU_CODENAME",
     "DEBIAN_CODENAME",
@@ -236,8 +236,8 @@ fn has_function(path: &str, name: &str) -> bool {
         .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
-/// The last column contains `module::tests::function` of offload-format, or a file of `tests/` and
-/// functions in it.
+/// Checks the last column of the table: it names `module::tests::function` of offload-format, or a
+/// file of `tests/` and functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
     let text = fs::read_to_string(workspace().join("docs/llvm-differences.md"))
@@ -309,7 +309,7 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
             "README.md" | "Cargo.toml" => {}
             "corpus/" | "elsewhere/" | "tidy/" => there.push(path),
             area if area.ends_with('/') => there.extend(paths_in(area)),
-            // Files that a tool leaves in the folder do not belong here.
+            // `tests/` may contain no other files, such as those that a tool has left.
             other => panic!("tests/{other} is no source of a test"),
         }
     }

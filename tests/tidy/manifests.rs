@@ -49,8 +49,8 @@ fn what_a_registry_shows_is_there() {
     }
 }
 
-/// A registry shows the page alone, so a path in it would lead nowhere. The page's examples are
-/// doctests.
+/// Checks that links in a README are full addresses: a registry shows the README alone, so a path
+/// in it would lead nowhere. The README's examples must be doctests.
 #[test]
 fn readmes_of_crates_stand_alone() {
     for (name, _) in published() {
@@ -68,8 +68,8 @@ fn readmes_of_crates_stand_alone() {
     }
 }
 
-/// Only a maintainer knows the address of the repository. Until the workspace states it, the page
-/// about releases asks for it; afterwards every crate states it.
+/// Only a maintainer knows the address of the repository. Until the workspace states it,
+/// CONTRIBUTING.md asks for it; afterwards every crate states it.
 #[test]
 fn the_repository_is_named_or_asked_for() {
     let root = read("Cargo.toml");
@@ -87,8 +87,8 @@ fn the_repository_is_named_or_asked_for() {
     }
 }
 
-/// A package contains files but no paths out of it, so other files of the repository are linked
-/// into the crate's folder.
+/// A package contains only the files of the crate's folder, so other files of the repository are
+/// linked into that folder.
 #[test]
 fn documentation_reads_no_file_outside_of_its_crate() {
     for (name, _) in published() {

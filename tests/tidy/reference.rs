@@ -1,4 +1,4 @@
-//! The guide's reference pages, compared with the lists in the code.
+//! Tests that compare the guide's reference pages with the lists in the code.
 
 use super::sources::code;
 use super::variables_of_offload_build;
@@ -6,7 +6,8 @@ use offload_tests::scratch::workspace;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Variables that Cargo sets, and others that no user sets. `docs/what-a-build-does.md` has them.
+/// Variables that Cargo sets, and others that no user sets. The guide omits them, and
+/// `docs/what-a-build-does.md` lists them.
 const NOT_FOR_USERS: [&str; 16] = [
     "OUT_DIR",
     "TARGET",
@@ -62,7 +63,8 @@ fn the_page_of_variables_lists_those_that_the_build_reads() {
     assert!(missing.is_empty(), "docs/guide/src/reference/variables.md lacks {missing:?}");
     let first_column = cells(build, "| `", 0);
     let names = first_column.iter().map(|cell| cell.split(['=', '<']).next().unwrap_or(cell));
-    // The test of docs/what-a-build-does.md has the short names of the variables.
+    // `variables_of_offload_build` does not find these three names: they are short, or do not start
+    // with a capital letter.
     let unknown: Vec<&str> = names
         .filter(|name| !read.contains(*name) && !read.contains(name.trim_end_matches('_')))
         .filter(|name| !["cc", "CL", "_CL_"].contains(name))
@@ -126,7 +128,7 @@ fn headers() -> String {
 
 #[test]
 fn the_page_of_kernels_lists_names_that_the_headers_have() {
-    /// Names that a macro of the headers composes.
+    /// Names that a macro of the headers composes, so no header contains them.
     const OTHERS: [&str; 1] = ["make_float4"];
     let text = page("kernels");
     let (table, _) = text.split_once("## Limits").expect("the page has its sections");

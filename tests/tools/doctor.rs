@@ -86,14 +86,16 @@ fn a_build_does_as_it_says() {
             .build()
             .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
             .env("OFFLOAD_ARCH", target);
-        // The tests' builds are of the dev profile.
+        // The tests' builds are of the dev profile, so they also refuse targets that need
+        // optimization.
         match verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) {
             None => {
                 build.passes();
                 good.push(*target);
             }
             Some(why) => {
-                // The build reports the same reason, although its targets come from another place.
+                // The build reports the same reason, but its targets come from OFFLOAD_ARCH in
+                // place of the command line.
                 let why = why.lines().next().expect("a reason has a line");
                 build.fails().has(&why.replace("the command line", "OFFLOAD_ARCH"));
                 bad.push(*target);
@@ -147,7 +149,7 @@ fn what_is_listed_is_built() {
     build().release().env("OFFLOAD_ARCH", names(&optimized).join(",")).passes();
 }
 
-/// Some unpackers of wheels lose the executable mode of programs.
+/// Tests programs that are not executable: some unpackers of wheels lose the executable mode.
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
     let ptxas = folder.join("bin").join("ptxas");
@@ -252,7 +254,7 @@ fn a_machine_without_compilers() {
     }
     let refusals: Vec<_> =
         record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
-    // The searched places and the help are printed once, with the compilers.
+    // A refusal is short: the searched places and the help are printed once, with the compilers.
     assert_eq!(refusals[0], "no clang was found");
     assert_eq!(refusals[1], "no ptxas was found");
     let commands = |name: &str| -> String {
@@ -267,7 +269,7 @@ fn a_machine_without_compilers() {
         assert!(commands(name).contains(text), "no {text:?} in {}", commands(name));
     }
     assert!(refusals[2].is_null(), "cpu: {refusals:?}");
-    // A C++ compiler does not count as a compiler for GPUs.
+    // doctor fails, because a C++ compiler does not count as a compiler for GPUs.
     let ran = own::run(&mut hidden::without_compilers(&bare(&[]), &tools));
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("\n  clang             not found\n"), "{}", ran.stdout);

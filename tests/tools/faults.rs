@@ -1,5 +1,5 @@
-//! Faults around the command lines: full disks, folders instead of files, pipes, files that change
-//! while they are read, interrupts. Each fault causes a message; an existing output stays
+//! Tests of the command lines with full disks, folders instead of files, pipes, files that change
+//! while they are read, and interrupts. Each fault causes a message; an existing output stays
 //! unchanged, and no other file is left.
 
 use offload_tests::registry::NOTHING;
@@ -151,7 +151,7 @@ fn no_room() {
         // is written.
         let output = under_limit(&folder, line, "trap '' XFSZ; ulimit -f 100");
         assert_fails_and_leaves_all(&folder, &before, line, &output, "File too large");
-        // A device has no old content.
+        // A device has no old content that could be lost, so only the error is checked.
         let output = ended(&folder, &with_output(line, "/dev/full"));
         assert_eq!(output.status.code(), Some(1), "{line}");
         assert!(
@@ -193,7 +193,7 @@ fn pipe(path: &Path) {
     assert!(status.success(), "mkfifo: {status}");
 }
 
-/// Named pipes as inputs and outputs: the bytes are the same as with files.
+/// Tests named pipes as inputs and outputs: the bytes are the same as with files.
 fn pipes() {
     let folder = folder("pipes");
     pipe(&folder.join("pipe"));
@@ -319,7 +319,7 @@ fn thin_archive(name: &str) -> Vec<u8> {
     archive
 }
 
-/// Members of thin archives are other files. Members that are not regular files are refused: a
+/// Members of thin archives are in other files. Members that are not regular files are refused: a
 /// device may have no end, a pipe no writer.
 fn thin_archives_of_what_is_no_file() {
     let folder = folder("thin-archives");
@@ -345,7 +345,7 @@ fn thin_archives_of_what_is_no_file() {
             let ran = under_limit(&folder, line, "ulimit -v 500000");
             assert_fails_and_leaves_all(&folder, &before, line, &ran, expected);
         }
-        // This file has no size, and no end worth waiting for.
+        // This regular file has the size 0, but reading it to its end would take too long.
         scratch::write(folder.join("thin.a"), thin_archive("/proc/self/pagemap"));
         let ran = under_limit(&folder, line, "ulimit -v 500000");
         assert!(ran.status.success(), "{line}: {}", message(&ran));
@@ -353,7 +353,8 @@ fn thin_archives_of_what_is_no_file() {
     }
 }
 
-/// The input is cut short after the tool has opened it, while the tool waits for a pipe.
+/// Cuts an input short after the tool has opened it, while the tool waits for a pipe, its second
+/// input.
 fn inputs_that_shrink() {
     let folder = folder("shrink");
     pipe(&folder.join("pipe"));
@@ -367,8 +368,8 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
-        // A copy by the kernel reports that the file is shorter; reading the mapping causes a
-        // signal.
+        // If the kernel copies the file, it reports that the file is shorter. If the tool reads the
+        // mapping, it gets a signal.
         let text = message(&output);
         assert!(
             text.contains("became shorter while it was read"),
@@ -391,17 +392,17 @@ fn has_mapped(child: &Child, path: &Path) -> bool {
     maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))
 }
 
-/// A tool is stopped while it writes.
+/// Stops a tool by a signal while it writes.
 fn interrupts() {
     let folder = folder("interrupts");
-    // The size makes the copy last long; the file has no blocks.
+    // The large size makes the copy last long; the file uses no space on the disk.
     let huge = fs::File::create(folder.join("one")).expect("it can be made");
     huge.set_len(3 << 30).expect("it can be made longer");
     let before = names(&folder);
     for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM), (OFFLOAD_BUNDLE, SIGINT)] {
         let child = run(&folder, line).expect("it starts");
         wait_until(&format!("{line}: the tool writes"), || names(&folder).len() > before.len());
-        // This is the shell's built-in command, because not every system has a program of that
+        // `kill` is a built-in command of the shell, because not every system has a program of that
         // name.
         let sent =
             Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
@@ -420,7 +421,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Headers claim 2^62 bytes, under a low limit on memory.
+/// Tests files whose headers claim 2^62 bytes, with a low limit on memory.
 fn sizes_that_cannot_be() {
     let folder = folder("sizes");
     let mut compressed =

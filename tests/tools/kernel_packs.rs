@@ -46,7 +46,7 @@ fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 }
 
 /// Returns a file in which the last occurrence of a text is replaced by another of the same length.
-/// ROCm's tool leaves an older copy before it.
+/// The last one counts: ROCm's tool leaves an older copy before it.
 fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = corpus_bytes(&format!("kpack/{file}"));
@@ -66,7 +66,7 @@ fn a_library_is_listed_with_its_packs() {
     for line in [GFX906, GFX1100, "gfx906 ", "gfx1100 ", "lib/libk.so#0"] {
         assert!(out.contains(line), "{line} is not in {out}");
     }
-    // Entries of the packs for another file are not listed with this one.
+    // The packs also contain entries for k.dll, which are not listed with libk.so.
     assert!(!out.contains("k.dll"), "{out}");
     let (status, out, _) = offload(&folder, &["ls", "--json", "libk.so"]);
     let records: Value = serde_json::from_str(&out).unwrap();
@@ -87,7 +87,7 @@ fn images_are_extracted() {
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let written: Vec<PathBuf> = out.lines().map(|path| folder.join(path)).collect();
     let [image] = &written[..] else { panic!("{out}") };
-    // The other pack contains the same code object uncompressed.
+    // `none.kpack` contains the same code object uncompressed.
     let (_, out, _) = offload(&folder, &["extract", "--exact", "gfx906", "-o", "y", "none.kpack"]);
     let plain = folder.join(out.lines().next().unwrap());
     assert!(fs::read(image).unwrap() == fs::read(plain).unwrap(), "another code object");
@@ -147,7 +147,7 @@ fn packs_that_are_missing() {
         assert_eq!(status, 1, "{arguments:?}");
         assert!(err.contains(said), "{arguments:?}: {err}");
     }
-    // Each of several paths is printed, with the reason.
+    // If several paths were tried, each is printed with the reason why it failed.
     let (_, _, err) = offload(&folder, &["ls", "k.dll"]);
     let both =
         "tried nothing.kpack (No such file or directory), demo.kpm (No such file or directory)\n";
@@ -165,7 +165,7 @@ fn paths_of_other_folders_and_links() {
     let (status, out, err) = offload(&folder, &["ls", "lib/libk.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("\nlib/../k/gfx906.kpack  "), "{out}");
-    // The processor takes the place of a folder's name.
+    // The name of a folder can also be `@GFXARCH@`, which the processor replaces.
     scratch::write(
         folder.join("lib/b.so"),
         patched("libk.so", "demo_@GFXARCH@.kpack", "./@GFXARCH@/ab.kpack"),
@@ -230,7 +230,7 @@ fn what_is_no_kernel_pack() {
         err.contains("demo_gfx906.kpack: not a regular file, as kernel packs must be\n"),
         "{err}"
     );
-    // Reading a device may never end.
+    // A device is refused, because reading it may never end.
     #[cfg(unix)]
     {
         fs::remove_dir(folder.join(GFX906)).unwrap();
@@ -254,6 +254,6 @@ fn a_pack_by_itself() {
     };
     let (none, zstd) = (listed("none.kpack"), listed("zstd.kpack"));
     assert_eq!((none.0, none.1.len()), (0, 3));
-    // Both schemes have the same images.
+    // The pack without compression and the one with zstd contain the same images.
     assert_eq!(none, zstd);
 }

@@ -259,14 +259,15 @@ fn all_versions_and_back() {
         assert!(pack.len().is_multiple_of(8), "{options:?}: {} bytes", pack.len());
         same(extract(&folder, "ours"), 3);
         succeed(&mut offload(&folder, &["verify", "ours"]));
-        // The same bytes go to standard output.
+        // With the output `-`, the same bytes go to standard output.
         let output = succeed(offload(&folder, &["pack", "-o", "-"]).args(arguments).args(options));
         assert!(output.stdout == pack, "{options:?}: another pack goes to standard output");
     }
     for options in [&["--align=1"], &["--compress"], &["--align=8192"]] {
         ours(&folder, "bundle", &[&arguments[..2], options].concat());
         same(extract(&folder, "ours"), 2);
-        // HIP's runtime needs images at multiples of 4096.
+        // HIP's runtime needs images at multiples of 4096, so `verify` reports a bundle with a
+        // lower alignment.
         let ran = run(&mut offload(&folder, &["verify", "ours"]));
         assert_eq!(ran.code == 0, options != &["--align=1"], "{ran:?}");
     }
@@ -357,7 +358,7 @@ fn names_of_targets() {
         let listed = listed(&["bundle", &format!("{target}=junk")]);
         assert!(listed.contains(expected), "{target}: {listed}");
     }
-    // clang uses this name for entries for code objects before version 4.
+    // In entries for code objects before version 4, clang names the kind `hip` in place of `hipv4`.
     let listed =
         listed(&["bundle", &format!("gfx906={}", corpus_path("image/v3.hsaco").display())]);
     assert!(listed.contains("hip-amdgcn-amd-amdhsa--gfx906"), "{listed}");
@@ -423,11 +424,12 @@ fn refusals() {
     ours(&folder, "pack", &["gfx908=g.o", "--force"]);
     ours(&folder, "bundle", &["gfx908=g.o", "--force"]);
     assert_eq!(run(&mut offload(&folder, &["verify", "-q", "ours"])).code, 1);
-    // An unknown processor may be a new one.
+    // An unknown processor may be a new one, so the pack is written, with a message.
     let output = succeed(&mut offload(&folder, &["pack", "-o", "ours", "gfx90b=junk"]));
     assert!(stderr(&output).contains("did you mean gfx90a or gfx90c?"), "{}", stderr(&output));
 
-    // HIP's runtime would not read tables of this size to the end.
+    // HIP's runtime would not read an entry table of this size to the end, so the bundle is
+    // refused.
     let many: Vec<String> = (0..80).map(|number| format!("gfx{}=junk", 7000 + number)).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_fails(

@@ -41,7 +41,7 @@ fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
     )
 }
 
-/// Returns the values of a field, in text that serde wrote.
+/// Returns the values of a field in JSON text that has each field in a separate line.
 fn values<'a>(json: &'a str, field: &str) -> Vec<&'a str> {
     let start = format!("\"{field}\": ");
     let values = json.lines().filter_map(|line| line.trim_start().strip_prefix(&start));
@@ -117,30 +117,30 @@ fn header_before_name() {
     let folder = scratch::folder("offload-select-header");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let mut gfx90a_xnack = gfx90a.clone();
-    // The byte in `e_flags` sets xnack from any to on.
+    // The byte in `e_flags` changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
     gfx90a_xnack[49] = 7;
 
-    // Two code objects have each other's names.
+    // The entry for gfx908 contains a code object for gfx90a: the header counts, not the name.
     let file = folder.join("exchanged");
     bundle(&file, &[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
     let (_, json) = select(&file, "gfx90a:sramecc+:xnack-", &["--json"]);
     assert_eq!(values(&json, "entry_id"), ["hipv4-amdgcn-amd-amdhsa--gfx908"]);
     assert_eq!(chosen(&file, "gfx908:sramecc+:xnack-"), None);
 
-    // Without headers the names count.
+    // If a code object has no header, the name of its entry counts.
     bundle(&file, &[("gfx906", b"no header"), ("gfx90a:xnack-", b"none either")]);
     assert_eq!(chosen(&file, "gfx906:sramecc+:xnack-").as_deref(), Some("gfx906"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-").as_deref(), Some("gfx90a:xnack-"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+"), None);
     assert_eq!(chosen(&file, "gfx90a"), None);
 
-    // A header that is stricter than the name.
+    // The header is for xnack+ only, the name for any mode: the stricter one counts.
     bundle(&file, &[("gfx90a", &gfx90a_xnack)]);
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+").as_deref(), Some("gfx90a"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-"), None);
 
-    // A header of version 3 has no "any": a name without features counts.
+    // A header of version 3 cannot state "any" for a feature, so a name without features counts.
     let v3 = corpus_bytes("image/v3.hsaco");
     bundle(&file, &[("gfx906", &v3)]);
     assert_eq!(chosen(&file, "gfx906:sramecc-:xnack-").as_deref(), Some("gfx906"));
@@ -150,7 +150,7 @@ fn header_before_name() {
         Some("gfx906:sramecc+:xnack+")
     );
 
-    // Only the name contains the letter of an architecture.
+    // The letter of an architecture is only in the name, not in a cubin's header.
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90a");
@@ -177,17 +177,17 @@ fn devices_and_containers() {
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
-        // There are two members, and the first has this image.
+        // The first of two members of the archive has this image.
         ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),
         ("object_bundle/fat.o", "gfx906", Some("gfx906")),
-        // An entry without anything in it.
+        // The object's entry for gfx908 is empty.
         ("object_bundle/fat.o", "gfx908", none),
         ("text_bundle/basic.ii", "gfx906", Some("gfx906")),
         ("malformed/empty.bin", "gfx906", none),
     ] {
         assert_eq!(chosen(&corpus_path(file), device).as_deref(), expected, "{file} {device}");
     }
-    // The triple selects this machine's own code.
+    // The image for the CPU is selected by its triple, which is that of this machine.
     let folder = scratch::folder("offload-select-cpu");
     let program = std::env::current_exe().unwrap();
     succeed(
@@ -246,7 +246,7 @@ fn what_people_see() {
         text("image/two.ll", "gfx908"),
         (1, "image/two.ll: no image for gfx908: there are no images\n".to_owned())
     );
-    // A name that would move the cursor.
+    // The name has control characters that clear a terminal, so they are printed as text.
     let file = folder.join("odd");
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(ImageKind::NONE, OffloadKind::NONE, 1).string("arch", "\x1b[2J\n");
@@ -327,7 +327,7 @@ fn modules_are_told_apart() {
         })
         .collect();
     assert_eq!(modules, [("affine", "sm_90"), ("fp8", "none"), ("softmax", "sm_90a")]);
-    // A choice between two images would be a guess.
+    // The command refuses to guess which module's image to write.
     let ran = see(&["-d", "sm_90", "-o", "image"]);
     assert_eq!(ran.code, 1);
     assert!(

@@ -161,7 +161,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
     case("alignment", of_align(4096), of_align(2048));
-    // Entries of kind hipv4 are for the runtime, also in a separate file.
+    // Entries of kind hipv4 are for the HIP runtime, so their alignment is also checked in a
+    // separate file.
     case(
         "alignment",
         bundle(4096, &[(GFX90A, &code_object)]),
@@ -170,11 +171,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 
     let good = bundle(4096, &[(GFX90A, &code_object)]);
     let at = good.len() - code_object.len();
-    // ELF's OS/ABI.
+    // This byte of the ELF header is the OS/ABI.
     case("image", good.clone(), with(&good, at + 7, &[0]));
     case("target", good.clone(), replaced(&good, "gfx90a", "gfx908"));
     case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
-    // `e_flags` of gfx9-generic; ABI version 4 is code object version 6, 3 is 5.
+    // The first value is `e_flags` of gfx9-generic. The second is the ABI version: 4 is code object
+    // version 6, 3 is version 5.
     let generic = |abi_version| {
         let code_object =
             with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
@@ -191,7 +193,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     // The image loses its first four bytes: its offset is 4 higher, its size 4 lower.
     let shorter = with(&binary, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
     case("alignment", binary.clone(), with(&shorter, 32 + 24, &[binary[32 + 24] + 4]));
-    // The same binary is compressed; then two images overlap.
+    // The next cases have the same image in a compressed binary, and then two images that overlap.
     let compressed = |stated: ImageKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
@@ -240,11 +242,13 @@ fn each_check() {
         );
         covered.insert(check.to_owned());
     }
-    // A difference that an `#ifdef` can make is only a note: `parameters` tests it.
+    // `parameters` reports only notes, since an `#ifdef` can cause the differences; another test
+    // covers it.
     covered.insert("parameters".to_owned());
-    // This check needs files beside the checked one: `kernel_packs` tests it.
+    // The check `kernel-pack` needs other files in the folder of the checked one: `kernel_packs`
+    // tests it.
     covered.insert("kernel-pack".to_owned());
-    // The list must contain all checks.
+    // `verify --checks` must list exactly these checks.
     let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
     assert_eq!(covered, listed.collect::<BTreeSet<_>>());
@@ -359,7 +363,8 @@ fn notes() {
     assert_eq!((status, lines.len()), (0, 2), "{lines:#?}");
     assert!(lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
 
-    // The size of the text is a multiple of 8 bytes, and other bytes follow it.
+    // The PTX has a multiple of 8 bytes, so no padding ends it with a NUL, and other bytes follow
+    // it.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let mut builder = OffloadBinaryBuilder::new();
@@ -388,7 +393,7 @@ fn notes() {
     }
 }
 
-/// Checks kernels of the same name in the images of a pack.
+/// Tests the comparison of parameters of kernels with the same name in a pack's images.
 fn parameters() {
     let folder = scratch::folder("offload-verify-parameters");
     let file = folder.join("pack");
@@ -414,7 +419,7 @@ fn parameters() {
         lines
     };
 
-    // AMD's hidden arguments, and names and types, which some images lack, are no difference.
+    // Only some images have AMD's hidden arguments, names and types: this is no difference.
     let (amd, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let alike: [(&str, &str, &[u8]); 3] =
@@ -425,7 +430,7 @@ fn parameters() {
     let text = "offload-binary [1]: compute_80: the kernel saxpy has the parameters \
                 (8 bytes, 4 bytes, 8 bytes at 16, 8 bytes), and (4 bytes, 4 bytes, 8 bytes, 8 bytes) in the image for gfx90a";
     assert_eq!(notes(&pack), [format!("{}: note: {text} [parameters]", file.display())]);
-    // Without --notes there is nothing to report.
+    // Without --notes the difference is not reported.
     assert!(passes(&[], &file).contains(": ok: "));
     // Kernels of another module, or of another pack after the first, are not compared.
     assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
@@ -446,7 +451,8 @@ fn parameters() {
         let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
         notes(&[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())])
     };
-    // Parameters aligned to more than 16 bytes have other positions on other architectures.
+    // Parameters aligned to more than 16 bytes have other positions on other architectures, so they
+    // are not compared.
     let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
     assert_eq!(pair([over_aligned; 2]), [""; 0]);
     assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
@@ -460,7 +466,7 @@ fn parameters() {
     );
 }
 
-/// For any content of a file, the program ends by itself and prints something.
+/// Asserts that for any content of a file, the program ends by itself and prints something.
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");
     let mut random = Random::new(11);

@@ -14,7 +14,8 @@ pub fn is_here() -> bool {
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
     query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // The exit status shows only that some name is unknown, which is also a valid answer.
+    // dpkg-query fails if it does not know a name; that package is missing, so the status does not
+    // matter.
     let (_, listing) = run::stdout(&mut query)?;
     let installed: Vec<&str> =
         listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
@@ -26,8 +27,7 @@ pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
 pub fn install(packages: &[&'static str]) -> Result {
     let privilege = privilege()?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
-    // An unreachable source among several is no reason to stop: what matters is whether the install
-    // works.
+    // An unreachable source is no reason to stop: the other sources may have all packages.
     let update = run::check(&mut apt_get(&privilege, &["update"]));
     let known = known(packages)?;
     if !known.is_empty() {
@@ -104,14 +104,15 @@ fn privilege() -> Result<Vec<&'static str>> {
             "apt-get needs root: this is not root, and there is no sudo".to_owned(),
         ));
     }
-    // In CI a password prompt would wait forever, so this fails instead.
+    // In CI a password prompt would wait forever, so sudo fails instead of asking (`-n`).
     Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
 }
 
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
     // `env` sets the variable, because sudo drops the caller's variables.
     let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
-    // Another apt may be at work (unattended upgrades), and a download may fail once.
+    // Another apt may be at work (unattended upgrades), and a download may fail once: apt waits,
+    // and tries again.
     let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
     let words = [privilege, &fixed, &options, args].concat();
     let mut command = Command::new(words[0]);

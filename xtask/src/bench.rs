@@ -1,9 +1,9 @@
-//! `bench`: the benchmarks, with the peers that set-up has found.
+//! `bench`: runs the benchmarks, which compare our tools with those that set-up has found.
 
 use crate::run::{self, Failure, Result};
 use crate::setup;
 
-/// `cargo xtask bench [NAME]`
+/// Runs `cargo xtask bench [NAME]`.
 pub fn command(args: &[String]) -> Result {
     let setup = setup::prepare()?;
     let mut tools = setup.cargo();

@@ -10,8 +10,8 @@ const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 /// Minutes that all steps may take together, on 2 cores. CI ends a run after 90.
 pub const ALL: f64 = 75.0;
 
-/// A row of the table: a step, and its minutes. A step that does not exist yet is reserved for the
-/// issue that brings it.
+/// A row of the table: a step, and its minutes. The table also has minutes for steps that do not
+/// exist yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// The name of the step in `cargo xtask ci`.

@@ -7,8 +7,8 @@ use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The steps: each has a name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and
-/// publishing have their own kinds of steps.
+/// The steps: each has a name, and Cargo's arguments. The steps for features, tests, Rust kernels,
+/// other hosts, fuzzing and publishing are not single Cargo commands.
 const STEPS: [(&str, &[&str]); 13] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
@@ -44,7 +44,7 @@ const STEPS: [(&str, &[&str]); 13] = [
             "warnings",
         ],
     ),
-    // This example cannot be built without nvcc. Its code can be checked.
+    // This example cannot be built without nvcc, but `OFFLOAD_SKIP` lets clippy check its code.
     (
         "example-launchers",
         &[
@@ -105,7 +105,7 @@ fn sets(groups: &[&[&str]]) -> Vec<String> {
     })
 }
 
-/// `cargo xtask ci [STEP...]`
+/// Runs `cargo xtask ci [STEP...]`.
 pub fn command(args: &[String]) -> Result {
     let is_step = |name: &String| STEPS.iter().any(|(step, _)| step == name);
     if let Some(other) = args.iter().find(|arg| !is_step(arg)) {
@@ -202,7 +202,7 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     if status.success() { Ok(()) } else { Err(failed(&line)) }
 }
 
-/// Cargo would report a missing component as an unknown command.
+/// Returns an error if a component is missing, which Cargo would report as an unknown command.
 fn require_component(name: &str) -> Result {
     if run::succeeds(run::cargo().args([name, "--version"])) {
         return Ok(());

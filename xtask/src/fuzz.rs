@@ -22,7 +22,7 @@ const MAX_LEN: &str = "-max_len=16384";
 /// Limits for every input: megabytes of memory, seconds.
 const LIMITS: [&str; 2] = ["-rss_limit_mb=2048", "-timeout=10"];
 
-/// `cargo xtask fuzz [--seconds N] [TARGET...]`
+/// Runs `cargo xtask fuzz [--seconds N] [TARGET...]`.
 pub fn command(args: &[String]) -> Result {
     let (seconds, names) = match args {
         [flag, seconds, names @ ..] if flag == "--seconds" && seconds.parse::<u32>().is_ok() => {
@@ -65,7 +65,7 @@ fn folder() -> PathBuf {
     run::workspace().join("fuzz")
 }
 
-/// The targets' names.
+/// Returns the names of the fuzz targets.
 fn targets() -> Result<Vec<String>> {
     let entries = fs::read_dir(folder().join("fuzz_targets"));
     let entries = entries
@@ -117,8 +117,8 @@ fn run(names: &[String], seconds: &str) -> Result {
     Ok(())
 }
 
-/// Starts one target. Starts a fuzz target, which reads the corpus of the tests and its earlier
-/// findings, and adds new findings.
+/// Starts a fuzz target, which reads the corpus of the tests and its earlier findings, and adds new
+/// findings.
 fn start(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result<Child> {
     let found = target.join("corpus").join(name);
     let failed = target.join("artifacts").join(name);

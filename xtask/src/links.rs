@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The files that were visited.
+/// The state of a check: the numbers of pages and links, the dead links, and the places in visited
+/// pages.
 #[derive(Debug, Default)]
 struct Walk {
     pages: usize,
@@ -72,7 +73,8 @@ impl Walk {
         if !file.is_file() {
             return Ok(Some("there is no such file"));
         }
-        // A script finds lines of sources, and accepts ranges of them.
+        // Places in pages of sources are not checked: a script finds the lines, and accepts ranges
+        // of them.
         let is_source = file.strip_prefix(folder).is_ok_and(|file| file.starts_with("src"));
         if place.is_empty()
             || is_source
@@ -152,13 +154,13 @@ fn decoded(text: &str) -> String {
 
 /// Returns all pages of a folder and of its subfolders.
 fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
-    // These pages of rustdoc link to a list of crates that it does not write.
+    // These pages of rustdoc link to a list of crates that rustdoc does not write.
     const OWN: [&str; 2] = ["help.html", "settings.html"];
     let failed = |error| Failure::Failed(format!("cannot list `{}`: {error}", folder.display()));
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        // Pages of sources show text that looks like links.
+        // Pages of sources are left out, because they show text that looks like links.
         if path.is_dir() && !path.ends_with("doc/src") {
             found.append(&mut pages(&path)?);
         } else if path.is_file()

@@ -1,15 +1,16 @@
-//! `newcomer`: the first day of a user, on a bare Debian 12 with nothing but this Rust. A script
-//! follows the README, pastes the commands that messages print, and reports the time of each step.
+//! `newcomer`: the first day of a user, on a minimal Debian 12 that contains only this machine's
+//! Rust. A script follows the README, pastes the commands that messages print, and reports the time
+//! of each step.
 
 use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The script that runs inside the bare system.
+/// The script that runs inside the minimal system.
 const DAY: &str = include_str!("newcomer.sh");
 
-/// A script that makes the bare system and its mounts, and then runs the first day. The mounts end
-/// with their process. `$1` is the system, `$2` Rust's folder, `$3` the repository.
+/// A script that mounts folders in the minimal system, and then runs the first day in it. The
+/// mounts end with their process. `$1` is the system, `$2` Rust's folder, `$3` the repository.
 const ENTER: &str = r#"
 set -eu
 mkdir -p "$1/rust" "$1/origin.git"
@@ -22,7 +23,7 @@ exec env -i HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_BUILD_
   chroot "$1" bash /newcomer.sh
 "#;
 
-/// Files that this machine needs to reach the package registries.
+/// Files of this machine that the minimal system needs to reach the package registries.
 const REACH: [&str; 5] = [
     "etc/resolv.conf",
     "etc/hosts",
@@ -31,7 +32,7 @@ const REACH: [&str; 5] = [
     "etc/apt/apt.conf.d",
 ];
 
-/// `cargo xtask newcomer`
+/// Runs `cargo xtask newcomer`.
 pub fn command(args: &[String]) -> Result {
     if let Some(other) = args.first() {
         return Err(Failure::Usage(format!("`newcomer` does not know `{other}`")));
@@ -58,7 +59,7 @@ pub fn command(args: &[String]) -> Result {
     run::check(&mut day)
 }
 
-/// Unpacks a new bare system from an archive, which the first call makes.
+/// Unpacks a new minimal system from an archive, which the first call makes.
 fn fresh_system(folder: &Path) -> Result<PathBuf> {
     let (system, archive) = (folder.join("system"), folder.join("bare.tar"));
     std::fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))?;
@@ -80,8 +81,8 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
             run::check(Command::new("cp").arg("-rL").arg(&from).arg(parent))?;
         }
     }
-    // debootstrap lists no security updates. Images of Debian 12 list them, and they contain the
-    // newest clang.
+    // debootstrap lists no security updates. Images of Debian 12 list these updates, which contain
+    // the newest clang.
     if system.join("etc/apt/sources.list.d/debian.sources").is_file() {
         write(&system.join("etc/apt/sources.list"), "")?;
     }

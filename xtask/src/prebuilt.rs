@@ -4,7 +4,7 @@ use crate::run::{self, Failure, Result};
 use crate::setup;
 use std::process::Command;
 
-/// The workspaces, and their packages that have a set.
+/// The workspaces, and their packages that have a prebuilt set.
 const PACKAGES: [(&str, &[&str]); 2] = [
     ("Cargo.toml", &["saxpy"]),
     (
@@ -21,16 +21,16 @@ const PACKAGES: [(&str, &[&str]); 2] = [
 ];
 const FOLDERS: &str = "examples/*/prebuilt";
 
-/// `cargo xtask prebuilt [--check]`
+/// Runs `cargo xtask prebuilt [--check]`.
 pub fn command(args: &[String]) -> Result {
     let check = run::only_flag("prebuilt", "--check", args)?;
-    // Images that cannot be compiled would stay unchanged, and the set would mix old and new
-    // images.
+    // A missing tool is an error: images that cannot be compiled would stay unchanged, and the set
+    // would mix old and new images.
     let setup = setup::prepare_all()?;
     for (manifest, packages) in PACKAGES {
         let packages: Vec<&str> =
             packages.iter().flat_map(|package| ["--package", package]).collect();
-        // The build scripts must run, even if Cargo finds them fresh.
+        // The build scripts must run, even if Cargo finds them fresh: this removes their outputs.
         run::check(
             setup
                 .cargo()

@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 pub const CRATES: [&str; 5] =
     ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
 
-/// Files that each crate has beside its sources.
+/// Files that each package must contain, in addition to its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Runs the step of CI.
+/// Runs the step `publish` of `ci`.
 pub fn in_ci() -> Result {
     let target = run::workspace().join("target/publish");
     dry_run(&target)?;
@@ -46,7 +46,7 @@ fn is_offline() -> bool {
 fn dry_run(target: &Path) -> Result {
     let mut cargo = run::cargo();
     // Without the registry's index Cargo cannot determine whether a version is already published.
-    // Everything else is the same.
+    // `cargo package` does everything else that a dry run does.
     if is_offline() {
         cargo
             .args(["package", "--offline"])
@@ -89,7 +89,7 @@ fn unpack(target: &Path) -> Result<PathBuf> {
         let package = format!("{name}-{version}");
         let file = target.join("package").join(format!("{package}.crate"));
         // All files of packages have the same time, so Cargo would take changed files for built
-        // ones.
+        // ones; `--touch` sets the current time.
         run::check(
             Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder),
         )?;

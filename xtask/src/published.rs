@@ -1,5 +1,5 @@
-//! Published programs and libraries of other projects that contain device code: a few files from
-//! each wheel.
+//! Fetches published programs and libraries of other projects that contain device code: a few files
+//! from each wheel.
 
 use crate::run::{self, Result};
 use crate::tools::{PUBLISHED, PUBLISHED_PYTHON, Published};
@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Unpacks files of a wheel; its arguments are the wheel, the folder, the files. `python -m
-/// zipfile` unpacks all or nothing, and some wheels contain a gigabyte that no test reads.
+/// A Python script that unpacks some files of a wheel; its arguments are the wheel, the folder, and
+/// the files. `python -m zipfile` unpacks all or nothing, and some wheels contain a gigabyte that
+/// no test reads.
 const EXTRACT: &str =
     "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 
@@ -29,7 +30,8 @@ pub fn install(missing: &[&Published], folder: &Path) -> Result {
         let result = fill(it, &new, &python).and_then(|()| {
             wheels::replace(&target, &new).map_err(|error| failed("put in place", &target, &error))
         });
-        // As with the other wheels, the first message is the helpful one.
+        // An error of the removal is ignored: after a failure, the first message is the helpful
+        // one.
         let _ = fs::remove_dir_all(&new);
         result?;
     }

@@ -53,8 +53,8 @@ pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
 
 /// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started
-    // directly.
+    // Cargo sets the variable for `cargo run`; a program that is started directly uses the path of
+    // its build.
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
@@ -89,7 +89,7 @@ pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// Whether a command starts and succeeds. It prints nothing.
+/// Whether a command starts and succeeds. Its output is discarded.
 pub fn succeeds(command: &mut Command) -> bool {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
@@ -108,7 +108,7 @@ pub fn line(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Returns the first folder of `PATH` that contains this program.
+/// Returns the path of a program, in the first folder of `PATH` that contains it.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
@@ -128,7 +128,8 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
 }
 
-/// Cargo is started by its full path, but users type only its name.
+/// Returns the name of a program for messages: Cargo is started by its full path, but users type
+/// only its name.
 fn program_name(program: &OsStr) -> &OsStr {
     let name = Path::new(program).file_name().unwrap_or(program);
     if name == "cargo" { name } else { program }

@@ -1,12 +1,12 @@
 //! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. This is a separate command:
-//! it needs a compiler with no other use and minutes to build `core`, and the targets are unstable.
+//! it needs a large compiler and minutes to build `core`, and the targets are unstable.
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
 use crate::{apt, tools};
 use std::path::{Path, PathBuf};
 
-/// `cargo xtask rust-kernels`
+/// Runs `cargo xtask rust-kernels`.
 pub fn command(args: &[String]) -> Result {
     if let Some(other) = args.first() {
         return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));

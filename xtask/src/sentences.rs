@@ -53,7 +53,7 @@ fn collect(folder: &Path, all: &mut Vec<Sentence>) -> Result {
     paths.sort();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // offload-format/src/target has sources.
+        // `src/target` of offload-format contains sources, not builds.
         let is_skipped = SKIPPED.contains(&&*name) && !folder.ends_with("src");
         if name.starts_with('.') || is_skipped {
             continue;
@@ -80,8 +80,8 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("{}: {error}", path.display()))
 }
 
-/// Returns the paragraphs of comments, or of a document, with their first lines. Code, tables and
-/// headings are left out.
+/// Returns the paragraphs of comments, or of a document, with the numbers of their first lines.
+/// Code, tables and headings are left out.
 fn paragraphs(text: &str, is_rust: bool) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut is_open) = (false, false);
@@ -122,7 +122,7 @@ fn paragraphs(text: &str, is_rust: bool) -> Vec<(usize, String)> {
     found
 }
 
-/// Splits a paragraph after `.`, `!` and `?` before a space and a capital letter or a backtick.
+/// Splits a paragraph after each `.` before a space and a capital letter, a backtick or a bracket.
 /// Fragments of fewer than four words are left out.
 fn sentences(paragraph: &str) -> impl Iterator<Item = String> {
     let mut found = Vec::new();

@@ -14,7 +14,7 @@ enum Mode {
     Check,
 }
 
-/// The machine after set-up.
+/// The result of set-up: the missing tools, and the variables that name the installed ones.
 #[derive(Debug)]
 pub struct Setup {
     /// Tools that the tests will lack, each as a paragraph for the user.
@@ -22,7 +22,7 @@ pub struct Setup {
     environment: Vec<(&'static str, OsString)>,
 }
 
-/// `cargo xtask setup [--check]`
+/// Runs `cargo xtask setup [--check]`.
 pub fn command(args: &[String]) -> Result {
     let mode = if run::only_flag("setup", "--check", args)? { Mode::Check } else { Mode::Install };
     let setup = run(mode);
@@ -125,7 +125,7 @@ fn system(mode: Mode) -> Result {
     }
 }
 
-/// Checks a system whose packages have other names and another installer, by the files that exist.
+/// Checks a system without apt by the files that exist, because its packages have other names.
 fn without_apt() -> Result {
     let needs: String = NEEDS
         .iter()
@@ -171,7 +171,7 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
     Err(Failure::Failed(format!("{reason}:\n{}", describe(need, need.packages))))
 }
 
-/// Prepares NVIDIA's compiler: the toolkit that the user names, otherwise wheels.
+/// Checks the CUDA toolkit that the user names; otherwise installs wheels with NVIDIA's compiler.
 fn cuda(mode: Mode, workspace: &Path) -> Result {
     if let Some(home) = run::var("CUDA_HOME") {
         let home = Path::new(&home);

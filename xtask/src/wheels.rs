@@ -21,8 +21,8 @@ pub fn install(tree: &Path) -> Result {
     let new = tree.with_extension(format!("new-{}", std::process::id()));
     let result = fill(&new, &python)
         .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
-    // After success nothing is left to remove; after a failure the first message is the helpful
-    // one.
+    // After a success, nothing is left to remove. After a failure, an error of the removal is
+    // ignored, because the first message is the helpful one.
     let _ = fs::remove_dir_all(&new);
     result
 }
@@ -100,8 +100,8 @@ fn stamp(tree: &Path, wheel: &Wheel) -> PathBuf {
     tree.join(format!(".stamp-{}-{}", wheel.name, wheel.version))
 }
 
-/// Whether a file is a program, which its folder shows, because `zipfile` does not restore the
-/// executable bit.
+/// Whether a file is a program, according to its folder: `zipfile` does not restore the executable
+/// bit.
 fn is_program(tree: &Path, file: &Path) -> bool {
     let Ok(inside) = file.strip_prefix(tree) else {
         return false;

@@ -85,7 +85,8 @@ fn calls() {
         }
     };
     const RUNS: usize = 21;
-    // The first calls load and look up; that happens once and is not measured.
+    // The first calls load the modules and look up the kernels; this happens once and is not
+    // measured.
     (0..64).for_each(|_| of_many());
     launch();
     for _ in 0..RUNS {
@@ -125,7 +126,7 @@ fn calls() {
     }
 }
 
-/// Prints how long a call takes: the mean of many.
+/// Prints the mean time of many calls.
 fn measure(name: &str, mut call: impl FnMut()) {
     const CALLS: u32 = 100_000;
     let start = Instant::now();
@@ -140,7 +141,7 @@ fn cpu() {
         pack.on(&device).expect("an image fits");
     }
     let numbers = |count: usize| -> Vec<f32> {
-        // Sums of these are rounded: another order gives other bits.
+        // Sums of these numbers are rounded, so another order of the additions gives other bits.
         (0..count).map(|i| ((i * 2_654_435_761) % 1_000_003) as f32 / 999.0).collect()
     };
 
@@ -171,7 +172,8 @@ fn cpu() {
     });
 }
 
-/// Measures blocks with barriers. The first launch allocates memory that later launches use again.
+/// Measures blocks with barriers. The first launch is not measured: it allocates memory that later
+/// launches use again.
 fn checks() {
     let device = Device::cpu();
     let count = 200 * 256;
@@ -191,7 +193,8 @@ fn checks() {
     }
 }
 
-/// Runs the same number of threads without the run time, which shows the machine's limit.
+/// Measures a plain loop on the same number of threads, which shows how much several threads can
+/// gain on this machine.
 fn plain() {
     const STEPS: u64 = 200_000_000;
     let threads: u64 =

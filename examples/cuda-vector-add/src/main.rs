@@ -62,7 +62,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// sum = a + b, on the GPU.
+/// Computes sum = a + b on the GPU.
 fn add(
     context: &Arc<CudaContext>,
     gpu: &Device,
@@ -75,8 +75,8 @@ fn add(
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     {
-        // When the value beside an address is dropped, it reports to cudarc that the memory was
-        // used until then.
+        // Each `device_ptr` call returns an address and a second value. When the second value is
+        // dropped, it reports to cudarc that the memory was used until then.
         let ((a, _a), (b, _b), (result, _result)) =
             (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
         let call = kernels::vector_add(

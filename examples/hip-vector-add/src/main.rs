@@ -62,7 +62,7 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// sum = a + b, on the GPU.
+/// Computes sum = a + b on the GPU.
 fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
     // SAFETY: for a number that is out of range, the function returns an error.
     check("hipSetDevice", unsafe { hip::hipSetDevice(gpu.ordinal()) })?;
@@ -118,7 +118,7 @@ impl Buffer {
     }
 }
 
-/// Lets a buffer be passed for a pointer of a kernel.
+/// Allows a program to pass a `Buffer` where a kernel has a pointer.
 impl DeviceBuffer for Buffer {
     type Item = f32;
 

@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 use offload::KernelPack;
 use offload::run::{Buffer, Device, Result, RunError};
 
-/// The pack, with a function for each kernel; each module has a `mod`.
+/// The embedded pack. Each module of the pack has a Rust `mod`, with a function for each of its
+/// kernels.
 mod kernels {
     offload::include_kernels!("kernels");
 }
@@ -17,10 +18,10 @@ mod kernels {
 /// All modules, with all their images.
 pub static KERNELS: &KernelPack = &kernels::PACK;
 
-/// Threads in a block.
+/// The number of threads in a block.
 const BLOCK: u32 = 256;
 
-/// x = min(x, to)
+/// Computes x = min(x, to) for each element.
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
     // SAFETY: the kernel touches the first `n` elements of `x`, and `x` has `n` elements.
     on_device(x, |device, n, blocks, x| unsafe {
@@ -28,7 +29,7 @@ pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
     })
 }
 
-/// x = by * x
+/// Computes x = by * x for each element.
 pub fn scale(x: &mut [f32], by: f32) -> Result<()> {
     // SAFETY: as above.
     on_device(x, |device, n, blocks, x| unsafe {
@@ -36,7 +37,7 @@ pub fn scale(x: &mut [f32], by: f32) -> Result<()> {
     })
 }
 
-/// x = x + by
+/// Computes x = x + by for each element.
 pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
     // SAFETY: as above.
     on_device(x, |device, n, blocks, x| unsafe {
@@ -49,7 +50,8 @@ fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
 ) -> Result<()> {
-    // The first call looks for devices. The device keeps its modules loaded.
+    // The first call looks for devices, and later calls use the same device. The device stays in
+    // this static, so its modules stay loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
         Some(device) => device,
@@ -73,5 +75,5 @@ fn on_device(
     there.download(x)
 }
 
-/// An error of a device.
+/// The error that a device reports.
 pub type Error = RunError;

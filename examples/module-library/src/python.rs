@@ -1,5 +1,5 @@
-//! Functions for `ctypes`, as vectors.py declares them. With PyO3, a `#[pyfunction]` replaces each
-//! of them.
+//! Exports a C function for each function of the library, for `ctypes`, as vectors.py declares
+//! them. With PyO3, a `#[pyfunction]` replaces each of them.
 
 use std::ffi::c_int;
 use std::slice;

@@ -5,19 +5,19 @@ use std::process::ExitCode;
 
 use offload::run::Device;
 
-/// The pack, and its kernel with the declaration from the kernels' crate. The images record sizes,
-/// and the compiler compares them with the declaration.
+/// The embedded pack, and a function for its kernel, declared as in the kernels' crate. The images
+/// record the sizes of parameters, and the compiler compares these with the declaration.
 mod kernels {
     offload::include_kernels!(
         "saxpy",
         extern "C" {
-            /// y = a * x + y
+            /// Computes y = a * x + y for each element.
             fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32);
         }
     );
 }
 
-/// Threads in a block, as the kernel has it.
+/// The number of threads in a block, the same as `BLOCK` in the kernels' crate.
 const BLOCK: u32 = 256;
 
 fn main() -> ExitCode {

@@ -1,14 +1,14 @@
-//! The command line.
+//! Parses the command line.
 
 use std::ffi::OsString;
 
 use offload::DeviceInfo;
 
-/// The short form, printed after an error.
+/// The short help text, printed after an error.
 pub const USAGE: &str = "Usage: saxpy [--device NAME | --explain DEVICE]
 Try --help.";
 
-/// The long form, printed for `--help`.
+/// The full help text, printed for `--help`.
 pub const HELP: &str = "\
 Computes y = a * x + y on a GPU or the CPU, with the kernel images inside this program, and checks
 the result.

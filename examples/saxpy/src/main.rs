@@ -1,11 +1,11 @@
 //! One kernel, y = a * x + y, for every GPU that the build script lists and for the CPU.
 //!
 //! The images are inside this program. The program looks for devices and runs the image that fits
-//! the best of them. It then compares every element with the same sum in Rust. Neither CUDA nor
-//! ROCm is needed to build or to start the program: it loads the CUDA driver and the HIP runtime if
-//! they are installed.
+//! the best of them. It then compares every element with the result that Rust computes. Neither
+//! CUDA nor ROCm is needed to build or to start the program: it loads the CUDA driver and the HIP
+//! runtime if they are installed.
 //!
-//! * `main`: from the command line to the exit status; the kernel is launched here.
+//! * `main`: reads the command line, launches the kernel, and returns the exit status.
 //! * `args`: the command line.
 //! * `saxpy`: the numbers, and the check of the result.
 //! * `report`: the tables.

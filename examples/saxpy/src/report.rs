@@ -1,4 +1,4 @@
-//! The tables.
+//! Prints the tables of images and devices.
 
 use std::io::{self, Write};
 

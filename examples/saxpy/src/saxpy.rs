@@ -26,8 +26,8 @@ pub struct Problem {
 impl Problem {
     pub fn new() -> Self {
         let a = 3.0;
-        // `u16` to `f32` is exact. The periods have no common factor, so neighbouring elements and
-        // blocks all differ.
+        // `u16` to `f32` is exact. The periods of `x` and `y`, 1009 and 1000, have no common
+        // factor, so neighbouring elements and blocks all differ.
         let x: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
         let y: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
         let expected = x.iter().zip(&y).map(|(x, y)| a * x + y).collect();
@@ -70,7 +70,7 @@ impl Problem {
     }
 }
 
-/// Some elements differ from the expected ones.
+/// The error for a result with elements that differ from the expected ones.
 #[derive(Debug)]
 pub struct WrongResult {
     index: usize,

@@ -28,8 +28,8 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// Returns the recipe of the first source. The plan has checked that the recipes of all sources
-    /// go together.
+    /// Returns the recipe of the first source. One recipe is enough: the plan has checked that the
+    /// recipes of all sources can be combined.
     fn recipe(&self) -> Option<Recipe> {
         self.sources.first()?.recipe(self.target)
     }
@@ -48,7 +48,7 @@ impl<'a> Needed<'a> {
 }
 
 impl Run<'_> {
-    /// Decides how this machine gets the image.
+    /// Decides how this machine gets the image of a module for a target.
     ///
     /// Returns an error if this machine cannot get the image: its tools are missing, or the build
     /// must end.
@@ -118,11 +118,11 @@ impl Run<'_> {
             None => (Sdk::default(), self.clang()?),
             Some(source) => match self.tools.rocm().or_missing(MissingTool::rocm) {
                 Ok(rocm) => {
-                    // ROCm's headers were written for its own clang.
+                    // Prefer ROCm's own clang, since ROCm's headers were written for it.
                     let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
                     (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
                 }
-                // clang may know of a ROCm that was not found here.
+                // Compile anyway: clang may find a ROCm that this crate did not find.
                 Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => {
                     (Sdk::default(), self.clang()?)
                 }
@@ -176,7 +176,8 @@ impl Run<'_> {
     /// Decides how to make machine code or PTX, with nvcc.
     fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-        // The output contains no host code, so the building machine's compiler reads the source.
+        // nvcc needs a host compiler to read the source. The output contains no host code, so the
+        // building machine's compiler is enough.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
@@ -193,13 +194,13 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the clang that compiles everything. clang is searched for only if no other compiler
-    /// suffices: Cargo would watch the folders of `PATH` for a missing clang.
+    /// Returns the clang that compiles for all targets. Call this function only if no other
+    /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
     }
 
-    /// Checks whether clang compiles these sources; its driver is asked before it runs.
+    /// Checks, before any step runs, whether clang's driver accepts the command for these sources.
     fn check_with_clang(
         &self,
         needed: &Needed<'_>,
@@ -223,7 +224,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether ptxas knows the architectures to compile for.
+    /// Checks whether ptxas knows the architecture, if a step has to run.
     fn check_with_ptxas(
         &self,
         ptxas: &Ptxas,
@@ -253,7 +254,7 @@ impl Run<'_> {
         if recipe == Some(Recipe::Supplied)
             && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
         {
-            // The file is used in place: a copy of a large one takes as long as everything else.
+            // Use the file in place: a copy of a large file takes as long as the rest of the build.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {

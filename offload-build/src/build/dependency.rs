@@ -1,6 +1,6 @@
-//! Packs that one package makes and another embeds. The mechanism is Cargo's. The build script of a
-//! package with a `links` key prints `key=value`. The build scripts of its dependents find the
-//! value as `DEP_<LINKS>_<KEY>`.
+//! Packs that one package makes and another embeds. The path of the pack goes through Cargo's
+//! metadata for dependents. The build script of a package with a `links` key prints `key=value`.
+//! The build scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 const KEY: &str = "offload_pack_";
 
 /// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it here.
-/// `links` is the dependency's value for that key in its `Cargo.toml`. `pack` is the dependency's
-/// argument of [`Build::compile`](crate::Build::compile).
+/// `links` is the value of the key `links` in the dependency's `Cargo.toml`. `pack` is the
+/// dependency's argument of [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -30,9 +30,9 @@ const KEY: &str = "offload_pack_";
 /// links = "kernels"
 /// ```
 ///
-/// Nothing is compiled or copied where the file system can link files. If several packages of one
-/// program embed a pack, they share its bytes. Ends the build script with the reason if there is no
-/// such pack.
+/// Nothing is compiled. The files of the pack are linked into `OUT_DIR`, or copied if the file
+/// system cannot link files. If several packages of one program embed a pack, they share its bytes.
+/// Ends the build script with the reason if there is no such pack.
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
@@ -51,7 +51,7 @@ pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     Cargo::attempt(|cargo| take(links, pack, cargo))
 }
 
-/// Offers a pack to dependents, if this package can.
+/// Offers a pack to dependents, if this package has a `links` key.
 pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
     if cargo.has_links {
         cargo.metadata(&format!("{KEY}{pack}"), &output.index().display().to_string());
@@ -92,7 +92,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 
 /// Returns the error for a pack that the dependency does not offer.
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
-    // Cargo has converted the keys to capitals; the index contains the original name.
+    // Cargo has converted the keys to capitals; the path of the index contains the original name.
     let stem = |path: &String| {
         Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
     };

@@ -15,7 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The kernels of a pack's modules, as far as they are known before steps run.
+/// The known signatures of the kernels in a pack's modules, and the compilations that find the
+/// others.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
     /// The descriptions of each module: one for each kind of target that clang compiles for.
@@ -24,7 +25,8 @@ pub(super) struct Descriptions<'a> {
     cargo: &'a Cargo,
 }
 
-/// The sources of knowledge about the kernels of one module.
+/// A compilation that finds the signatures of a module's kernels, and the signatures if they are
+/// known already.
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
@@ -69,7 +71,8 @@ impl<'a> Descriptions<'a> {
         stale.map(|description| &description.compilation)
     }
 
-    /// Returns the signatures of each module, after the steps have run that began at `start`.
+    /// Returns the signatures of each module, once all steps have run; the first step began at
+    /// `start`.
     pub(super) fn finish(
         self,
         seen: &Seen,
@@ -104,7 +107,7 @@ impl<'a> Descriptions<'a> {
         let source = |path: &str| fs::read_to_string(self.cargo.manifest_dir.join(path)).ok();
         let mut all = Vec::new();
         for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
-            // The names of sources may be any bytes.
+            // Read bytes, not text: the names of sources in this file need not be UTF-8.
             let ir = fs::read(path).map_err(|error| Error::io("read", path, error))?;
             all.push(signatures::read(&String::from_utf8_lossy(&ir), source));
             // The file is large, and everything necessary was read from it.
@@ -128,9 +131,9 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 }
 
 /// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
-/// parameters come from an earlier build, otherwise from the prebuilt set. Programs that are
-/// checked without compilers then have the same functions. `modules` contains names, each with the
-/// start of its files' names.
+/// parameters come from an earlier build, otherwise from the prebuilt set. A program that is only
+/// checked, on a machine without compilers, then has the same functions for its kernels. `modules`
+/// contains the name of each module, with the start of the names of its files.
 pub(super) fn of_absent(
     pack: &str,
     modules: impl Iterator<Item = (String, String)>,

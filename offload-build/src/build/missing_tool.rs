@@ -10,12 +10,12 @@ use offload_format::target::NvidiaArch;
 use std::fmt;
 use std::path::Path;
 
-/// The reason for one target.
+/// The reason why this machine cannot compile for one target, and the help.
 #[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
     /// The reason in half a line.
     pub(crate) short: String,
-    /// In full.
+    /// The full reason.
     long: String,
     /// The help, in lines. Lines that begin with two spaces are commands.
     help: Option<String>,
@@ -27,7 +27,8 @@ impl MissingTool {
         Self::tool("clang", trail, Wanted::Clang)
     }
 
-    /// Returns the reason for a missing ptxas, for this architecture or for current ones.
+    /// Returns the reason for a missing ptxas; without an architecture, the help is for
+    /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
         Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(is_old) })
     }
@@ -50,7 +51,7 @@ impl MissingTool {
         )
     }
 
-    /// Whether both reasons are the same for a reader.
+    /// Whether both reasons have the same text and the same help.
     fn is_same(&self, other: &Self) -> bool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
@@ -204,7 +205,8 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_stand_in) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // A prebuilt set does not help with a misspelt name.
+        // A compiler that refuses a target may show a misspelt name: advice on prebuilt images then
+        // helps only if there is a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt one: {no_stand_in}\n");
         }
@@ -226,7 +228,7 @@ pub(crate) fn missing(
 }
 
 /// Returns the error for a package that is being made with a prebuilt set that does not fit. Each
-/// reason has its targets.
+/// reason comes with the targets that it is for.
 pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));

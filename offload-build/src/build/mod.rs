@@ -1,4 +1,4 @@
-//! The builder.
+//! The builder [`Build`].
 
 mod decide;
 mod dependency;
@@ -52,7 +52,8 @@ impl Build {
     /// Adds a source: a path, or a [`Source`].
     ///
     /// Several sources make one device program: they may call each other's `__device__` functions.
-    /// This module has no name; if there are other modules, it has the name of the pack.
+    /// They form a module without a name. If the pack has other modules, this module has the name
+    /// of the pack.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -80,7 +81,7 @@ impl Build {
 
     /// Adds sources, each of which makes a separate module.
     ///
-    /// The module has the name of the file, without folder and extension.
+    /// Each module has the name of its file, without folder and extension.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -226,8 +227,9 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// If `OFFLOAD_ARCH` is the list, a warning names the targets that are left. If no target is
-    /// left, that is an error, unless [`Build::allow_empty`] was called.
+    /// If the list comes from `OFFLOAD_ARCH` and some of its targets are not built, a warning names
+    /// the targets that remain. If no target is left, that is an error, unless
+    /// [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(
         &mut self,
         selectors: impl IntoIterator<Item = S>,
@@ -252,8 +254,9 @@ impl Build {
     /// ```
     ///
     /// A [static library](Build::compile_static) is then made without the sources that support none
-    /// of the targets. Nothing defines the functions of these sources. [`Build::resolve`] returns
-    /// the targets to build.rs, for a `cfg` flag.
+    /// of the targets. The library then does not define the functions of these sources. To leave
+    /// out calls of these functions, build.rs can set a `cfg` flag from the targets that
+    /// [`Build::resolve`] returns.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -338,8 +341,9 @@ impl Build {
     /// | NVIDIA's | nvcc with [`Compiler::Nvcc`](crate::Compiler::Nvcc), otherwise clang with the CUDA toolkit's headers | CUDA's, linked statically: the program starts without a driver, and calls return the runtime's error |
     /// | AMD's | clang with ROCm's headers | `libamdhip64.so`, which the program needs to start |
     ///
-    /// Cargo passes the library on to the package's lib target and to its dependents. A `main.rs`
-    /// beside a `lib.rs` gets the functions through the lib target.
+    /// Cargo passes the library on to the package's lib target and to its dependents. If the
+    /// package has a `lib.rs` and a `main.rs`, the program gets the functions through the lib
+    /// target.
     ///
     /// Each source is compiled for the targets that it [supports](Source::supports). A source that
     /// supports none of them is an error, or is left out if [`Build::allow_empty`] was called. Each
@@ -449,8 +453,8 @@ impl Build {
         Ok(pack)
     }
 
-    /// Makes a pack without images, for this reason. `modules` contains names, each with the start
-    /// of its files' names.
+    /// Makes a pack without images, for this reason. `modules` contains the name of each module,
+    /// with the start of the names of its files.
     fn make_absent(
         &self,
         name: &str,
@@ -470,7 +474,8 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
-            // Missing sources are no error here if nothing is made of them.
+            // Missing sources are no error for a pack without images, because no compiler reads
+            // them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             self.make_absent(
                 name,

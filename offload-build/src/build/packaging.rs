@@ -53,7 +53,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set has an image for this target: an image for a GPU that is not supplied.
+/// Whether the prebuilt set must have an image for this target: the target is a GPU, and no source
+/// supplies its image.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

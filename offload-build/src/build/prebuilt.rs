@@ -22,9 +22,10 @@
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
 //! The build uses an image if build.rs's options are the same, and every input has the same bytes.
-//! The compiler and the optimization are recorded for readers only. The compiler does not count,
-//! since it is missing. The level is that of the compilers' options: Cargo's `opt-level` for clang
-//! with this crate's header, 3 for vendors' compilers. A level from build.rs is an option. A dev
+//! The compiler and the optimization are recorded for readers only. The compiler is not compared,
+//! since it is missing on a machine that uses the set. The recorded optimization is the level in
+//! the compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
+//! compilers. A level that build.rs sets is one of build.rs's options, so it is compared. A dev
 //! build can therefore use the set of a release build. This crate's headers are compared in the
 //! package's own builds only, since a published package may be built with another version of this
 //! crate.
@@ -79,7 +80,7 @@ impl Setting<'_> {
     fn portable(&self, text: &str) -> String {
         let mut folders: Vec<(usize, String)> =
             self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
-        // One folder may be in another.
+        // Replace longer paths first, since one folder may be in another.
         folders.sort_by_key(|(_, folder)| std::cmp::Reverse(folder.len()));
         let text = folders.into_iter().fold(text.to_owned(), |text, (index, folder)| {
             text.replace(&folder, &format!("<folder {}>", index + 1))
@@ -106,8 +107,8 @@ impl Setting<'_> {
     }
 }
 
-/// Returns an absolute path in the options of a manifest, if there is one; the values of macros are
-/// text.
+/// Returns an absolute path in the options of a manifest, if there is one. Values of macros (`-D`)
+/// are text, and are not searched.
 fn absolute_path(options: &str) -> Option<&str> {
     let words = options.split(' ').filter(|word| !word.starts_with("-D"));
     words.flat_map(|word| word.split(['=', ','])).find_map(|part| {
@@ -117,7 +118,7 @@ fn absolute_path(options: &str) -> Option<&str> {
     })
 }
 
-/// The answer of a prebuilt set for an image that cannot be compiled.
+/// The result of a search in a prebuilt set for an image that cannot be compiled.
 #[derive(Debug)]
 pub(crate) enum StandIn {
     Image(Image),
@@ -241,8 +242,8 @@ impl Prebuilt {
         None
     }
 
-    /// Returns the parameters of the kernels, if the set has them. The check of the set's images
-    /// shows whether the set fits the build.
+    /// Returns the parameters of the kernels, if the set has them. This function does not check
+    /// whether the set matches the build: the check for the images does.
     pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
         let (recorded, file) = self.signatures.as_ref()?;
         let path = self.folder.join(file);
@@ -281,7 +282,8 @@ impl Prebuilt {
     }
 }
 
-/// Returns a file name from a manifest, which never leads out of the folder.
+/// Returns a file name from a manifest, if it contains no folder: the file is then in the set's
+/// folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
@@ -367,8 +369,8 @@ pub(crate) fn update(
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
-    // Remove images of targets that are no longer listed. Files that the earlier manifest does not
-    // name do not belong to the set.
+    // Remove images of targets that are no longer listed. Other files stay: files that the earlier
+    // manifest does not name do not belong to the set.
     if let Some(earlier) = earlier {
         let files = earlier
             .images

@@ -5,7 +5,7 @@ use crate::output;
 use crate::targets::Product;
 use std::sync::{Mutex, PoisonError};
 
-/// The reserved names, each with its product in words.
+/// The reserved names, each with the kind of its product, such as `pack`.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
 /// The reserved name of a pack or a static library, which is also the name of a file. No other
@@ -71,8 +71,8 @@ impl Drop for ReservedName {
     }
 }
 
-/// Whether two names are the same for Cargo, which passes them on in capitals and without dashes,
-/// or for a file system.
+/// Whether two names are the same for a file system, or for Cargo, which passes them on in capitals
+/// and with `_` for `-`.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
 }

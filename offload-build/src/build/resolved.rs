@@ -1,4 +1,4 @@
-//! The targets and the toolkit of a build, for build scripts that ask before they build.
+//! The targets and the toolkit of a build, for build scripts that need them before the build.
 
 use super::Build;
 use crate::cargo::Cargo;

@@ -39,7 +39,7 @@ pub(super) enum PrebuiltUse {
 /// An image, with its inputs.
 type ImageWithInputs = (Image, Vec<Input>);
 impl PrebuiltUse {
-    /// Returns the value of the variable.
+    /// Parses the value of `OFFLOAD_PREBUILT`; `variable` is the name of the variable that is set.
     ///
     /// Returns an error for a word that is not one of the three values.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
@@ -203,7 +203,8 @@ impl<'a> Run<'a> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
-    /// Makes the images of a module, but no pack. No prebuilt image replaces a compiled one.
+    /// Makes the images of a module, but no pack. If a compiler is missing, no prebuilt image
+    /// replaces its output.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let mut sources = Vec::new();
         for target in &module.targets {
@@ -277,7 +278,7 @@ impl<'a> Run<'a> {
         for source in sources {
             if let Source::Prebuilt(image, why) = source {
                 match reasons.iter_mut().find(|(reason, _)| reason == why) {
-                    // The image is of another module.
+                    // Another module has already listed this target.
                     Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
                     Some((_, targets)) => targets.push(image.target.as_str()),
                     None => reasons.push((why, vec![image.target.as_str()])),
@@ -294,8 +295,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the steps. Returns every image with its inputs, in the order of the sources, and the
-    /// signatures of each module's kernels.
+    /// Runs the steps that compile the missing images. Returns every image with its inputs, in the
+    /// order of the sources, and the signatures of each module's kernels.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,
@@ -337,8 +338,8 @@ impl<'a> Run<'a> {
         Ok((images, signatures))
     }
 
-    /// Runs the steps of all these compilations; returns the time at which that began, if there are
-    /// any.
+    /// Runs the steps of all these compilations. Returns the time when the steps began, or `None`
+    /// if there are no steps.
     pub(crate) fn run_steps(
         &self,
         compilations: &[&Compilation],
@@ -360,7 +361,8 @@ impl<'a> Run<'a> {
             step.after.extend(&compilations);
         }
         if steps.is_empty() {
-            // The steps would not run, so their settings do not matter.
+            // Without steps, the settings for running compilers are not read, since an error in
+            // them does not matter.
             return Ok(None);
         }
         let start = cache::file_time(self.output)?;
@@ -404,7 +406,7 @@ impl<'a> Run<'a> {
                 let file = output.as_deref().unwrap_or(Path::new(self.name));
                 let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
                 self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
-                // Cargo would read a line that has the form of an instruction as one.
+                // The prefix `| ` keeps Cargo from reading a line as an instruction.
                 chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }

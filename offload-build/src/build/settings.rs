@@ -7,7 +7,7 @@ use std::path::Path;
 impl Build {
     /// Adds a folder in which `#include` looks.
     ///
-    /// A missing folder is an error, if a compiler is to read a source.
+    /// A missing folder is an error if a compiler has to read a source.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -249,8 +249,8 @@ impl Build {
         self
     }
 
-    /// Sets how many compilers run at a time for this pack, at least one. `OFFLOAD_JOBS` replaces
-    /// it.
+    /// Sets how many compilers run at a time for this pack, at least one. The variable
+    /// `OFFLOAD_JOBS` replaces this number.
     ///
     /// Without this call, as many run as `cargo build -j` allows. Set it for compilers that need
     /// much memory.

@@ -17,7 +17,7 @@ const NAME: &str = "trial";
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
 /// A build of small kernels with one of Cargo's profiles. The files of the build are in `OUT_DIR`,
-/// which is removed with it.
+/// a temporary folder, which is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -27,7 +27,7 @@ pub(crate) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Writes the kernel.
+    /// Makes a trial, and writes the source of its kernel.
     pub(crate) fn new(cargo: &'a Cargo, tools: &'a Tools<'a>) -> Result<Self, Error> {
         let output = OutDir::create(&cargo.out_dir, NAME)?;
         let source = cargo.out_dir.join("trial.cu");
@@ -58,7 +58,8 @@ impl<'a> Trial<'a> {
         let made = modules.iter().try_for_each(|module| run.make_only_images(module));
         made.map_err(|why| match why {
             NotMade::MissingTool(missing) => missing.reason(),
-            // The files of a trial no longer exist when this text is read.
+            // Leave out lines with paths of the trial, since these files no longer exist when a
+            // user reads the message.
             NotMade::Fatal(error) => self.without_paths(&error.to_string()),
         })
     }

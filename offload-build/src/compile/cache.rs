@@ -28,7 +28,7 @@ const IMAGE: &str = "image";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
-/// The end of a list of folders and names.
+/// The line that ends a list of folders and names, with the hash of the files that were found.
 const FOUND: &str = "found";
 /// The prefix of the hash of a file of the system.
 const SYSTEM: &str = "system:";
@@ -73,12 +73,13 @@ pub(crate) fn fresh(
             }
         }
     }
-    // A link of objects reads only objects, and their hashes are in its key.
+    // A device link has no inputs: it reads only objects, and their hashes are in its key.
     let is_known = !inputs.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
 }
 
-/// Marks the image as missing before the steps run, until they have ended.
+/// Removes the image and its record before the steps run: if the run fails, no outdated image
+/// remains.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
     remove(&record_path(compilation, output))?;
     remove(&compilation.image)
@@ -148,7 +149,7 @@ pub(crate) fn record(
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
     // Only this build writes this crate's headers. It writes them before the steps, maybe in the
-    // same tick of the clock.
+    // same tick of the clock, so their time stamps are not checked.
     let is_ours = |input: &&Input| input.path.starts_with(output.include());
     if !inputs
         .iter()
@@ -160,9 +161,10 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file has changed since before the steps ran, as far as this can be detected. The
-/// file's bytes are compared if they were read then. Otherwise the time stamps of the file and of
-/// its folders are compared, since a file that replaces it may be older.
+/// Whether a file has changed since before the steps ran, as far as this can be detected. If the
+/// file's bytes were also read before the steps, they are compared. The time stamps of the file and
+/// its folders are also checked. The folders count because an older file may have replaced this
+/// one.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -173,8 +175,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Builds write into OUT_DIR and the folders around it. Any program may write into folders above
-    // those that build.rs names.
+    // OUT_DIR and the folders around it are not checked, since builds write there. Folders above
+    // those that build.rs names are not checked, since any program may write there.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -210,7 +212,8 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Returns the hash of all inputs except the files.
+/// Returns the hash of everything that the image depends on, except files: this crate's version,
+/// the identities of tools, and the command lines.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.

@@ -35,7 +35,7 @@ impl Compilations<'_> {
                 (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-            // These options come after those of Cargo's profile, which the crate `cc` puts first.
+            // These options replace those of Cargo's profile, which the crate `cc` puts first.
             let asked = [&source.options, &self.module.options];
             let level = asked.iter().find_map(|options| options.opt_level);
             compile.extend(level.map(|level| format!("-O{level}").into()));
@@ -65,15 +65,16 @@ impl Compilations<'_> {
         let mut link = common;
         link.push("-shared".into());
         if self.cargo.target.contains("-linux-") {
-            // g++ links its C++ library even if it is not used, and a kernel seldom uses it.
+            // g++ links its C++ library even if it is not used. A kernel seldom uses it, and this
+            // option then drops it.
             link.push("-Wl,--as-needed".into());
-            // A function that no source defines is an error now, not when the program loads the
-            // image.
+            // With this option, a function that no source defines is an error of this link, not of
+            // the program that loads the image.
             link.push("-Wl,-z,defs".into());
         }
         if self.cargo.target.contains("-windows-gnu") {
-            // Otherwise the image needs libgcc_s_seh-1.dll and similar files, which few machines
-            // have.
+            // Without this option, the image needs libgcc_s_seh-1.dll and similar files, which few
+            // machines have.
             link.push("-static".into());
         }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
@@ -95,11 +96,12 @@ impl Sanitizer {
         list
     }
 
-    /// Options that come after all those of build.rs: without line information, findings are
-    /// reported without their places.
+    /// Returns the options for kernels. They come after all options of build.rs, which could
+    /// otherwise remove the line information that findings need.
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
-        // More optimization omits accesses, and less optimization makes stacks and tests large.
+        // `-O1`: more optimization omits accesses that should be checked, and less makes stacks and
+        // tests large.
         list.extend(args(&[
             "-O1",
             "-g",
@@ -110,7 +112,7 @@ impl Sanitizer {
         // With ASAN_OPTIONS=halt_on_error=0 the program continues after a finding; otherwise the
         // first finding ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
-        // This data locates a thread that is missing at a barrier.
+        // With this option, a finding can show the place of a thread that is missing at a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         list
     }

@@ -64,8 +64,8 @@ impl DeviceLink<'_> {
         // nvlink drops debug information without these options.
         link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
         if self.lists_differ {
-            // Otherwise nvlink would warn of each source without code for a target, which build.rs
-            // intends.
+            // Without this option, nvlink warns of each source without code for a target, which
+            // build.rs intends.
             link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
         }
         link.extend(self.options.flags_for_all().map(OsString::from));
@@ -82,13 +82,13 @@ impl DeviceLink<'_> {
         if self.cargo.target != self.cargo.host {
             link.push(format!("--target={}", self.cargo.target).into());
         }
-        // AMD's code is generated during this link.
+        // The link needs the level of optimization, because it generates AMD's code.
         let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
         link.push(format!("-O{level}").into());
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.nvlink()));
-            // One option is for the program that makes the fatbin, and one for the program that
-            // starts nvlink.
+            // The path is passed twice: to the program that makes the fatbin, and to the program
+            // that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link.extend([path.clone().into(), "-Xoffload-linker".into(), path.into()]);
         }

@@ -1,4 +1,5 @@
-//! The folders of `.include(...)`: compilers ignore a missing one without a message.
+//! Checks the folders of `.include(...)`, because compilers ignore a missing folder without a
+//! message.
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};

@@ -19,7 +19,7 @@ pub(crate) struct Input {
     pub(crate) is_of_system: bool,
 }
 
-/// Inputs, and the references in their texts.
+/// The inputs that were found so far, and the names to which their texts refer.
 pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
@@ -36,7 +36,7 @@ impl<'a> Collected<'a> {
         Self { compilation, cargo, inputs, asked, asks_for_any: false, assembled }
     }
 
-    /// Adds a file that was read, and the files to which only its text refers.
+    /// Adds a file that was read, and the files that its text names but no dependency file lists.
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
@@ -97,14 +97,15 @@ impl<'a> Collected<'a> {
             input.path.parent().iter().for_each(|folder| system.add_folder(folder));
         }
         for input in &self.inputs {
-            // Only a user's file can be read in place of a file of the system.
+            // Each input's name is looked up in users' folders, since only a user's file can be
+            // read in place of a file of the system.
             let folders = [&user.folders, &system.folders];
             let folders = folders[usize::from(input.is_of_system)].clone();
             for name in folders.iter().filter_map(|folder| name_in(&input.path, folder)) {
                 user.add_name(name);
             }
         }
-        // A file that users' files refer to may also come with the system.
+        // A name in a user's file may also be the name of a file of the system.
         self.asked[0].iter().for_each(|name| system.add_name(Path::new(name)));
         self.asked.iter().flatten().for_each(|name| user.add_name(Path::new(name)));
         let mut assembled = Lookup::default();

@@ -1,11 +1,12 @@
-//! The places where names were searched for. A file that appears in one of them may be read in
-//! place of another, or for the first time.
+//! The places where names were searched for. A compiler may read a file that appears in one of
+//! them, in place of another file or for the first time.
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
-/// The number of names up to which each name is searched for separately.
+/// The greatest number of names that are searched for one by one; for more names, the files of the
+/// folder are listed.
 const FEW: usize = 8;
 
 /// Names, and the folders in which each of them may be. Only the set of existing files counts, not
@@ -35,7 +36,8 @@ impl Lookup {
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
-            // The list of the folder's files shows that it lacks most of the names.
+            // For many names, list the folder's files first: the list shows that the folder lacks
+            // most of the names.
             let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
             let may_be_there = |name: &Path| match (&entries, name.components().next()) {
                 (Some(entries), Some(Component::Normal(first))) => entries.contains(first),

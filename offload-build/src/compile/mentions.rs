@@ -8,7 +8,7 @@
 /// The references in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
-    /// The names to which the file refers.
+    /// The names of files for which the file tests with `__has_include` or `__has_embed`.
     pub(super) asked: Vec<String>,
     /// Whether the file tests for a header whose name is a macro.
     pub(super) asks_for_any: bool,
@@ -51,13 +51,13 @@ impl Mentions {
 /// Returns the text after each occurrence of this word.
 fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let word = word.as_bytes();
-    // Most bytes are not the first of the word.
+    // Compare the first byte before the whole word, since most bytes differ from it.
     let places = text.iter().enumerate().filter(move |(_, byte)| **byte == word[0]);
     places.filter_map(move |(at, _)| text[at..].strip_prefix(word))
 }
 
-/// Returns the string in quotes after white space; in C, the quotes of assembly have a backslash
-/// before them.
+/// Returns the string in quotes after white space. In inline assembly, which is a string in C, each
+/// quote has a backslash before it.
 fn quoted(rest: &[u8]) -> Option<String> {
     let argument = rest.trim_ascii_start();
     (argument.len() < rest.len()).then_some(())?;

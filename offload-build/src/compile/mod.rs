@@ -46,7 +46,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps for one image. The numbers in the `after` of each step count from the first step.
+/// The steps for one image. In each step, `after` contains positions in `steps`.
 #[derive(Debug)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
@@ -55,15 +55,15 @@ pub(crate) struct Compilation {
     pub(crate) steps: Vec<Step>,
     /// The bytes of all sources, as an estimate of the work.
     pub(crate) source_bytes: u64,
-    /// Sources that no dependency file lists.
+    /// Sources that no dependency file lists, such as LLVM IR, assembly and PTX.
     pub(crate) sources: Vec<PathBuf>,
     /// Inputs that build.rs names in addition to the sources: directly, and in flags.
     pub(crate) named_files: Vec<PathBuf>,
     /// The folders for headers, without the compiler's own: those of build.rs and of the
     /// environment.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// Folders of tools. Files in these folders that dependency files list are not watched:
-    /// identities represent them.
+    /// Folders of tools. Cargo does not watch files in these folders, even if a dependency file
+    /// lists them: `identities` changes with the tool.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
@@ -91,7 +91,8 @@ pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
     /// The target of the image; or the targets of an object's device code, at least one.
     pub(crate) targets: &'a [Target],
-    /// The part of file names for the target, or for the targets of an object.
+    /// The part of the compilation's file names that depends on the target, or on the targets of an
+    /// object.
     pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
@@ -116,8 +117,8 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
-        // Without this option, older compilers make an earlier version, and then refuse generic
-        // targets.
+        // Without this option, older compilers choose an earlier code object version, which does
+        // not support generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let version =
@@ -126,7 +127,7 @@ impl<'a> Compilations<'a> {
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
         link.push(self.link_optimization());
         if parts.iter().any(|part| is_bitcode(part)) {
-            // Device functions that no kernel calls are removed.
+            // `-amdgpu-internalize-symbols` removes device functions that no kernel calls.
             link.extend(args(&["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
         }
         link.extend(link_inputs(parts));
@@ -175,12 +176,13 @@ impl<'a> Compilations<'a> {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
-        // ptxas warns about missing debug information, and only images that are compiled here are
-        // sure to have it.
+        // With an option for debug information, ptxas warns if the PTX has none. Only sources that
+        // are compiled here are sure to have it; PTX and LLVM IR may lack it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
-        // Flags of build.rs are for clang, except for PTX sources.
+        // `flags` has the flags of build.rs only for PTX sources: for other sources, these flags
+        // are for clang.
         let is_ours = |is_said: bool| flags.is_empty() || !is_said;
         let (says_level, says_debug) =
             (own.level.is_some(), own.debug.or(own.device_debug).is_some());
@@ -263,8 +265,8 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
         direct.push(format!("-march={sm}").into());
         if let Some(version) = arch.lowest_ptx() {
-            // Without this option clang chooses the version of a CUDA installation, or one that no
-            // current GPU knows.
+            // Without this option, clang chooses the PTX version of a CUDA installation, or a
+            // default version that does not fit current GPUs.
             for list in [&mut offload, &mut direct] {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
             }
@@ -295,7 +297,8 @@ impl<'a> Compilations<'a> {
             let (mut recipe, mut of_build_script) =
                 (source.recipe(self.target()), self.source_args(source));
             if recipe == Some(Recipe::Nvcc) {
-                // Kernels for nvcc are described with the toolkit's headers.
+                // nvcc makes the image of this source. clang only describes its kernels, with the
+                // toolkit's headers.
                 recipe = Some(Recipe::Offload("cuda", Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
@@ -354,11 +357,12 @@ impl<'a> Compilations<'a> {
             let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
-                // Use the command of the image, but without optimization, and with names for
-                // everything.
+                // This command is like the one for the image, but it writes LLVM IR without
+                // optimization and with full debug information.
                 let mut describe = compile.clone();
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
-                // Without this option, the driver omits types for NVIDIA's GPUs if it optimizes.
+                // Without this option, clang's driver omits types from the debug information of
+                // optimized code for NVIDIA's GPUs.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
                 let step = Step::new(Kind::Describe, &clang.path, describe)
                     .output(&self.work(&format!("{index}.ll")));
@@ -395,8 +399,9 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ do not depend on the work folder. Compilers use the
-            // last prefix that fits: OUT_DIR may be in the package.
+            // With these options, debug information and `__FILE__` do not depend on the folders of
+            // the package and of OUT_DIR. OUT_DIR may be in the package's folder, so its option
+            // comes last: compilers use the last prefix that fits.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -409,15 +414,16 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// Returns the optimization for the object of all sources: that of the first source.
+    /// Returns the optimization option for the step that makes one object from all sources: it has
+    /// the level of the first source.
     fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
 }
 
 impl Compilation {
-    /// Returns the compilation that describes the kernels' parameters, in place of the image.
-    /// Returns `None` if there is none.
+    /// Returns a compilation that makes a description of the kernels' parameters instead of the
+    /// image. Returns `None` if no step makes a description.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         let steps = match &self.described {
             Described::BySteps(steps) => steps.clone(),
@@ -427,7 +433,8 @@ impl Compilation {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
             steps,
-            // This compilation comes after all images, since the images' time counts.
+            // An estimate of 0 lets this compilation start after those of all images, whose time
+            // determines the time of the build.
             source_bytes: 0,
             sources: Vec::new(),
             named_files: self.named_files.clone(),
@@ -444,7 +451,7 @@ impl Compilation {
         self.described = Described::By(Box::new(other));
     }
 
-    /// Whether the compilation reads no source, and no file that is a separate input.
+    /// Whether the compilation reads neither a source nor a file that a dependency file would list.
     fn reads_only_objects(&self) -> bool {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }
@@ -462,8 +469,8 @@ impl Compilation {
     }
 }
 
-/// Returns identities for the rebuild key: of tools, and of the files of an SDK. Cargo watches all
-/// of their files.
+/// Returns identities for the rebuild key: of tools, and of the files of an SDK. Also makes Cargo
+/// watch all of these files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let of_sdk = of_sdk.iter().filter(|file| file.is_file());
     let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
@@ -480,9 +487,9 @@ fn resource_folder(clang: &Identity) -> Option<PathBuf> {
     Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
 
-/// Returns clang's inputs for one object of all parts. Bitcode is linked before code is generated,
-/// so that calls are inlined, and AMD's code objects have one note with all kernels. (Runtimes read
-/// only the first note.)
+/// Returns the arguments with which clang makes one object from the outputs of all sources. Bitcode
+/// is linked before code is generated, so that calls are inlined, and AMD's code objects have one
+/// note with all kernels. (Runtimes read only the first note.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

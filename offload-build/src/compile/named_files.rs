@@ -36,8 +36,8 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The depth to which response files may name response files; deeper ones name each other in a
-/// circle.
+/// The maximum depth of response files that name response files. Deeper nesting occurs only if
+/// files name each other in a circle.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
@@ -64,7 +64,7 @@ impl NamedFiles {
                 let folder = word[option.len()..].trim_start_matches('=');
                 self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
             }
-            // Returns the word, and its parts after `=`, `,` and `@`.
+            // A path may be the whole word, or a part of it after `=`, `,` or `@`.
             let parts = word
                 .split(['=', ','])
                 .chain([word])
@@ -120,7 +120,8 @@ mod tests {
     #[test]
     fn files_in_every_form_of_a_flag() {
         let scratch = tempfile::tempdir().unwrap();
-        // In response files, a backslash does not separate folders.
+        // In a response file, a backslash is an escape character, so the paths of this test have
+        // slashes.
         let path = |name: &str| scratch.path().join(name).display().to_string().replace('\\', "/");
         for name in ["lib.bc", "map", "o.txt", "inner.txt"] {
             fs::write(path(name), "").unwrap();

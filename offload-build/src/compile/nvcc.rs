@@ -70,10 +70,10 @@ impl Compilations<'_> {
     ///
     /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
     /// jobserver nor `max_parallel` knows of its compilers. With one call for each target, a first
-    /// build would need a fifth more processor time. Another target in the list would then take 6
-    /// seconds instead of 23. But nvcc has no option to compile the host's part around an existing
-    /// fat binary. That would need nvcc's internal commands, as `--dryrun` lists them for one
-    /// version.
+    /// build would need a fifth more processor time. If another target were added to the list, its
+    /// build would then take 6 seconds instead of 23. But nvcc has no option to compile the host's
+    /// part around an existing fat binary. That would need nvcc's internal commands, as `--dryrun`
+    /// lists them for one version.
     pub(crate) fn object_by_nvcc(
         &self,
         nvcc: &Nvcc,
@@ -104,7 +104,8 @@ impl Compilations<'_> {
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
-        // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`.
+        // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`. So only add
+        // options that neither build.rs nor the variables set.
         let profile = self.profile(source);
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
@@ -127,8 +128,8 @@ impl Compilations<'_> {
         for arg in self.source_args(source) {
             let text = arg.to_string_lossy();
             if text.starts_with("-ffile-prefix-map=") {
-                // The option is for the host's compiler, which does nvcc's preprocessing, and
-                // commas would separate its options.
+                // This option is for the host's compiler, which preprocesses sources for nvcc.
+                // `-Xcompiler` would split a value with commas into several options.
                 if !ccbin.takes_gnu_options() || text.contains(',') {
                     continue;
                 }
@@ -137,14 +138,14 @@ impl Compilations<'_> {
             list.push(arg);
         }
         compilation.identities.extend(ccbin.env_identities());
-        // nvcc reads the variables itself.
+        // nvcc reads these variables itself. They are inputs of the compilation, but no arguments.
         for flags in &variables {
             compilation.identities.push(format!("{}={}", flags.name, flags.others));
             let named = NamedFiles::of(flags.others.split(' '));
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }
-        // nvcc writes `<folder of nvcc>/../include/...`.
+        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());

@@ -5,8 +5,9 @@ use crate::exec::NvccFlags;
 use crate::toolchain::Cxx;
 use std::ffi::OsString;
 
-/// Returns the environment of nvcc: variables for the host's compiler, and the variables with
-/// flags. GPUs that the flags name are removed. A warning names these GPUs.
+/// Returns the environment of nvcc: the variables of the host's compiler, and the variables that
+/// contain flags for nvcc. Removes options that name GPUs from these flags, and prints a warning
+/// that names them.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {

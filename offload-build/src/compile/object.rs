@@ -1,5 +1,5 @@
-//! Objects with host code and device code, by clang; also code that is used for nvcc's objects,
-//! too.
+//! Objects with host code and device code that clang compiles, and functions that nvcc's objects
+//! need, too.
 //!
 //! | | compilations | of which a change of the targets repeats |
 //! |---|---|---|
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
-    /// Returns the compilation by clang, in this mode, of a relocatable object with host code and
-    /// the device code for all targets.
+    /// Returns the compilation by clang of a relocatable object with host code and the device code
+    /// for all targets. `mode` is `cuda` or `hip`.
     pub(crate) fn relocatable_object(
         &self,
         mode: &str,
@@ -33,7 +33,8 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
         let mut common = self.offload_args(mode, source);
-        // Older clangs have another driver, and no linker can take its objects apart again.
+        // Without this option, older clangs use another driver; no linker can take the objects of
+        // that driver apart again.
         common.extend(args(&["--offload-new-driver", "-fgpu-rdc"]));
         let mut compile = common.clone();
         compile.extend(self.host_args());
@@ -43,8 +44,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The dependency file lists the includes of the host's part; clang writes no such file for
-        // the devices' parts.
+        // The dependency file lists only the includes of the host's part, since clang writes none
+        // for the devices' parts. So a separate step for each target lists their includes.
         for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
@@ -75,7 +76,8 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation(extension, &tools);
         let source = self.source_for_all()?;
         let mut compile = self.offload_args(mode, source);
-        // Options only for the host, such as -mavx2, are not used here.
+        // `-Qunused-arguments` prevents warnings about options that are only for the host, such as
+        // -mavx2.
         compile.extend(args(&["-Qunused-arguments", "--cuda-device-only", kind]));
         compile.extend(args(if mode == "hip" { &["--no-gpu-bundle-output"] } else { &[] }));
         compile.extend(offload_arch(self.target()));
@@ -129,7 +131,7 @@ impl<'a> Compilations<'a> {
         compile.extend(args(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
         compile.push(path.into());
         compile.push(self.cuid(source));
-        // Options only for devices are not used here.
+        // Without this option, clang warns about options that are only for devices.
         compile.push("-Qunused-arguments".into());
         compile.push(source.path.clone().into());
         let step = Step::new(Kind::Generate, &clang.path, compile);
@@ -150,10 +152,11 @@ impl<'a> Compilations<'a> {
                 .filter(|_| mode == "hip")
                 .map(|it| format!("-mcode-object-version={it}").into()),
         );
-        // The macros depend on the profile.
+        // The compiler's macros depend on the level, so the host's part and the devices' parts get
+        // the same level.
         let profile = self.profile(source);
         list.push(format!("-O{}", profile.level).into());
-        // With optimization, clang makes ptxas write only lines for this option.
+        // If the code is optimized, clang requests only lines from ptxas for this option.
         list.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
         list.extend(self.source_args(source));
         list
@@ -167,8 +170,8 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    /// Returns the name that host code and device code share. The name differs between the sources
-    /// of all packages, and does not depend on their folders.
+    /// Returns the option with the ID that host code and device code share (`-cuid`). The ID
+    /// differs between the sources of all packages, and does not depend on their folders.
     fn cuid(&self, source: &PlannedSource) -> OsString {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
@@ -212,7 +215,8 @@ fn by_compiler_proper(mode: &str) -> DepfileBy {
     DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
 }
 
-/// Returns the option for a target; PTX has the name of the machine code of its architecture.
+/// Returns the option that selects a target (`--offload-arch`). For PTX, the option names the
+/// machine code of the same architecture.
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {

@@ -5,9 +5,9 @@
 //! | clang with our header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
 //!
-//! With full debug information, these compilers write five times the code and need gigabytes of
-//! memory, so it is made on request only. `opt_level` and `debug` of build.rs replace the defaults,
-//! and a flag of build.rs replaces both.
+//! With full debug information, the compilers of the second row write five times the code and need
+//! gigabytes of memory. So it is made on request only. `opt_level` and `debug` of build.rs replace
+//! the defaults, and a flag of build.rs replaces both.
 
 use super::Compilations;
 use crate::cargo::Cargo;
@@ -23,7 +23,7 @@ pub(super) enum DebugInfo {
     Full,
 }
 
-/// The settings for one source and target.
+/// The optimization level and the debug information for one source and target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Profile {
     /// The level, as in `-O<level>`.
@@ -37,9 +37,10 @@ pub(super) struct Profile {
 pub(super) struct OwnFlags {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
-    /// `-g` and similar options: for all code with clang and ptxas, for host code with nvcc.
+    /// The debug information that `-g` or a similar option requests. With clang and ptxas, the
+    /// option is for all code; with nvcc, for host code.
     pub(super) debug: Option<DebugInfo>,
-    /// `-G` and `-lineinfo`, which are for device code.
+    /// The debug information that `-G` or `-lineinfo` requests for device code.
     pub(super) device_debug: Option<DebugInfo>,
 }
 
@@ -137,7 +138,8 @@ impl Profile {
             Some(false) => DebugInfo::None,
             None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
-            // ptxas optimizes clang's unoptimized output.
+            // Even if clang does not optimize, ptxas optimizes the machine code; for optimized code
+            // it supports only lines.
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };

@@ -3,7 +3,7 @@
 //! The program registers clang's table of kernels and variables when it starts. The table is a
 //! section to which only its own bounds refer (`__start_llvm_offload_entries_<hash>`). rustc links
 //! with `--gc-sections`, and lld then drops such a section, unless it has `SHF_GNU_RETAIN`. GNU ld
-//! keeps it.
+//! keeps such a section.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use std::path::Path;
 const START_OF_NAME: &[u8] = b"llvm_offload_entries";
 const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
-/// Marks the tables of an ELF object. Other files stay as they are.
+/// Marks the tables of an ELF object, so that linkers keep them. Other files stay as they are.
 pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     match mark(&mut bytes) {
@@ -21,8 +21,8 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any section was marked; `None` if the bytes are not a whole little-endian ELF
-/// file of 64 bits.
+/// Marks the tables in the bytes of an object. Returns whether any section was marked; `None` if
+/// the bytes are not a whole little-endian ELF file of 64 bits.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;

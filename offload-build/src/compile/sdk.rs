@@ -9,7 +9,8 @@ use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Options for one target. Without a vendor's headers there are none.
+/// clang's options for the headers and libraries of one vendor. They are empty if no vendor's
+/// headers are used.
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
@@ -62,7 +63,8 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The host's part includes the same headers, where the number does not matter.
+                // The host's part includes the same headers, which need this macro there, too. Its
+                // value does not matter.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -83,20 +85,20 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        // Debian's ROCm is in /usr, with everything else.
+        // Debian's ROCm is in /usr, together with all other packages, so it has no separate folder.
         let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
         Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
     }
 }
 
 /// clang's own CUDA header includes this header, which is in cuRAND and not in the toolkit's core.
-/// Nothing else needs it.
+/// No other code needs its contents, so an empty file replaces the header if it is missing.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// Returns the definition of the wavefront size. ROCm's headers up to version 6 expect it from
-/// clang, which no longer has it since version 22.
+/// Returns the definition of the wavefront size. ROCm's headers up to version 6 expect this macro
+/// from clang, but clang 22 and newer do not define it.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
@@ -111,8 +113,8 @@ fn wavefront_size(processor: &str) -> u32 {
 /// Returns the major version of a processor: 11 for `gfx1100`, 9 for `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
-    // Generic names have only the major version, or more numbers after dashes; others end in two
-    // digits.
+    // In the name of a generic processor, a dash may follow the major version. In other names, two
+    // hexadecimal digits follow it.
     let major = match name.split_once('-') {
         Some((major, _)) => major,
         None => name.get(..name.len().saturating_sub(2))?,

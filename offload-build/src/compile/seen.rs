@@ -1,4 +1,4 @@
-//! Files as they are at one moment: each file is examined once, even if many images are made of it.
+//! A cache of examined files: each file is examined once, even if many images are made from it.
 
 use super::mentions::Mentions;
 use crate::hash::ContentHash;
@@ -12,8 +12,8 @@ use std::rc::Rc;
 /// The largest size of a source; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// Paths that were examined, by their spelling: comparing paths part by part would take longer than
-/// examining a file.
+/// The results of examining files. The keys are plain strings: comparing paths part by part would
+/// take longer than examining a file.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
@@ -33,13 +33,13 @@ impl Seen {
         })
     }
 
-    /// Returns the hash, if the file was read.
+    /// Returns the hash of a file, if [`Seen::hash`] has read the file before.
     pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         self.hashes.borrow().get(path.as_os_str()).copied().flatten()
     }
 
-    /// Returns the references in a file's text; none if the file is too large for a text, or
-    /// unreadable.
+    /// Returns the references to other files in a file's text; none if the file is too large for a
+    /// source, or unreadable.
     pub(super) fn mentions(&self, path: &Path) -> Rc<Mentions> {
         let known = self.mentions.borrow().get(path.as_os_str()).cloned();
         known.unwrap_or_else(|| {

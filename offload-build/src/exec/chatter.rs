@@ -44,7 +44,7 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
         // A line before a message belongs to that message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
-        // clang prints the number of warnings for each target on a separate line.
+        // clang also prints a line with the number of warnings for each target; omit it.
         if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
             continue;
         }
@@ -69,7 +69,8 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
-    // Older clangs do not indent the source that they quote.
+    // Older clangs do not indent the source that they quote. An underline in the next line shows
+    // that a line is quoted.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;

@@ -4,7 +4,7 @@ use crate::cargo::Cargo;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An empty file.
+/// The system's null device: an empty input, and an output that is discarded.
 pub(crate) const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// Returns the path of a program, if it is a file: `name`, or on Windows `name.exe`.
@@ -13,8 +13,8 @@ pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Whether any user may start a file; files that unpackers wrote without their mode cannot be
-/// started. On Windows, the file's name decides.
+/// Whether some user may start a file. A program cannot be started if an unpacker wrote it without
+/// its file mode. Windows has no such mode, so every file counts.
 pub(crate) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -23,8 +23,8 @@ pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns the path of a tool that a user names. A bare name is a program in `PATH`; other paths
-/// are relative to the package's folder. On Windows `.exe` may be left out.
+/// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`;
+/// other paths are relative to the package's folder. On Windows `.exe` may be left out.
 pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let folders = if is_bare { cargo.search_path() } else { vec![cargo.manifest_dir.clone()] };

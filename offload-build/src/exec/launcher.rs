@@ -1,9 +1,9 @@
 //! The compiler launcher: a program that starts compilers, or replaces them by a cache (`sccache`,
 //! `ccache`) or by other machines (`icecc`, `distcc`).
 //!
-//! The launcher has no effect on the output, so no rebuild key has it. The launcher gets steps that
-//! read one source and write one object: no launcher splits larger ones. Links, and steps that
-//! generate code for all sources of an image, run directly.
+//! The launcher has no effect on the output, so no rebuild key has it. The launcher gets only steps
+//! that read one source and write one object, because no launcher splits larger steps. Links, and
+//! steps that generate code for all sources of an image, run directly.
 
 use super::find::named;
 use super::step::{DepfileBy, Kind, Step};
@@ -12,12 +12,12 @@ use crate::error::{Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program, and its arguments before the compiler.
+/// A compiler launcher: the program, and its arguments before the compiler's command.
 #[derive(Debug)]
 pub(crate) struct Launcher {
     program: PathBuf,
     args: Vec<OsString>,
-    /// The value of the variable.
+    /// The value of `OFFLOAD_COMPILER_LAUNCHER`, for messages.
     text: String,
 }
 
@@ -42,7 +42,7 @@ impl Launcher {
     /// Returns the launcher in the environment: a program, then its arguments, with `;` between
     /// them.
     ///
-    /// Returns an error if the program is not there.
+    /// Returns an error if the program does not exist.
     pub(crate) fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
         let Some(text) = cargo.untracked_var(VARIABLE) else { return Ok(None) };
         let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
@@ -59,7 +59,8 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether the launcher has this name. The first word may be `env`.
+    /// Whether the launcher has this name. The first word of the command may be `env`, so the name
+    /// may be any of its words.
     fn is(&self, name: &str) -> bool {
         let words =
             [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
@@ -105,8 +106,9 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver => {}
-                // The launcher must know the file that it is to bring back. Also, the compiler
-                // proper does not have this folder on another machine.
+                // A launcher that uses another machine must know the dependency file, which it has
+                // to copy back. The driver's options name this file. Also, this folder does not
+                // exist on the other machine, so the compiler proper could not write there.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }

@@ -17,10 +17,10 @@ use std::time::Duration;
 /// Settings for running steps, which have no effect on the output.
 #[derive(Debug)]
 pub(crate) struct How {
-    /// The most steps at a time, if the jobserver allows more.
+    /// The maximum number of steps that run at a time; the jobserver may allow fewer.
     pub(crate) most: usize,
     /// The jobserver, as the environment describes it. Without a jobserver, the number of
-    /// processors counts.
+    /// processors limits the steps that run at a time.
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
@@ -79,9 +79,10 @@ impl Events {
 /// the run of a compiler.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps that it names. A step starts earlier if more work waits for
-/// it; `work` is the amount of work of each step, in any unit. After a failure no further step
-/// starts. Returns the output of the tools that succeeded.
+/// Runs all steps, each after the steps that its `after` contains. Among the steps that can start,
+/// the one that the most work waits for starts first. `work` is the amount of work of each step, in
+/// any unit. After a failure no further step starts. Returns the output of the tools that
+/// succeeded.
 ///
 /// Returns an error for the first step that fails, with the command line and the tool's complete
 /// text.
@@ -141,13 +142,14 @@ struct State<'a> {
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Extra tokens: a process under a jobserver owns one token from its start.
+    /// Tokens from the jobserver, for all running steps but one: a process under a jobserver owns
+    /// one token from its start.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
 }
 
 impl State<'_> {
-    /// Returns a step in the form in which it is run.
+    /// Returns a step as it is run: through the compiler launcher, if there is one.
     fn step(&self, index: usize) -> Step {
         let step = &self.steps[index];
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
@@ -165,7 +167,7 @@ impl State<'_> {
     fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
         let mut needs_token = false;
         while self.running < self.most {
-            // If several steps have as much work, take the first.
+            // If the same amount of work waits for several steps, take the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else {
                 break;
             };
@@ -227,8 +229,8 @@ impl State<'_> {
     }
 }
 
-/// Returns the work of each step and of the longest chain of steps that wait for it. Each step
-/// comes after the steps that it waits for.
+/// Returns the work of each step and of the longest chain of steps that wait for it. In `steps`,
+/// each step comes after the steps that it waits for.
 fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
     let mut ahead = work.to_vec();
     for (index, step) in steps.iter().enumerate().rev() {

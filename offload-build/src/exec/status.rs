@@ -43,9 +43,9 @@ pub(crate) fn check_exit_status(step: &Step, output: io::Result<Output>) -> Resu
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// Returns two lines about a crash of clang. The report goes into a file beside the expected
-/// output: it is long, and helps clang's developers, not users. Returns `None` if clang did not
-/// crash, or if there is no such file.
+/// Returns an error message of two lines about a crash of clang. Writes the report into a file in
+/// the folder of the expected output: it is long, and helps clang's developers, not users. Returns
+/// `None` if clang did not crash, if the step has no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -65,7 +65,7 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     ))
 }
 
-/// Returns the file for the report of a crash, beside the expected output.
+/// Returns the path of the file for the report of a crash, in the folder of the expected output.
 pub(super) fn crash_report(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".crash.txt");
@@ -75,8 +75,8 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
 /// The start of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
-/// Returns the flags that nvcc gets from the environment, in words: nvcc's message is about a
-/// command line with these flags.
+/// Returns the flags that nvcc gets from the environment, in words. nvcc's message may be about
+/// these flags.
 fn flags_of_variables(step: &Step) -> String {
     let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
     variables
@@ -89,7 +89,7 @@ fn flags_of_variables(step: &Step) -> String {
         .collect()
 }
 
-/// Returns the error in the file that the step should have written, if there is one.
+/// Returns a description of the fault if the step's output file is missing or empty.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {
@@ -106,7 +106,8 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         return format!("{}: {}", by_signal(signal), what_to_do(signal));
     }
     let mut text = format!("ended with {status}");
-    // Shells and compiler drivers report signals of their children in this way.
+    // Shells and compiler drivers report a signal of a child process as the exit status 128 plus
+    // the signal's number.
     if let Some(signal) =
         status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
     {

@@ -16,17 +16,18 @@ pub(crate) struct Step {
     /// The file that the step writes, in addition to a dependency file.
     pub(crate) output: Option<PathBuf>,
     pub(crate) depfile: Option<Depfile>,
-    /// Positions of the steps that must have ended before.
+    /// Positions, in the list of all steps, of the steps that must end before this one starts.
     pub(crate) after: Vec<usize>,
 }
 
-/// The kinds of steps. A kind decides about colours and compiler launchers.
+/// The kinds of steps. The kind determines whether a step gets the option for colours, and whether
+/// a compiler launcher runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
-    /// clang generates code for all sources of an image. Or it compiles the host's part of a source
-    /// around images, which no compiler launcher knows to be inputs.
+    /// clang generates code for all sources of an image. Or clang compiles the host's part of a
+    /// source and includes images. Compiler launchers do not know that these images are inputs.
     Generate,
     /// Objects become an image.
     Link,
@@ -36,8 +37,8 @@ pub(crate) enum Kind {
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
     Scan,
-    /// clang describes the declarations of a source. The compilation of the source reports its
-    /// errors first.
+    /// clang describes the declarations of a source. Errors of the source appear before, in its
+    /// compilation.
     Describe,
 }
 

@@ -11,7 +11,7 @@
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
 //! When a variable that counts changes, Cargo runs the build script again, and images that were
-//! made with the earlier value are made again. No probe gets nvcc's variables. (GCC 12 manual,
+//! made with the earlier value are made again. Probes run without nvcc's variables. (GCC 12 manual,
 //! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 /// The meaning of a variable that counts.
@@ -56,9 +56,9 @@ const GPU_OPTIONS: [&str; 6] =
 
 /// A variable of [`NVCC_FLAGS`] that is set.
 ///
-/// nvcc adds its flags to every command. A GPU among these flags adds a second image to a cubin's
-/// command, which nvcc refuses. Or the image is made for another GPU than the build lists. So nvcc
-/// gets the variable without the options that name GPUs.
+/// nvcc adds the flags of this variable to every command. A GPU among these flags adds a second
+/// image to a cubin's command, which nvcc refuses. In other commands, nvcc then makes the image for
+/// another GPU than the build lists. So nvcc gets the variable without the options that name GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NvccFlags {
     pub(crate) name: &'static str,
@@ -71,7 +71,7 @@ pub(crate) struct NvccFlags {
 }
 
 impl NvccFlags {
-    /// Returns the variables that are set, with values from this lookup.
+    /// Returns the variables that are set; `value` looks up the value of a variable.
     pub(crate) fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
         NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
     }
@@ -96,8 +96,8 @@ impl NvccFlags {
 
     /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them.
     pub(crate) fn targets(&self) -> Vec<&str> {
-        // If an option has a list of code, the virtual architecture before the list is not an
-        // image.
+        // If an option has a `code` list, only this list names images; the virtual architecture
+        // before it does not.
         let options = self.gpu_options.split(" -").filter_map(|option| {
             let (_, code) = option.rsplit_once("code=").or_else(|| option.split_once("code "))?;
             Some(code)

@@ -31,7 +31,7 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and the headers beside it, by their names in `#include`.
+/// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
 const HEADERS: [(&str, &str); 28] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
@@ -55,7 +55,7 @@ const HEADERS: [(&str, &str); 28] = headers![
     "offload/schedule.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // The names of CUDA's own headers.
+    // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
@@ -114,7 +114,7 @@ impl OutDir {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
-    /// Returns the file with the answers of probed tools, for all packs.
+    /// Returns the path of the probe cache, which all packs share.
     pub(crate) fn probe_cache(&self) -> PathBuf {
         self.root.join("probes.cache")
     }
@@ -132,8 +132,8 @@ impl OutDir {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// Removes the indexes of earlier runs when a run of the build script makes its first pack. A
-    /// pack that is no longer made is then no longer found.
+    /// Removes the indexes of earlier runs when a run of the build script makes its first pack.
+    /// Otherwise the macro would still find a pack that build.rs no longer makes.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -156,15 +156,16 @@ impl OutDir {
             let hash =
                 name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
-                // A file that remains only costs disk space.
+                // Errors are ignored: a file that remains only costs disk space.
                 let _ = fs::remove_file(&path);
             }
         }
     }
 }
 
-/// Waits until no other process works in the folder, and locks it until this process ends. If only
-/// Cargo was ended, its build script continues beside the script of the next build.
+/// Waits until no other process works in the folder, and locks it until this process ends. If a
+/// user ends only Cargo, its build script continues, and could write at the same time as the script
+/// of the next build.
 fn lock(root: &Path) {
     static LOCK: OnceLock<Option<File>> = OnceLock::new();
     LOCK.get_or_init(|| {
@@ -174,7 +175,7 @@ fn lock(root: &Path) {
             .write(true)
             .open(root.join("lock"))
             .ok()?;
-        // A file system without locks is no reason to refuse a build.
+        // Errors are ignored: a file system without locks is no reason to refuse a build.
         let _ = file.lock();
         Some(file)
     });
@@ -275,16 +276,17 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Gives the file its name only when all of it is written. Several threads of one build script, and
-/// the script of a build that was ended, may write the same file. Each therefore uses a separate
-/// temporary name.
+/// Writes a file under a temporary name, and gives it its own name only when all of it is written.
+/// Several threads of one build script, and the script of a build that was ended, may write the
+/// same file. Each therefore uses a separate temporary name.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // A file of this name is from an ended process with the same number.
+    // If a file already has this temporary name, it is from an ended process with the same process
+    // ID.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =

@@ -20,9 +20,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Compresses the modules.
+/// Compresses the modules of a pack, and returns the layout of the pack.
 ///
-/// Compresses the modules of a pack. Returns an error if a file cannot be read or written.
+/// Returns an error if a file cannot be read or written.
 pub(crate) fn compress(
     modules: &[ModuleImages],
     section: DeviceSection,
@@ -44,8 +44,8 @@ pub(crate) fn compress(
             ),
         };
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
-        // The compressed part of a container: a whole bundle, or an offload binary without its
-        // header.
+        // The number of bytes before the compressed part: a bundle is compressed as a whole, an
+        // offload binary without its header.
         let plain = if section == DeviceSection::HipFatbin { 0 } else { stream.start };
         let path = path(module, output);
         layout.pad_to(align);

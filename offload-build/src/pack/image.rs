@@ -129,16 +129,17 @@ impl Image {
     }
 }
 
-/// PTX is text that drivers read up to a NUL. In an offload binary, zeros fill the space after an
-/// image up to the next multiple of 8 bytes. A text that would end at such a multiple gets one more
-/// line feed, so that every text has a NUL after it.
+/// Whether an image needs one more line feed at its end. Drivers read PTX as text up to a NUL. In
+/// an offload binary, zeros fill the space after an image up to the next multiple of 8 bytes. A
+/// text that would end at such a multiple gets one more line feed, so that every text has a NUL
+/// after it.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
 /// Returns the functions that a PTX text declares and leaves to a linker; PTX has no linker.
-/// Functions of CUDA's device runtime are not among them, since they exist.
+/// Functions that CUDA's device runtime defines are omitted.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     let names = ptx.lines().filter_map(|line| {
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_left_to_a_linker() {
-        // The text is as clang writes it, and in one line.
+        // The declarations are written as by clang, in several lines, and also in one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
                         .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";

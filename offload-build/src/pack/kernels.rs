@@ -1,4 +1,5 @@
-//! The kernels of an image: read once, and recorded beside the image until it changes.
+//! The kernels of an image. They are read once and stored in a record, which is valid until the
+//! image changes.
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -8,8 +9,8 @@ use offload_format::pack_index::{IndexKernel, PackImageKind};
 
 const IMAGE: &str = "image";
 
-/// Returns the kernels in alphabetical order; `None` if they are unknown. That is no error:
-/// programs can then use any name.
+/// Returns the kernels in alphabetical order; `None` if they are unknown. Unknown kernels are no
+/// error: programs can then use any name.
 pub(crate) fn of(
     module: &str,
     image: &Image,
@@ -19,7 +20,8 @@ pub(crate) fn of(
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
-    // Supplied images of two modules may be files with the same name.
+    // The record's name contains the module, because supplied images of two modules may be files
+    // with the same name.
     let path =
         output.work.join(image_file_name(&format!("{module}.{}", image.target), "arguments"));
     let of_image = (IMAGE.to_owned(), image.hash.to_string());

@@ -21,12 +21,13 @@ pub(crate) struct ModuleImages {
 /// The layout of a pack's bytes.
 #[derive(Debug)]
 pub(crate) struct PackLayout {
-    /// Payload numbers are positions in `files`.
+    /// The layout of the pack; payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
-    /// The start of each module's container.
+    /// The start of each module's container; `None` for a module without images, and in a pack of
+    /// uncompressed offload binaries.
     pub(crate) starts: Vec<Option<u64>>,
-    /// The streams of compressed modules.
+    /// The compressed stream of each module; `None` if the module has none.
     pub(crate) streams: Vec<Option<IndexStream>>,
     /// The offset of each image: in the pack, or in its module's decompressed stream.
     pub(crate) offsets: Vec<u64>,
@@ -70,7 +71,7 @@ fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error
     Ok((layout, starts))
 }
 
-/// Returns one bundle; its first image has this payload number.
+/// Returns the layout of one bundle; `first` is the payload number of its first image.
 pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {

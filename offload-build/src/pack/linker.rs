@@ -1,8 +1,8 @@
 //! The linker of the host program, as far as a build script can detect it, and whether a large pack
 //! is too much for it.
 //!
-//! On x86-64 ELF, code reaches data within 2 GiB. The section's flag allows a larger distance
-//! (SHF_X86_64_LARGE). Results of linkers with a pack of 2.2 GiB:
+//! On x86-64 ELF, code reaches data within 2 GiB. A flag of the pack's section allows a larger
+//! distance (SHF_X86_64_LARGE). Results of linkers with a pack of 2.2 GiB:
 //!
 //! | linker | |
 //! |---|---|
@@ -26,7 +26,7 @@ const PLENTY: u64 = GIB;
 /// The largest pack that any linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
-/// The properties of a linker.
+/// A linker, as far as linkers differ in their treatment of large packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Linker {
     Lld,
@@ -93,8 +93,8 @@ pub(crate) fn check_size(
     Ok(())
 }
 
-/// Returns the linker of rustc's options, with its text; `None` if rustc chooses. `program` is the
-/// value in Cargo's configuration.
+/// Returns the linker that rustc's options select, with the text of the option; `None` if the
+/// options leave the choice to rustc. `program` is the linker in Cargo's configuration.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program = program.map(|program| {
         (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))
@@ -132,7 +132,8 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // An option of the compiler takes precedence over the compiler's name.
+    // If the program is a compiler, its option for the linker (`-fuse-ld`) takes precedence over
+    // its name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }
@@ -163,7 +164,7 @@ fn default(cargo: &Cargo) -> (Linker, String) {
         Some(answer.stdout.trim().to_owned())
     };
     let version = ask(&["--version"]).unwrap_or_default();
-    // rustc 1.95.0 (…)
+    // The output looks like `rustc 1.95.0 (…)`.
     let number = version.split(['.', ' ']).nth(2).and_then(|minor| minor.parse::<u32>().ok());
     let own = ask(&["--print", "sysroot"]).is_some_and(|sysroot| {
         Path::new(&sysroot)

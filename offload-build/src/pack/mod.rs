@@ -78,8 +78,8 @@ impl Pack {
         self.path.as_deref()
     }
 
-    /// Returns the modules: first the one of the build's own files. A pack that was not built has
-    /// modules without images.
+    /// Returns the modules. The module of the files that were added to the build itself comes
+    /// first. A pack that was not built has modules without images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
@@ -102,7 +102,8 @@ impl Pack {
 }
 
 impl PackedModule {
-    /// Returns the name from build.rs, or the pack's name.
+    /// Returns the module's name: the name in build.rs, or the pack's name for the module of the
+    /// build's own files.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -125,7 +126,7 @@ impl PackedImage {
         &self.path
     }
 
-    /// Size in bytes.
+    /// Returns the size of the image in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -135,8 +136,8 @@ impl PackedImage {
         self.origin
     }
 
-    /// Returns the names of its kernels, read from the image; C++ kernels have mangled names. The
-    /// image for the CPU contains no names to read.
+    /// Returns the names of the image's kernels, read from the image; C++ kernels have mangled
+    /// names. The image for the CPU contains no names to read, so its list is empty.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {

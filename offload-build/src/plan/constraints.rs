@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// ROCm's own headers, which are for AMD GPUs.
+    /// The source includes ROCm's own headers, which are for AMD GPUs.
     RocmHeaders,
     /// A target triple, of this family.
     Triple(Family, String),
@@ -66,13 +66,14 @@ impl Constraints {
         }
     }
 
-    /// Whether nothing can be linked with the source, whatever its language is. Assembly with
-    /// kernels has its own note about them, and runtimes read only the first note of a code object.
+    /// Whether the source cannot be linked with others, although its language allows it. Assembly
+    /// with kernels contains its own note about the kernels, and runtimes read only the first note
+    /// of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// Returns the limit in words that follow the file's name.
+    /// Returns the limit on the source's targets, in words that follow the file's name in messages.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -151,7 +152,8 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     Ok(Constraints::Triple(family, triple))
 }
 
-/// `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`.
+/// Reads the target from a line such as `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`, and
+/// looks for kernels.
 fn of_assembly(bytes: &[u8]) -> Constraints {
     let target = quoted(bytes, ".amdgcn_target ");
     let target = target

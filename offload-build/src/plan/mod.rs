@@ -17,7 +17,7 @@ use crate::targets::{self, Product, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A module that can be built.
+/// A module with its examined sources, and the targets that it is built for.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
     /// The name that programs use.
@@ -32,17 +32,18 @@ pub(crate) struct PlannedModule {
     pub(crate) required: Vec<RequiredKernel>,
 }
 
-/// A source that was examined.
+/// A source, with the constraints that were read from its bytes.
 #[derive(Debug)]
 pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// The selectors of build.rs.
+    /// The selectors with which build.rs limits the source's targets; an empty list for all
+    /// targets.
     declared: Vec<Selector>,
     /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
-    /// The constraints of its bytes.
+    /// The constraints that the source's bytes set for its targets.
     pub(crate) constraints: Constraints,
 }
 
@@ -55,7 +56,7 @@ impl PlannedSource {
         declared && self.constraints.is_for(target)
     }
 
-    /// Returns the recipe for this target.
+    /// Returns the recipe for this target; `None` if the language cannot be compiled for it.
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
         let recipe = self.language.recipe(target.family(), &self.compilers)?;
         match (&self.constraints, recipe) {
@@ -110,8 +111,8 @@ impl fmt::Display for PlannedModule {
     }
 }
 
-/// Returns the modules of a request, named ones and the one of the build's own files, without the
-/// excluded sources.
+/// Returns the modules of a request without the excluded sources: the named modules, and the module
+/// of the files that were added to the build itself.
 ///
 /// Returns an error if there is no module, if one has no source, if two have one name, or if a name
 /// is invalid.
@@ -120,7 +121,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Try every pattern, even after a match: a pattern that overlaps with another is also used.
+        // Try every pattern, even after a match: a source may match several patterns, and each of
+        // them counts as used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -141,8 +143,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // File systems may treat upper and lower case as equal, and images have the names of their
-        // modules.
+        // File systems may treat upper and lower case as equal, and the files of images are named
+        // after their modules.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
         {
@@ -168,8 +170,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// Returns the modules with their targets, which are among the listed ones. Prints which modules
-/// are built for fewer targets.
+/// Returns the modules, each with those of the listed targets that it is built for. Prints which
+/// modules are built for fewer targets than are listed.
 ///
 /// Returns an error if a source is missing, has an unknown language, or is for other targets than
 /// build.rs lists. Sources that cannot be linked are an error, and so is a module for which no
@@ -246,7 +248,7 @@ fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     }
 }
 
-/// Returns the error for a module without targets, for these reasons.
+/// Returns the error for a module without targets; `limits` has the reasons.
 fn no_target_is_left(
     product: Product<'_>,
     module: &PlannedModule,
@@ -272,8 +274,8 @@ fn no_target_is_left(
     ))
 }
 
-/// Prints which modules are built for fewer targets than are listed. This is a warning if the user
-/// listed the targets for this build.
+/// Prints which modules are built for fewer targets than are listed. This is a warning if
+/// `OFFLOAD_ARCH` lists the targets, otherwise a note.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,

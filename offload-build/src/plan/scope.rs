@@ -1,5 +1,5 @@
-//! The only vendor of a build, as far as build.rs limits it: before a source is read, and before
-//! the targets are known.
+//! The vendor to which build.rs limits a build. It is determined before a source is read, and
+//! before the targets are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
@@ -20,12 +20,12 @@ pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
         .or_else(|| of_compilers(&modules, compilers().copied().collect(), wanted, product));
-    // If nothing is compiled, nothing is missing.
+    // Targets of other vendors are an error only if a product is made and must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc: compilers().any(|compiler| *compiler == Compiler::Nvcc) }
 }
 
-/// Returns the vendor by the call of `supports` for the build.
+/// Returns the only vendor that the build's call of `supports` allows.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let list = request
         .supports
@@ -39,7 +39,8 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     Some(OnlyVendor { family, reason, example, refuses_others: true })
 }
 
-/// Returns the vendor by the languages and by build.rs's selectors for modules and sources.
+/// Returns the only vendor that the languages, and build.rs's selectors for modules and sources,
+/// allow.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let of_source = |source: &Source| {
         let declared = families(&source.supports);
@@ -60,9 +61,9 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: true })
 }
 
-/// Returns the vendor by the compilers that build.rs requests. clang may compile a pack's sources
-/// for another vendor. For a pack, the result is therefore no limit, but a hint at the vendor whose
-/// variables count.
+/// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
+/// sources for another vendor. For a pack, the result is therefore no limit, but a hint at the
+/// vendor whose variables count.
 fn of_compilers(
     modules: &[&Module],
     compilers: Vec<Compiler>,

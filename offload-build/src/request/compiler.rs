@@ -25,9 +25,9 @@ pub enum Compiler {
     Nvcc,
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
-    /// clang with ROCm's headers and device libraries, for AMD's GPUs. It is the clang of a ROCm
-    /// installation (`hipcc`, `amdclang++`), or else the clang that is found. A `.hip` source that
-    /// includes `<hip/…>` uses this compiler even if build.rs does not request it.
+    /// clang with ROCm's headers and device libraries, for AMD's GPUs. The compiler is the clang of
+    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that is found. A `.hip`
+    /// source that includes `<hip/…>` uses this compiler even if build.rs does not request it.
     ClangRocm,
 }
 

@@ -40,16 +40,19 @@ pub enum Language {
 /// The steps from a source to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
-    /// clang's driver of offloading languages, in this mode and with these headers, to LLVM
-    /// bitcode.
+    /// clang compiles the source to LLVM bitcode, in this mode for CUDA or HIP and with these
+    /// headers.
     Offload(&'static str, Headers),
-    /// nvcc, with its own headers: one source to the image, several to relocatable cubins.
+    /// nvcc compiles with its own headers: one source to the image, several sources to relocatable
+    /// cubins.
     Nvcc,
-    /// clang for this one target, in this mode and with these options, to LLVM bitcode.
+    /// clang compiles the source to LLVM bitcode for this one target, in this mode and with these
+    /// options.
     Direct(&'static str, &'static [&'static str]),
-    /// clang's assembler for this one target, to an object.
+    /// clang assembles the source to an object for this one target.
     Assemble,
-    /// The host's C++ compiler, to an object; the kernel header comes before the source.
+    /// The host's C++ compiler compiles the source to an object; the kernel header comes before the
+    /// source.
     Host,
     /// The source is PTX: ptxas makes an image from it, or the PTX is the image. PTX cannot be
     /// linked with other sources.
@@ -71,17 +74,17 @@ pub(crate) enum Headers {
 }
 
 impl Recipe {
-    /// Whether the result is linked with other sources.
+    /// Whether the result can be linked with those of other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Supplied)
     }
 }
 
-/// One row of the table.
+/// One row of the table: a language, and its recipe for each kind of target.
 #[derive(Debug)]
 struct Row {
     language: Language,
-    /// In messages.
+    /// The language's name in messages.
     name: &'static str,
     extensions: &'static [&'static str],
     /// Whether the language has `#include` and macros.
@@ -93,8 +96,8 @@ struct Row {
 
 // The headers of the host's C library are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// An earlier step compared the triple with the target; a file without a triple gets the target's
-// triple.
+// `-Wno-override-module` prevents a warning about the triple. The plan has compared the triple with
+// the target; a file without a triple gets the target's triple.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -177,7 +180,8 @@ impl Language {
         TABLE.iter().find(|row| row.language == self).expect("every language has a row")
     }
 
-    /// By the extension. The error lists the known extensions.
+    /// Returns the language that the file's extension determines. The error lists the known
+    /// extensions.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let extension =
             path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
@@ -197,7 +201,7 @@ impl Language {
         })
     }
 
-    /// In messages.
+    /// Returns the language's name in messages.
     pub(crate) fn name(self) -> &'static str {
         self.row().name
     }

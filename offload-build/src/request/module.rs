@@ -22,7 +22,8 @@ use std::path::Path;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// `None` for the module of the build's own files, which has the name of the pack.
+    /// The module's name; `None` for the module of the files that were added to the build itself,
+    /// which has the name of the pack.
     pub(crate) name: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) options: Options,
@@ -137,7 +138,7 @@ impl Module {
 
     /// Adds an option for every compiler that compiles a source of this module.
     ///
-    /// It comes after the options of the build.
+    /// The option comes after the options of the build.
     ///
     /// ```
     /// use offload_build::Module;
@@ -203,7 +204,8 @@ impl Module {
         self
     }
 
-    /// Sets whether clang reads this module's sources for the signatures of nvcc's kernels.
+    /// Sets whether clang reads this module's sources to find the signatures of kernels that nvcc
+    /// compiles.
     ///
     /// See [`Build::clang_signatures`](crate::Build::clang_signatures).
     ///

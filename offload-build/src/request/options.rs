@@ -1,4 +1,4 @@
-//! The requests of build.rs.
+//! The settings in build.rs: the options for compilers, and the request for a whole build.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
@@ -14,8 +14,7 @@ pub(crate) struct Options {
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Flags, for all targets or for those of a selector.
     flags: Vec<(Option<Selector>, String)>,
-    /// The requested compilers. The requested compilers; the last one that compiles for a target is
-    /// used.
+    /// The requested compilers; the last one that compiles for a target is used.
     pub(crate) compilers: Vec<Compiler>,
     /// Whether images have full debug information; `None` for the compiler's default.
     pub(crate) debug: Option<bool>,
@@ -96,7 +95,7 @@ pub(crate) struct Request {
     pub(crate) own: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
-    /// For all modules.
+    /// The compiler options for all modules.
     pub(crate) options: Options,
     /// The targets that the pack supports; an empty list for all targets.
     pub(crate) supports: Vec<Selector>,
@@ -116,9 +115,9 @@ pub(crate) struct Request {
     pub(crate) large_pack_script: bool,
     /// Whether the sources of a static library are linked on the device.
     pub(crate) device_link: bool,
-    /// The word in build.rs for how a static library is linked with CUDA's runtime.
+    /// The word in build.rs that selects how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,
-    /// Whether the build prints what Cargo has to link with a static library.
+    /// Whether the build prints the instructions with which Cargo links a static library.
     pub(crate) cargo_metadata: Option<bool>,
 }
 

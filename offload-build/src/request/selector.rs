@@ -14,7 +14,7 @@ pub(crate) struct Selector {
 #[derive(Debug, Clone)]
 enum Meaning {
     Family(Family),
-    /// This target; for AMD, also targets with more features.
+    /// The targets with this name; for AMD, also targets with more features.
     Exact(Target),
     /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher
     /// one.

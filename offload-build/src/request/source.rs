@@ -3,8 +3,7 @@
 use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};
 
-/// A source file. A source file with its own settings. A plain path is a source by itself; this
-/// type adds options:
+/// A source file with its own settings. A plain path is a source by itself; this type adds options:
 ///
 /// ```
 /// use offload_build::{Language, Source};
@@ -23,7 +22,7 @@ pub struct Source {
 impl Source {
     /// Returns the source at this path: relative to the package's folder, or absolute.
     ///
-    /// A source that the build script has generated is in `OUT_DIR`.
+    /// For a source that the build script generates, use its path in `OUT_DIR`.
     ///
     /// ```no_run
     /// use offload_build::{Build, Source};

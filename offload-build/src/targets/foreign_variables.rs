@@ -209,7 +209,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// Returns the meaning of a foreign name in its own program.
+/// Returns a hint for a name in another program's syntax: the names to write instead.
 pub(super) fn hint(name: &str) -> Option<String> {
     let targets = [Words::Torch, Words::CMakeCuda].iter().find_map(|words| {
         let names = words.items(name)?.into_iter().map(|item| match item {

@@ -41,8 +41,8 @@ pub(crate) struct Resolved {
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given. Without tools, words for several targets add no
-/// targets.
+/// Parses each target once, in the order given. Without tools, words that need them, such as
+/// `native` and `all`, add no targets.
 ///
 /// Returns an error if there is no target, or if a word cannot be resolved. A target that is
 /// malformed, impossible in this code object version, or in conflict with another one is also an
@@ -118,7 +118,8 @@ fn check_vendor(
     )))
 }
 
-/// Returns the first PTX target, if every PTX target is limited to few GPUs.
+/// Returns the first PTX target, if the letter of every PTX target limits it to few GPUs
+/// (`compute_90a`).
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
     for target in targets {
@@ -132,13 +133,13 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// Returns the GPUs of this machine, which `native` stands for.
+/// Returns the GPUs of this machine, which are the targets of `native`.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, item::Vendor::Any)
 }
 
-/// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`,
-/// `native`. Error messages name `by` as the place of the list.
+/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. Error
+/// messages name `by` as the place of the list.
 pub(crate) fn of_item(
     name: &str,
     by: &str,
@@ -150,7 +151,7 @@ pub(crate) fn of_item(
     names.iter().map(|name| check(name, &by, None)).collect()
 }
 
-/// Returns the names that an item stands for.
+/// Returns the names of an item's targets.
 fn names(
     item: &Item,
     by: &TargetOrigin,
@@ -173,8 +174,8 @@ fn names(
     }
 }
 
-/// Returns whether the nvcc of this build compiles for the target of this name. A note says why a
-/// target is left out.
+/// Returns whether the nvcc of this build compiles for the target of this name. Prints a note with
+/// the reason if a target is left out.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
 fn known_to_nvcc(
@@ -198,7 +199,7 @@ fn known_to_nvcc(
             return Ok(false);
         }
     };
-    // Another nvcc may know other targets.
+    // Another nvcc may know other targets, so Cargo runs the build script again if nvcc changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
     let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
         let message = format!(

@@ -46,8 +46,8 @@ pub(super) fn targets(
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// Returns the targets of the machine's GPUs; if there is none, warns that only the other targets
-/// of the list are built.
+/// Returns the targets of the machine's GPUs. If the machine has no GPU, warns that only the other
+/// targets of the list are built.
 pub(super) fn targets_beside_others(
     cargo: &Cargo,
     tools: &Tools<'_>,
@@ -67,7 +67,7 @@ pub(super) fn targets_beside_others(
 pub(crate) enum Gpus {
     /// The targets of the GPUs, each once.
     Found(Vec<String>),
-    /// No program reports a GPU: the trail has each program and its answer.
+    /// No program reports a GPU. The lines have each program and its answer, for messages.
     None(Vec<String>),
 }
 
@@ -86,7 +86,7 @@ pub(super) fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<G
         targets.extend(search.amd(Path::new(TOPOLOGY)));
     }
     if targets.is_empty() {
-        // A driver may be installed before the next build.
+        // A driver may be installed before the next build, so Cargo watches the search path.
         cargo.watch_search_path();
         return Ok(Gpus::None(search.trail));
     }
@@ -103,7 +103,7 @@ impl Search<'_> {
     fn nvidia(&mut self) -> Vec<String> {
         let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
-        // The program prints a line for each GPU: 9.0.
+        // `nvidia-smi` prints a line for each GPU, such as `9.0`.
         let nvidia = |name: &str| target::nvidia(name).map(|arch| arch.to_string());
         let found =
             self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
@@ -111,7 +111,8 @@ impl Search<'_> {
             return found;
         }
         let arch = self.program("nvptx-arch", &[]);
-        // The program prints sm_90; a letter after it would limit where the code runs.
+        // `nvptx-arch` prints names such as `sm_90`. A letter after the number is removed, because
+        // it would limit where the code runs.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -119,7 +120,7 @@ impl Search<'_> {
         let rocm =
             PathBuf::from(self.cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into()));
         let processor = |line: &str| {
-            // ROCm calls a CPU gfx000.
+            // ROCm's programs list a CPU as `gfx000`.
             target::processor(line).filter(|processor| processor != "gfx000")
         };
         let arch = self.program("amdgpu-arch", &[rocm.join("llvm").join("bin")]);
@@ -143,7 +144,7 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the program of this name beside clang, in `PATH`, or in one of these folders;
+    /// Returns the program of this name in clang's folder, in `PATH`, or in one of these folders;
     /// otherwise returns a line for the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
@@ -156,7 +157,7 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the results that a program prints, each once.
+    /// Runs a program, and returns the targets that it prints, each once.
     fn ask(
         &mut self,
         program: Result<PathBuf, String>,
@@ -203,7 +204,8 @@ fn devices(topology: &Path) -> Vec<String> {
     for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
-        // 90010 is gfx90a: two decimal digits for each of three numbers. A CPU has 0.
+        // `90010` means `gfx90a`: the number has two decimal digits for each of three numbers. For
+        // a CPU, the number is 0.
         let Some(version) =
             version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
         else {

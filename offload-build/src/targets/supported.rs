@@ -3,7 +3,7 @@
 //! As in nvcc, `all` is machine code for each architecture, and `all-major` is machine code for the
 //! first of each major number. Both add PTX of the last architecture, which drivers compile for
 //! newer GPUs. ptxas and clang list the architectures, so no table here has to be extended. AMD has
-//! no such word: each of its GPUs needs code of its own, and generic targets cover several.
+//! no such word: each of its GPUs needs separate code, and generic targets cover several.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -21,8 +21,8 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
     Ok(names(&known(tools, "all", by)?))
 }
 
-/// Returns the architectures that both compilers build, in numerical order. Architectures with `a`
-/// and `f` are omitted because their code runs on few GPUs.
+/// Returns the architectures that both ptxas and clang support, in numerical order. Architectures
+/// with `a` and `f` are omitted because their code runs on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_first_of_each_major_number_as_nvcc_has_it() {
-        // nvcc 13.5 builds these with -arch=all-major.
+        // The expected targets are those that nvcc 13.5 builds with `-arch=all-major`.
         let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
         let known: Vec<_> =
             known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();

@@ -56,12 +56,12 @@ impl Target {
         }
     }
 
-    /// Whether its image is PTX.
+    /// Whether the target's image is PTX.
     pub(crate) fn is_ptx(&self) -> bool {
         matches!(self.0, Machine::Nvidia(arch, _) if arch.code == NvidiaCode::Ptx)
     }
 
-    /// The canonical name.
+    /// Returns the canonical name.
     pub(crate) fn as_str(&self) -> &str {
         match &self.0 {
             Machine::Amdgpu(id) => id.as_str(),
@@ -109,7 +109,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// Returns the names, with commas between them.
+/// Returns the names of targets, with commas between them.
 pub(crate) fn join(targets: &[Target]) -> String {
     targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
+//! Clang, which compiles for AMD and NVIDIA GPUs alike, and the lld that it uses.
 
 use super::identity::Identity;
 use super::install;
@@ -22,8 +22,8 @@ pub(crate) struct Clang {
     lld_identity: Option<Identity>,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used
-/// (docs/formats.md, "Compilers").
+/// The oldest and newest major versions in names such as `clang-22` that are searched; older ones
+/// are not used (docs/formats.md, "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
@@ -81,7 +81,7 @@ impl Clang {
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // Something is missing, and may be installed before the next build.
+        // clang or lld is missing, and may be installed before the next build.
         cargo.watch_search_path();
         if let Some(clang) = without_lld {
             if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
@@ -115,12 +115,13 @@ impl Clang {
         if !version.contains("clang") {
             return Err(format!("--version says '{version}', which is no clang"));
         }
-        // The driver prints a path if it finds the program, and the bare name if it does not.
+        // If the driver finds the program, it prints the path; otherwise it prints the name without
+        // a folder.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
         let lld = |answer: String| {
             Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
         };
-        // lld may have been installed, or removed, since the probe.
+        // lld may have been installed, or removed, since the answer was cached.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
@@ -146,8 +147,8 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
-    /// Returns the version in the names of Debian's packages, if clang is from one of them: it is
-    /// in `/usr/lib/llvm-22`.
+    /// Returns the version in the names of Debian's packages: 22 for a clang in `/usr/lib/llvm-22`,
+    /// and `None` for a clang from elsewhere.
     pub(crate) fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
@@ -155,13 +156,14 @@ impl Clang {
 
     /// Returns the processors that clang lists for a triple and whose names begin with `start`.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        // Older versions of clang look for ROCm's libraries before they answer.
+        // Without `-nogpulib`, older versions of clang look for ROCm's libraries before they print
+        // the list.
         let answer = probe(
             &self.path,
             [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"],
             &[],
         );
-        // clang lists them on standard error.
+        // clang prints the list on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
     }
@@ -178,7 +180,8 @@ impl Clang {
         }
     }
 
-    /// Lets the driver check a command line without running a compiler; returns its refusal.
+    /// Lets the driver check a command line without running a compiler; returns the driver's errors
+    /// if it refuses the command.
     pub(crate) fn refusal(&self, step: &Step) -> Option<String> {
         let args = [OsString::from("-###")].into_iter().chain(step.all_args());
         match probe(&step.program, args, &step.env) {

@@ -52,7 +52,7 @@ impl Cxx {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
             return Self::find(cargo, probes, triple, Kind::Any);
         };
-        // The name may also be a folder, as for nvcc.
+        // The variable may also name a folder, because nvcc accepts one.
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path =
@@ -62,7 +62,8 @@ impl Cxx {
     }
 
     fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str, kind: Kind) -> Result<Self, String> {
-        // `cc` would print lines for Cargo itself, and each variable's value into every error.
+        // These calls make Cargo watch the variables. If `cc` printed the lines for Cargo itself,
+        // each variable's value would also be in every error.
         let underscores = triple.replace('-', "_");
         for name in ["CXX", "CXXFLAGS"] {
             for form in [triple, &underscores] {
@@ -119,7 +120,7 @@ impl Cxx {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
-    /// Whether the compiler accepts GNU's options, judged by its name.
+    /// Whether the compiler accepts GNU's options, according to its name.
     pub(crate) fn takes_gnu_options(&self) -> bool {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
@@ -139,7 +140,8 @@ impl Cxx {
         Some([start, args.join(WORD_END), env.join(WORD_END)].join(LIST_END))
     }
 
-    /// Returns `None` if the name now belongs to another compiler.
+    /// Reads the text that [`Cxx::to_text`] wrote. Returns `None` if the name now belongs to
+    /// another compiler.
     fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let words = |list: &str| -> Vec<OsString> {
             if list.is_empty() {

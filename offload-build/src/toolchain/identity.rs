@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// reports where that program is.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    /// The tool first. Another version of the tool changes at least one of these files.
+    /// The tool's file, then the file of the program that it starts. Another version of the tool
+    /// changes at least one of these files.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) said: String,
 }
@@ -25,7 +26,8 @@ impl Identity {
         Self { files: vec![tool.to_owned()], said }
     }
 
-    /// Returns the identity of nvcc; the program is in the toolkit that nvcc reports.
+    /// Returns the identity of nvcc. The file that is named may only start nvcc; the program itself
+    /// is in the toolkit that it reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, said: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], said)

@@ -112,7 +112,7 @@ impl<'a> Tools<'a> {
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the host's C++ compiler. The inner error is the reason why there is no compiler.
+    /// Returns the host's C++ compiler. Returns an error with the reason if there is no compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, String> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
@@ -123,12 +123,12 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the compiler that nvcc uses for the host's part of sources, in programs for this
-    /// triple. The inner error is the reason why there is no compiler.
+    /// triple. Returns an error with the reason if there is no compiler.
     pub(crate) fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
 
-    /// Returns nvcc's refusal of an architecture.
+    /// Returns nvcc's message if it refuses an architecture, otherwise `None`.
     pub(crate) fn nvcc_refusal(
         &self,
         nvcc: &Nvcc,
@@ -169,7 +169,8 @@ impl<'a> Tools<'a> {
                 names.iter().map(|name| format!("--offload-arch={name}")).collect();
             let args =
                 QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
-            // The error names only the first architecture that the driver does not know.
+            // The error names only the first architecture that the driver does not know, so the
+            // command is repeated without it.
             let text =
                 probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let refused: Vec<&str> = text
@@ -204,18 +205,18 @@ impl<'a> Tools<'a> {
             .collect()
     }
 
-    /// Returns the clang that was needed, which may be ROCm's.
+    /// Returns the clang, if this build needed one; it may be ROCm's clang.
     pub(crate) fn used_clang(&self) -> Option<&Clang> {
         let own = || self.hip_clang.get().and_then(Option::as_ref);
         self.clang.get().and_then(Found::tool).or_else(own)
     }
 
-    /// Returns the nvcc that was needed.
+    /// Returns the nvcc, if this build needed one.
     pub(crate) fn used_nvcc(&self) -> Option<&Nvcc> {
         self.nvcc.get().and_then(Found::tool)
     }
 
-    /// Returns the ptxas that was needed.
+    /// Returns the ptxas, if this build needed one.
     pub(crate) fn used_ptxas(&self) -> Option<&Ptxas> {
         self.ptxas.get().and_then(Found::tool)
     }

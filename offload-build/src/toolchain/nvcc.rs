@@ -1,4 +1,4 @@
-//! nvcc, NVIDIA's compiler, and the CUDA toolkit around it.
+//! nvcc, NVIDIA's compiler, and the CUDA toolkit that contains it.
 
 use super::cxx::Cxx;
 use super::identity::Identity;
@@ -124,7 +124,7 @@ impl Nvcc {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Checks whether nvcc compiles for an architecture; returns its refusal.
+    /// Checks whether nvcc compiles for an architecture; returns nvcc's message if it does not.
     pub(crate) fn refusal(
         &self,
         arch: NvidiaArch,
@@ -141,7 +141,8 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // --dryrun prints commands after these signs.
+        // `--dryrun` also prints commands, which start with these signs; the other lines are the
+        // message.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let list =
             if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
@@ -172,8 +173,8 @@ impl Nvcc {
     }
 }
 
-/// Returns the folders that may have a toolkit's static libraries: installed, of another host, of
-/// Python's packages, on Windows.
+/// Returns the folders of a toolkit that have its static libraries. Installed toolkits, those for
+/// another host, Python's packages and Windows use different folders.
 pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
     let targets = match target_arch {
         "aarch64" => "targets/sbsa-linux/lib",
@@ -187,7 +188,7 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the toolkit that nvcc reports (nvcc may be a script that starts another), otherwise the
-/// folder above its own.
+/// folder above nvcc's folder.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -217,8 +218,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the folders for a toolkit's programs if no variable is set: those of `PATH`, then those
-/// of installers, pip and conda.
+/// Returns the folders where a toolkit's programs are searched if no variable names one: those of
+/// `PATH`, then those of installers, pip and conda.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
@@ -227,7 +228,8 @@ pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     folders
 }
 
-/// Notes those folders in the trail, for the message when a program is in none of them.
+/// Notes the folders that [`folders`] returns in the trail, for the message when a program is in
+/// none of them.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
     let places: Vec<String> =
@@ -242,8 +244,8 @@ pub(super) fn note_folders(trail: &mut Trail) {
 /// The usual folders of toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Returns the toolkits of installers: first the one that is linked as the current one, then the
-/// newest.
+/// Returns the toolkits of installers: first the current one, to which `/usr/local/cuda` is a link,
+/// then the others, newest first.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in
@@ -256,7 +258,7 @@ fn installed() -> Vec<PathBuf> {
 }
 
 /// Returns the toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or
-/// the environment itself.
+/// conda's environment itself.
 fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
@@ -273,7 +275,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }
-        // Environments on Windows.
+        // On Windows, environments keep packages in this folder.
         packages.push(prefix.join("Lib").join("site-packages"));
         for folder in packages {
             roots.extend(numbered(&folder.join("nvidia"), "cu").into_iter().rev());

@@ -20,7 +20,7 @@ pub(crate) struct ProbeCache {
 }
 
 impl ProbeCache {
-    /// Returns the answers of earlier runs, in this file.
+    /// Opens the cache in this file, with the answers of earlier runs.
     pub(crate) fn open(path: PathBuf) -> Self {
         let lines = record::read(&path).unwrap_or_default();
         let cache = Self { path: Some(path), known: RefCell::default() };
@@ -32,7 +32,7 @@ impl ProbeCache {
         cache
     }
 
-    /// Returns an empty cache, which keeps nothing.
+    /// Returns an empty cache that no file stores.
     pub(crate) fn forgetful() -> Self {
         Self { path: None, known: RefCell::default() }
     }

@@ -1,4 +1,4 @@
-//! Facts that a program's file shows.
+//! Reads facts from a program's file: its identity, and whether it starts another program.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -80,8 +80,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Checks whether ptxas knows an architecture; returns its refusal. ptxas checks the name
-    /// before it reads its input.
+    /// Checks whether ptxas knows an architecture; returns ptxas's message if it does not. ptxas
+    /// checks the name before it reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
         match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
             Ok(answer) => answer.stderr.contains("gpu-name").then_some(answer.stderr),

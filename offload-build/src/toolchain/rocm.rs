@@ -1,4 +1,4 @@
-//! ROCm: the headers of HIP, AMD's libraries for devices, and perhaps a clang of its own.
+//! ROCm: HIP's headers, AMD's libraries for devices, and perhaps ROCm's own clang.
 
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
@@ -101,7 +101,7 @@ impl Rocm {
         files.filter_map(name).collect()
     }
 
-    /// Returns the folder of the runtime's library, for linking.
+    /// Returns the folder of the library of HIP's runtime, for linking.
     pub(crate) fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
         let folders =
             ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
@@ -120,8 +120,8 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
     let mut folders: Vec<PathBuf> =
         named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
-    // ROCm 6 and newer keep the device libraries beside clang's own files; Debian keeps them beside
-    // its other libraries.
+    // ROCm 6 and newer keep the device libraries in clang's folder; Debian keeps them in the folder
+    // of its other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
         for version in numbered(&root.join(clang), "").into_iter().rev() {
             folders.push(version.join("lib/amdgcn/bitcode"));

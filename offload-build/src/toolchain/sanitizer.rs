@@ -84,7 +84,7 @@ impl Check {
         }
     }
 
-    /// Returns the name of the library in GCC and in LLVM.
+    /// Returns the name of the sanitizer's library in GCC and in LLVM.
     fn runtime(self) -> (&'static str, &'static str) {
         match self {
             Self::Memory | Self::All => ("asan", "asan"),
@@ -145,8 +145,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // The compiler prints the bare name of a missing library. The package may have been
-        // installed since the last probe.
+        // If a library is missing, the compiler prints its name without a folder. The package may
+        // have been installed since the last probe.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {

@@ -30,7 +30,8 @@ impl Trail {
         self.not_executable.get_or_insert_with(|| program.to_owned());
     }
 
-    /// Returns the help for making a found tool executable; `None` if there is no such file.
+    /// Returns the help for making a program executable, if the search found one that is not;
+    /// otherwise `None`.
     pub(crate) fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
@@ -58,7 +59,7 @@ pub(crate) enum Found<T> {
 }
 
 impl<T> Found<T> {
-    /// The tool.
+    /// Returns the tool.
     ///
     /// Returns an error, made from the trail, if the tool is missing.
     pub(crate) fn or_missing<E>(&self, missing: impl FnOnce(&Trail) -> E) -> Result<&T, E> {

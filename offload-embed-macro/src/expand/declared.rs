@@ -11,7 +11,7 @@ use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
-/// Code that is the same for all declared kernels of a module.
+/// The parts of the expansion that all declared kernels of a module share.
 pub(super) struct Declared<'a> {
     pub(super) expansion: &'a TokenStream,
     pub(super) form: &'a TokenStream,
@@ -153,7 +153,8 @@ impl Declared<'_> {
         }
     }
 
-    /// A pointer to any type may be passed for a pointer to `c_void`.
+    /// Returns the type that an argument must have. For a pointer to `c_void`, a pointer to any
+    /// type may be passed.
     fn argument_type(&self, ty: &TokenStream) -> TokenStream {
         let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
         let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(ident) if ident == word);

@@ -13,8 +13,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use std::fmt::Write as _;
 
-/// The maximum number of parameters with which each kernel has its own traits; messages about these
-/// traits name the kernel.
+/// The maximum number of parameters of all kernels for which each kernel has separate traits.
+/// Messages about separate traits can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
 /// The maximum number of arguments for which clippy does not warn.
@@ -56,14 +56,14 @@ pub(super) fn parsed(text: &str) -> TokenStream {
     }
 }
 
-/// Functions in Rust.
+/// The functions of kernels as Rust code, and what the code that they share needs.
 #[derive(Debug, Default)]
 struct Functions<'a> {
     has_own_traits: bool,
     text: String,
     /// The traits of parameters, by the name of the module that contains them.
     traits: Vec<(&'a str, Vec<Trait<'a>>)>,
-    /// The layouts of arguments, each with the number of its code.
+    /// The layouts of arguments, each with the number of the function that stores its arguments.
     shapes: Vec<(Shape, usize)>,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Functions<'a> {
         );
     }
 
-    /// Returns the number of the code for these arguments.
+    /// Returns the number of the function that stores arguments in this layout.
     fn number(&mut self, shape: Shape) -> usize {
         let next = self.shapes.len();
         let at =
@@ -154,7 +154,7 @@ impl<'a> Functions<'a> {
         self.shapes[at].1
     }
 
-    /// Returns the traits, and the types that functions return.
+    /// Returns the code of the traits, and of the types that functions return.
     fn arguments(&self) -> String {
         let mut text = String::new();
         for (module, traits) in &self.traits {
@@ -241,8 +241,8 @@ impl Trait<'_> {
     }
 }
 
-/// Whether an image has a kernel's arguments in these places. For PTX, this must be true for all
-/// machine code that drivers make from it.
+/// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record the
+/// arguments. For PTX, this must be true for all machine code that drivers make from it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
         return true;
@@ -255,9 +255,9 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
-/// Whether compilers for the CPU pass a value of this type in the same way as its counterpart in
-/// Rust. Small floats and unions are passed differently: Rust has only their bytes, which would be
-/// in other registers.
+/// Whether compilers for the CPU pass a value of this type as rustc passes its counterpart in Rust.
+/// They do not for 16-bit floats and small unions: Rust has only their bytes, which would be in
+/// other registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
     /// The size up to which an argument is passed in registers; larger ones are passed in memory.
     const IN_REGISTERS: u64 = 16;

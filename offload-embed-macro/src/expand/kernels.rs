@@ -19,7 +19,7 @@ pub(crate) struct Pack<'a> {
     pub(crate) name: &'a str,
     pub(crate) modules: &'a [IndexModule],
     pub(crate) is_compressed: bool,
-    /// The `KernelPack`.
+    /// The expression for the `KernelPack`.
     pub(crate) value: TokenStream,
 }
 
@@ -61,7 +61,8 @@ pub(crate) fn kernels(
             .iter()
             .filter(|(name, _)| name == rust_name)
             .flat_map(|(_, kernels)| kernels);
-        // A module without a name of its own has the name of the pack.
+        // The only module of a pack, and the module with the pack's name, need no separate module
+        // in Rust.
         if module.module.name == *name || modules.len() == 1 {
             is_placed = true;
             let kernels: Vec<&Declaration> = declared.kernels.iter().chain(of_module).collect();
@@ -71,7 +72,7 @@ pub(crate) fn kernels(
         let kernels: Vec<&Declaration> = of_module.collect();
         let rust_name = format_ident!("{rust_name}");
         let of_module = module.items(&quote! { super::PACK }, &kernels)?;
-        // Declared types are resolved in the scope around the macro.
+        // Declarations may use types from the scope around the macro.
         let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
         let doc = format!("The kernels of the module `{}`.", module.module.name);
         items.push(quote! {
@@ -114,7 +115,7 @@ impl Module<'_> {
             kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) =
             (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
-        // Names that represent parameters in the compiler's messages.
+        // Types with the names of parameters: the compiler shows these types in messages.
         let of_program =
             declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
         let mut parameters: Vec<Ident> = Vec::new();
@@ -186,7 +187,7 @@ impl Module<'_> {
         })
     }
 
-    /// Returns the kernels of its images that neither a source nor the program describes.
+    /// Returns the kernels in the module's images that neither a source nor the program describes.
     fn without_signature(&self, declared: &[String]) -> Vec<&str> {
         let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
         let of_source = self.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
@@ -196,7 +197,8 @@ impl Module<'_> {
     }
 
     /// Returns a function for a kernel that differs between images: a call of the function does not
-    /// compile. Returns `None` if the kernel has no parameters, where the error could be shown.
+    /// compile. Returns `None` if the kernel has no parameters: the compiler shows the error at the
+    /// first argument.
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
         let (function, agrees) =
@@ -252,7 +254,8 @@ impl Module<'_> {
                 #attributes
                 #[repr(#repr)]
                 pub struct #name {
-                    /// The bytes of the device's value. Bytes of its padding need not be written.
+                    /// The bytes of the value in the device's layout. Bytes of padding need not be
+                    /// written.
                     pub bytes: [#expansion::core::mem::MaybeUninit<#expansion::core::primitive::u8>; #bytes],
                 }
             },
@@ -278,7 +281,7 @@ impl Module<'_> {
                     pub struct #name {
                         #(#members),*
                     }
-                    // The value has the device compiler's layout.
+                    // Check that the fields have the offsets of the device compiler's layout.
                     const _: () = { #(#offsets)* };
                 }
             }

@@ -1,7 +1,8 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
 //! The tokens contain no unsafe code; macros of the crate `offload` (`placement`) contain it. The
-//! tokens refer to the right types, whatever names `crate = …` and the user's crate define.
+//! tokens use full paths, so that no name in the user's crate, or in the crate of `crate = …`,
+//! replaces the right type.
 
 mod declared;
 mod functions;
@@ -55,15 +56,15 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
             }}
         }
     };
-    // This makes Cargo build the crate again when the variable changes.
+    // `option_env!` makes Cargo build the crate again when the variable changes.
     quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#FROM_DISK);
         #value
     }}
 }
 
-/// Returns the type for a compressed pack, a pack that must be treated as compressed, or a plain
-/// pack.
+/// Returns the type parameter of `KernelPack`: `Compressed` for a pack that is compressed or must
+/// be treated as compressed, otherwise `Plain`.
 fn form(options: &Options, is_compressed: bool) -> TokenStream {
     let expansion = options.expansion();
     if is_compressed || options.compressed.is_some() {
@@ -96,7 +97,8 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let expansion = options.expansion();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
-    // A size that does not fit cannot be linked either; the literal then fails to compile.
+    // If the size does not fit into a `usize`, the literal fails to compile. Such a pack could not
+    // be linked either.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
     let registered =
@@ -138,11 +140,11 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         Some(align) => align.token(),
         None => Literal::u64_unsuffixed(file.kind.align()),
     };
-    // Drivers read PTX up to a NUL.
+    // Drivers read PTX up to a NUL, so the expansion adds one.
     let is_text = file.kind == FileKind::Ptx;
     let whole = Literal::u64_unsuffixed(size + u64::from(is_text));
     let size = Literal::u64_unsuffixed(*size);
-    // The names for ELF and COFF, and for Mach-O.
+    // The section's names: for ELF and COFF, and for Mach-O.
     let (placed, section) = match (&options.section, file.kind.section()) {
         (Some(name), _) => {
             let section = name.token();
@@ -177,7 +179,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         }
     };
     quote! {{
-        // Cargo builds the crate again when the file changes.
+        // `include_bytes!` makes Cargo build the crate again when the file changes.
         const BYTES: &[::core::primitive::u8; #size] = ::core::include_bytes!(#path);
         #expansion::placed_file! { [#placed] [#used] FILE: #whole, #align, #content }
         #listed
@@ -187,8 +189,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     }}
 }
 
-/// Returns the entry of a pack in the program's list. The entry refers to the pack, so the list has
-/// only packs that are in the program anyway.
+/// Returns the entry of a pack in the program's list of packs. The entry refers to the pack, so the
+/// list has only packs that are in the program anyway.
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }

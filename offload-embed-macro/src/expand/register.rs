@@ -23,7 +23,7 @@ pub(super) fn tokens(
         let count = Literal::usize_unsuffixed(names.len());
         let functions = names.iter().enumerate().map(|(at, name)| {
             let (at, c_name) = (Literal::usize_unsuffixed(at), Literal::c_string(name));
-            // The bytes are from UTF-8 text.
+            // This conversion changes nothing, because the bytes are from UTF-8 text.
             let name = name.to_string_lossy();
             quote! { #at #name #c_name }
         });

@@ -5,8 +5,8 @@ use offload_format::pack_index::{IndexImage, IndexModule, Limits, Origin, PackIm
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The constants. `registered` is true if there is a `REGISTERED_<n>` for each module that has a
-/// bundle.
+/// Returns the constants `IMAGES` and `MODULES`, and the lists to which they refer. `registered` is
+/// true if there is a `REGISTERED_<n>` for each module that has a bundle.
 pub(super) fn tables(
     expansion: &TokenStream,
     modules: &[IndexModule],
@@ -118,7 +118,7 @@ fn limits_of(expansion: &TokenStream, limits: &Limits) -> TokenStream {
     tokens
 }
 
-/// Returns the constant of a pack without images.
+/// Returns the constant `MODULES` for a pack without images.
 pub(super) fn modules_without_images(
     expansion: &TokenStream,
     modules: &[IndexModule],

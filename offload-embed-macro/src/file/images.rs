@@ -16,7 +16,8 @@ const COMPRESSED: &str = "the file is compressed, and nothing of it is read when
 const FATBIN: &str =
     "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
 
-/// The maximum number of bytes that may be decompressed while a program is compiled.
+/// The maximum number of bytes that may be decompressed while a program is compiled: nothing is
+/// decompressed.
 const LIMIT: u64 = 0;
 
 /// The images in a file.
@@ -31,15 +32,16 @@ pub(super) struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Reads the images of the file with this name. An error is the file's fault, in words that
-    /// follow its path.
+    /// Reads the images of the file with this name. An error describes what is wrong with the file,
+    /// in words that follow its path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
         let mut images = Self { name, modules: Vec::new(), left_out: Vec::new(), closed: None };
         for problem in &inventory.problems {
             match problem.error.kind() {
-                // A compressed bundle of version 1 ends at the end of its stream.
+                // A compressed bundle of version 1 does not record its size, so its end is known
+                // only after decompression.
                 ErrorKind::LimitExceeded { .. }
                 | ErrorKind::NotBuiltIn { .. }
                 | ErrorKind::UnsupportedCompression { .. } => images.closed = Some(COMPRESSED),
@@ -82,7 +84,7 @@ impl<'a> Images<'a> {
         })
     }
 
-    /// Adds one image and the module that it belongs to, if all images are known.
+    /// Adds the module that an image belongs to, and the image itself if all images are known.
     fn take(
         &mut self,
         container: ContainerKind,
@@ -100,7 +102,7 @@ impl<'a> Images<'a> {
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
         let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
-        // The expansion adds a NUL after a PTX file.
+        // After a PTX file, the expansion adds the NUL.
         let ends =
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {
@@ -140,8 +142,8 @@ impl<'a> Images<'a> {
         data: &[u8],
     ) -> Option<(String, PackImageKind<String>)> {
         let named = image.target_id.as_deref();
-        // Bundles have the host's code for compilers. In an offload binary, the host's code is a
-        // shared object.
+        // In bundles, the host's code is only for compilers. In an offload binary, the host's code
+        // is a shared object, the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
         const ET_REL: [u8; 2] = [1, 0];
         let whom = named.unwrap_or("a target that is not named");
@@ -159,7 +161,8 @@ impl<'a> Images<'a> {
                 None => "a code object for a processor that is not known".to_owned(),
             },
             Ok(Header::Cubin(header)) => {
-                // The header does not record whether a letter follows.
+                // A cubin's header does not record whether a letter follows the number; the name in
+                // the container does.
                 let plain = format!("sm_{}", header.number());
                 let named = named.filter(|name| name.starts_with(&plain)).map(str::to_owned);
                 return Some((named.unwrap_or(plain), PackImageKind::Cubin));

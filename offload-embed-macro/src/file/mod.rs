@@ -13,7 +13,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The known properties of the file.
+/// A file to embed, with the facts about its content that are known at compile time.
 pub(crate) struct File {
     pub(crate) path: PathBuf,
     /// The file's name without its extension.
@@ -61,7 +61,7 @@ impl FileKind {
         }
     }
 
-    /// In messages.
+    /// Returns the description of this kind of file in messages.
     pub(crate) fn words(self) -> &'static str {
         match self {
             FileKind::Bundles => "an offload bundle",
@@ -87,7 +87,7 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
         path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let is_source = SOURCES.contains(&extension.as_str());
     let bytes = match fs::read(&path) {
-        // clang uses the extension `.s` for PTX.
+        // clang writes PTX into files with the extension `.s`; these can be embedded.
         Ok(bytes) if is_source && !matches!(Image::parse(&bytes), Ok(Image::Ptx(_))) => {
             return Err(Error::Source(path));
         }

@@ -14,7 +14,7 @@
 //! | 48 | 10 | size of what follows, decimal |
 //! | 58 | 2 | `` `\n `` |
 //!
-//! The kinds differ in names that do not fit, and in the symbol table:
+//! The kinds differ in names that do not fit into the header, and in the symbol table:
 //!
 //! | kind | names | symbol table |
 //! |---|---|---|

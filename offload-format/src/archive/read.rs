@@ -17,16 +17,16 @@ pub enum Kind {
     Gnu,
     /// GNU's variant with a symbol table of 64-bit offsets.
     Gnu64,
-    /// BSD's and Darwin's.
+    /// The variant of BSD and Darwin.
     Bsd,
     /// Darwin's variant with a symbol table of 64-bit offsets.
     Darwin64,
-    /// Microsoft's (`.lib`).
+    /// Microsoft's variant (`.lib`).
     Coff,
 }
 
-/// The longest name that is read from the table of long names: many members may refer to the same
-/// bytes.
+/// The longest name that is read from the table of long names. Many members may refer to the same
+/// bytes, so longer names could cause much work.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
@@ -124,7 +124,8 @@ impl<'data> Archive<'data> {
         Ok(())
     }
 
-    /// Returns the bytes of a table, and moves the first member after it.
+    /// Returns the bytes of a table, and sets the start of the first member to the end of the
+    /// table.
     fn take_table(&mut self, table: Header<'data>) -> Result<&'data [u8]> {
         self.first = table.next();
         Reader::new(self.data).range(
@@ -208,7 +209,8 @@ impl<'data> Archive<'data> {
         self.kind
     }
 
-    /// Whether the members are in separate files; their paths are the names.
+    /// Whether the archive is thin: its members are in separate files, and their names are the
+    /// paths of these files.
     pub fn is_thin(&self) -> bool {
         self.thin
     }
@@ -227,8 +229,8 @@ impl<'data> Archive<'data> {
 
     /// Returns the symbol table's entries in its order; none if there is no table.
     ///
-    /// Returns an error if the table is malformed, or if its names share more text than 64 times
-    /// its size.
+    /// Returns an error if the table is malformed. Names may share text; more than 64 times the
+    /// table's size in total is also an error.
     pub fn symbols(&self) -> Result<Symbols<'data>> {
         let Some((at, table)) = self.symbol_table else { return Ok(Symbols::none()) };
         symbols::read(self.kind, table).map_err(|error| error.shifted(at))
@@ -254,7 +256,7 @@ impl<'data> Iterator for Members<'data> {
     type Item = Member<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // `Archive::parse` has read every member.
+        // This cannot fail, because `Archive::parse` has read every member.
         let (member, next) = self.archive.read_member(self.at).ok()?;
         self.at = next;
         Some(member)

@@ -15,13 +15,13 @@ pub struct Symbol<'data> {
 }
 
 impl<'data> Symbol<'data> {
-    /// The symbol's name.
+    /// Returns the symbol's name.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
 
-    /// Returns the offset in bytes of the header of the member that defines the symbol, from the
-    /// table. [`super::Archive::member_at`] accepts this offset.
+    /// Returns the offset in bytes of the header of the member that defines the symbol, as the
+    /// table records it. [`super::Archive::member_at`] accepts this offset.
     pub fn member_offset(&self) -> u64 {
         self.member_offset
     }
@@ -44,7 +44,7 @@ pub struct Symbols<'data> {
     name_at: u64,
 }
 
-/// The offsets of a table's parts.
+/// A symbol table, with the offsets of its parts.
 #[derive(Clone, Copy)]
 struct Table<'data> {
     form: Form,
@@ -67,13 +67,14 @@ enum Form {
     Bsd {
         width: u64,
     },
-    /// The symbols have the numbers of members, and each number has an offset.
+    /// A symbol has the number of a member; another list has the offset of each member.
     Coff {
         members: u64,
     },
 }
 
-/// The limit for text that names share: otherwise a small table could cause much work.
+/// The limit for all names together, as a multiple of the table's size. Names may share text, so a
+/// small table could otherwise cause much work.
 const MAX_SHARING: u64 = 64;
 
 /// Checks all entries of the table with these bytes.
@@ -179,7 +180,7 @@ fn big_endian(reader: &Reader<'_>, at: u64, width: u64, what: &'static str) -> R
 }
 
 impl<'data> Symbols<'data> {
-    /// No symbols.
+    /// Returns the entries of an empty table.
     pub(super) fn none() -> Self {
         let form = Form::Gnu { width: 4 };
         let table = Table { form, bytes: Reader::new(b""), count: 0, offsets: 0, names: 0, end: 0 };
@@ -198,7 +199,7 @@ impl<'data> Iterator for Symbols<'data> {
     type Item = Symbol<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // `read` has read every entry.
+        // This cannot fail, because `read` in this file has read every entry.
         if self.index < self.table.count { self.read_next().ok() } else { None }
     }
 }

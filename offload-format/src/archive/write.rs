@@ -12,16 +12,16 @@ use core::fmt;
 /// the order of the calls. Time stamps, owners and groups are 0, so that the same members give the
 /// same bytes.
 ///
-/// The builder needs only the sizes of the members; the [`Layout`] gets their bytes, from memory or
-/// from files.
+/// The builder needs only the sizes of the members. Their bytes come from memory or from files when
+/// the [`Layout`] is written.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveBuilder {
     /// The name field and the size of each member.
     members: Vec<(Vec<u8>, u64)>,
     names: Vec<u8>,
-    /// The place of each long name.
+    /// The offset of each long name in `names`.
     name_offsets: BTreeMap<Vec<u8>, usize>,
-    /// The number of the member that contains each symbol.
+    /// For each symbol, the number of the member that defines it.
     symbols: Vec<usize>,
     symbol_names: Vec<u8>,
     has_object: bool,
@@ -37,7 +37,7 @@ pub enum WriteError {
     Name(Vec<u8>),
     /// A symbol's name has a NUL in it, which ends names in the format.
     SymbolName(Vec<u8>),
-    /// The member has more bytes than the ten digits that the format has room for.
+    /// The member's size has more than the ten digits that the format has room for.
     Size(u64),
 }
 
@@ -61,7 +61,8 @@ impl core::error::Error for WriteError {}
 
 /// The longest name that is not in the table of long names.
 const MAX_SHORT_NAME: usize = 15;
-/// The offset from which a member needs 64-bit offsets of its symbols.
+/// The first offset of a member that does not fit into 32 bits: the symbol table then has 64-bit
+/// offsets.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
@@ -82,7 +83,8 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        // As the first member's name, this name would look like the name of a BSD symbol table.
+        // A name such as `__.SYMDEF` in the first member's header would look like the name of a BSD
+        // symbol table.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
@@ -135,15 +137,15 @@ impl ArchiveBuilder {
     pub fn layout(&self) -> Layout {
         let mut names = Vec::new();
         if !self.names.is_empty() {
-            // The table is no file: it has a name and a size only.
+            // The table of long names is no file, so its header has a name and a size only.
             let size = self.names.len().next_multiple_of(2);
             names = format!("{:<48}{size:<10}", "//").into_bytes();
             names.extend_from_slice(HEADER_END);
             names.extend_from_slice(&self.names);
             names.resize(HEADER_SIZE as usize + size, b'\n');
         }
-        // First the offsets of members from the first member, then the offset of the first member
-        // from the start of the file.
+        // These offsets count from the first member. The place of the first member is known only
+        // with the width of the symbol table's numbers.
         let mut offsets = Vec::with_capacity(self.members.len());
         let mut end = 0;
         for (_, size) in &self.members {
@@ -170,7 +172,7 @@ impl ArchiveBuilder {
         layout
     }
 
-    /// Returns the size of the table in bytes with its header; 0 if there is no table.
+    /// Returns the size of the symbol table in bytes with its header; 0 if there is no table.
     fn symbol_table_size(&self, width: u64) -> u64 {
         if self.has_object { HEADER_SIZE + self.symbol_table_content_size(width) } else { 0 }
     }
@@ -188,7 +190,7 @@ impl ArchiveBuilder {
             return;
         }
         let size = self.symbol_table_content_size(width);
-        // The table is no file: it has no mode.
+        // The table is no file, so its mode is 0.
         out.extend_from_slice(&member_header(
             if width == 8 { b"/SYM64/" } else { b"/" },
             "0",

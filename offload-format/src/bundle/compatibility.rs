@@ -57,8 +57,8 @@ impl EntryId<'_> {
     /// unbundles. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, but code
     /// for `gfx90a:xnack+` does not serve `gfx90a`. A generic target serves its own name only.
     ///
-    /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and
-    /// the reverse.
+    /// `hip_openmp_compatible` (the option of that name of `clang-offload-bundler`) lets HIP's code
+    /// objects serve OpenMP, and the reverse.
     pub fn provides_for(
         &self,
         requested: &EntryId<'_>,
@@ -175,7 +175,8 @@ mod tests {
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
         }
-        // LLVM's main branch writes triples with numbers, and HIP writes plain ones.
+        // LLVM's main branch writes triples with numbers (`amdgpu9.06`), and HIP writes triples
+        // without (`amdgcn`).
         for (provided, requested, expected) in [
             ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
             ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),

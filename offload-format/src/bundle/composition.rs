@@ -65,8 +65,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // Files may have any number of IDs: after one sort, each ID comes after the first one for
-        // its processor.
+        // Files may have any number of IDs, so not all pairs are compared: after one sort, the IDs
+        // for one processor are adjacent.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -80,12 +80,12 @@ impl Composition {
     /// Returns the first two target IDs, in alphabetic order, that may not be in one bundle. They
     /// are for one AMD processor and name different features. Offload kinds and triples of their
     /// entries do not matter, as in `-check-input-archive` of LLVM's main branch.
-    /// [`Composition::find_conflict`] is the rule for one kind and triple.
+    /// [`Composition::find_conflict`] compares only entries of one kind and triple.
     pub fn find_conflict_across_kinds<'a>(
         ids: impl IntoIterator<Item = &'a str>,
     ) -> Option<(String, String)> {
         let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
-        // All IDs count as one kind and triple, so only the target ID of each is left.
+        // Gives all IDs one kind and triple, so that only their target IDs are compared.
         let targets: Vec<String> = ids
             .into_iter()
             .filter_map(of_amd)
@@ -99,8 +99,8 @@ impl Composition {
     }
 }
 
-/// Returns the kind, triple and processor of an entry, and its features in order; `None` without a
-/// target ID.
+/// Returns the kind, triple and processor of an entry, and its features in order. Returns `None` if
+/// the entry has no well-formed target ID.
 fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     let target = id.target_id()?;
     let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
@@ -109,8 +109,8 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     Some((processor, features.join(":")))
 }
 
-/// Returns the spelling of the first entry for the same processor, if it names other features;
-/// otherwise records the entry.
+/// Returns the spelling of the first entry for the processor of `id`, if that entry names other
+/// features. If the processor is new, records `id`.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
@@ -139,8 +139,8 @@ mod tests {
             GFX906,
         ]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
-        // Of several pairs, returns the one whose second ID comes first, regardless of its
-        // processor.
+        // If several pairs conflict, the result is the pair whose second ID comes first, regardless
+        // of its processor.
         let several = [
             "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
             "hip-amdgcn-amd-amdhsa--gfx90a",
@@ -154,7 +154,8 @@ mod tests {
         assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
         assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
-        // IDs with another kind, triple or processor, and malformed ones.
+        // These IDs do not conflict: they differ in kind, triple or processor, or they are
+        // malformed.
         let fine = [
             GFX906,
             "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+",
@@ -168,7 +169,7 @@ mod tests {
             "",
         ];
         assert_eq!(find(&fine), None);
-        // If kinds and triples do not count, these IDs are for one processor.
+        // Without their kinds and triples, some of these IDs are for one processor and conflict.
         let across = Composition::find_conflict_across_kinds(fine);
         assert_eq!(across, Some(("gfx906".into(), "gfx906:xnack+".into())));
         let apart = [

@@ -6,7 +6,7 @@ use core::fmt;
 
 /// A bundle entry ID, split into its parts.
 ///
-/// Two spellings are read. LLVM 21 and later write the triple's fourth field
+/// [`EntryId::parse`] reads two spellings. LLVM 21 and later write the triple's fourth field
 /// (`hip-amdgcn-amd-amdhsa--gfx906`). Older compilers left it out (`hip-amdgcn-amd-amdhsa-gfx906`,
 /// `host-x86_64-unknown-linux`). [`fmt::Display`] gives the canonical form, which is LLVM 22's.
 ///
@@ -69,8 +69,8 @@ impl<'a> EntryId<'a> {
             // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // LLVM 22 mistook the processor for an environment, and wrote the dash of a missing
-            // target ID.
+            // LLVM 22 mistook the processor for an environment. It then wrote the dash that comes
+            // before the target ID, although no target ID followed.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -81,7 +81,7 @@ impl<'a> EntryId<'a> {
         self.kind
     }
 
-    /// The target triple.
+    /// Returns the target triple.
     pub fn triple(&self) -> TargetTriple<'a> {
         let [arch, vendor, os, env] = self.triple;
         TargetTriple::new(arch, vendor, os, env)
@@ -148,8 +148,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// The output of LLVM 22.1.8 for each spelling. In the second group, LLVM loses a name, and
-    /// this crate keeps it.
+    /// The output of LLVM 22.1.8 for each spelling. For the second group, LLVM's output lacks a
+    /// name that this crate keeps.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

@@ -48,8 +48,8 @@ pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// The number of bytes from the start of a bundle that HIP's runtime passes to its reader: the
-/// entry table must end before.
+/// The number of bytes, from the start of a bundle, that HIP's runtime passes to its reader. The
+/// entry table must be inside these bytes.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;

@@ -35,11 +35,12 @@ impl<'data> Bundle<'data> {
     /// `hipv4` or `hcc` whose target ID provides for the device's. The runtime reports the device's
     /// target ID with all its features (`gfx90a:sramecc+:xnack-`).
     ///
-    /// A generic target needs another call, with that target as the device:
-    /// [`select`](crate::select()) knows which target.
+    /// To find an image for a generic target, call this method again with that target as the
+    /// device: [`select`](crate::select()) knows which target.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // IDs of HIP's compilers need no parsing.
+            // HIP's compilers write IDs with this prefix, so the rest is the target ID and no
+            // parsing is needed.
             let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str()) {
@@ -49,7 +50,7 @@ impl<'data> Bundle<'data> {
             };
             TargetId::provides_text_for(target, device)
         })?;
-        // `Bundle::parse` has looked up every code object.
+        // This cannot fail: `Bundle::parse` has looked up every code object.
         let code_object = code_object(self.data, &entry).ok()?;
         Some(Entry { entry, code_object })
     }
@@ -90,7 +91,7 @@ impl<'data> Iterator for Entries<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let entry = self.table.next()?;
-        // `Bundle::parse` has looked up every code object.
+        // This cannot fail: `Bundle::parse` has looked up every code object.
         let code_object = code_object(self.data, &entry).ok()?;
         Some(Entry { entry, code_object })
     }

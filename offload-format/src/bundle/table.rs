@@ -20,13 +20,14 @@ pub struct EntryTable<'data> {
 impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from it.
     ///
-    /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or
-    /// if an entry's code object starts at the bundle's start.
+    /// Returns an error if `data` does not start with the magic, if the table ends early, or if an
+    /// ID is not UTF-8. Also returns an error if an entry's code object starts at the bundle's
+    /// start.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
     }
 
-    /// Parses with one more check of each entry.
+    /// Parses the table and calls `check` for each entry.
     pub(super) fn parse_each(
         data: &'data [u8],
         check: impl Fn(&TableEntry<'data>) -> Result<()>,
@@ -105,7 +106,7 @@ impl<'data> Iterator for TableEntries<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        // `EntryTable::parse` has read every entry.
+        // This cannot fail: `EntryTable::parse` has read every entry.
         let (entry, next) = read_entry(self.data, self.at).ok()?;
         self.at = next;
         Some(entry)
@@ -126,7 +127,7 @@ pub struct TableEntry<'data> {
     id: &'data str,
     offset: u64,
     size: u64,
-    /// The place in the table of the code object's offset, for error messages.
+    /// The offset of the table's field that contains the code object's offset, for error messages.
     pub(crate) field: u64,
 }
 

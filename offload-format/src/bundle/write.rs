@@ -72,8 +72,8 @@ impl BundleBuilder {
         builder
     }
 
-    /// Places every code object at a multiple of `align` bytes from the start, which need not be a
-    /// power of two; 0 means 1.
+    /// Places every code object at a multiple of `align` bytes from the start. `align` need not be
+    /// a power of two; 0 means 1.
     pub fn align(&mut self, align: u64) -> &mut Self {
         self.align = align.max(1);
         self

@@ -9,11 +9,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The code objects of a compressed bundle, as [`CompressedBundle::code_objects`] returns them.
+/// A reader of the code objects of a compressed bundle; returned by
+/// [`CompressedBundle::code_objects`].
 ///
 /// If they are read in the order of their offsets, one pass through the stream returns them all,
-/// and none is kept. A read at an earlier offset decompresses the whole bundle, once: no order
-/// needs more than two passes.
+/// and none is kept. The first read at an earlier offset decompresses the whole bundle and keeps
+/// it, so no order needs more than two passes.
 ///
 /// ```
 /// # #[cfg(feature = "zstd")] {
@@ -171,7 +172,7 @@ mod tests {
             ErrorKind::OutOfBounds { .. }
         ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
-        // None of these calls has read the stream to its end.
+        // None of these calls has read the stream to its end, so a code object can still be read.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
         let mut code_objects = bundle.code_objects(100).unwrap();
         let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };

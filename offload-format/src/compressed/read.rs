@@ -29,8 +29,9 @@ impl<'data> CompressedBundle<'data> {
     /// Checks the header at the start of `data` and borrows from it; `data` may continue after the
     /// bundle.
     ///
-    /// Returns an error if the magic or the version is another, or if the bundle ends outside
-    /// `data`. The method may be unknown: such a bundle can still be listed.
+    /// Returns an error if `data` does not start with the magic, if the version is unknown, or if
+    /// the bundle ends outside `data`. The method may be unknown: such a bundle can still be
+    /// listed.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "compressed bundle magic")? != MAGIC {
@@ -46,8 +47,8 @@ impl<'data> CompressedBundle<'data> {
         };
         let total_size =
             header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
-        // Some writers left the size at 0. Then, and in version 1, the stream may continue to the
-        // end of the data.
+        // Some writers left the size at 0. For these bundles, and for version 1, the stream may
+        // continue to the end of the data.
         let total_size = total_size.filter(|size| *size != 0);
         let whole = match total_size {
             Some(size) if size < header.size => {
@@ -104,8 +105,8 @@ impl<'data> CompressedBundle<'data> {
         self.hash
     }
 
-    /// The compressed bytes. If the size is unknown, the compressed bytes reach to the end of the
-    /// parsed data.
+    /// Returns the compressed bytes. If the size is unknown, the compressed bytes reach to the end
+    /// of the parsed data.
     pub fn payload(&self) -> &'data [u8] {
         self.payload
     }
@@ -133,7 +134,8 @@ impl<'data> CompressedBundle<'data> {
         Ok(self.payload_offset + stream.consumed())
     }
 
-    /// The whole bundle. The decompressed bytes may be a binary bundle or a text bundle.
+    /// Returns the whole bundle, decompressed. The decompressed bytes may be a binary bundle or a
+    /// text bundle.
     ///
     /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged,
     /// or if its method was not built in.
@@ -160,15 +162,15 @@ impl<'data> CompressedBundle<'data> {
     /// are not decompressed.
     ///
     /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
-    /// stream is damaged or its method was not built in. Decompressed bytes that are no binary
-    /// bundle are also an error. Errors in the bundle's table have an offset in the decompressed
-    /// bundle.
+    /// stream is damaged or its method was not built in. If the decompressed bytes are not a binary
+    /// bundle, that is also an error. For errors in the bundle's table, the offset counts from the
+    /// start of the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
         loop {
-            // Each attempt reads twice as much, so that all attempts together read the table about
-            // twice.
+            // Each attempt doubles the number of bytes, so all attempts together parse about twice
+            // the table's size.
             let have = table.len();
             let room =
                 (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
@@ -199,8 +201,8 @@ impl<'data> CompressedBundle<'data> {
         }
     }
 
-    /// One code object. Bytes after the code object are not decompressed, and bytes before it are
-    /// not kept.
+    /// Returns one code object, decompressed. Bytes after the code object are not decompressed, and
+    /// bytes before it are not kept.
     ///
     /// Returns an error if the code object has more than `limit` bytes, if the decoder would need
     /// more, or if the bundle ends before the code object does. A damaged stream and a method that
@@ -218,8 +220,8 @@ impl<'data> CompressedBundle<'data> {
         CodeObjects::new(*self, limit)
     }
 
-    /// Returns the stream, for callers that decompress piece by piece. `limit` is the maximum
-    /// number of bytes that the decoder may allocate.
+    /// Returns a decompressor of the bundle, for callers that decompress piece by piece. `limit` is
+    /// the maximum number of bytes that the decoder may allocate.
     ///
     /// Returns an error if the method was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
@@ -232,7 +234,7 @@ impl<'data> CompressedBundle<'data> {
     }
 }
 
-/// The size that is decompressed first in the search for the table's end.
+/// The number of bytes that the first attempt to read the entry table decompresses.
 const FIRST_READ: u64 = 4096;
 
 impl fmt::Debug for CompressedBundle<'_> {
@@ -247,7 +249,7 @@ impl fmt::Debug for CompressedBundle<'_> {
     }
 }
 
-/// Whether the error might disappear with more bytes.
+/// Whether the error may come from missing bytes, so that more bytes could remove it.
 fn is_cut_short(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
 }

@@ -45,9 +45,9 @@ impl Version {
 pub struct CompressOptions {
     /// Version of the header.
     pub version: Version,
-    /// The method.
+    /// The compression method.
     pub method: Method,
-    /// The method's own level; `None` is its default.
+    /// The compression level on the method's own scale; `None` is the method's default.
     pub level: Option<i32>,
 }
 

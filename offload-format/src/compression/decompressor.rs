@@ -7,8 +7,8 @@ use core::fmt;
 
 /// A zlib stream, or zstd frames in a row, decompressed as far as a caller has read.
 ///
-/// The value contains the decoder's state and its window, but no decompressed bytes. The window's
-/// size is at most about its limit.
+/// The value contains the decoder's state and its window, but no decompressed bytes. The window has
+/// at most about as many bytes as the `limit` of [`Decompressor::new`].
 ///
 /// The format and its sources are on the [module's page](super).
 pub struct Decompressor<'data> {

@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind, Result};
 #[cfg(feature = "read")]
 use alloc::vec::Vec;
 
-/// There is none.
+/// The stream type of a method that is not built in; it has no values.
 pub(super) enum Stream {}
 
 impl Stream {

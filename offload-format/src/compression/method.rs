@@ -1,4 +1,4 @@
-//! The methods.
+//! The compression methods.
 
 use core::fmt;
 

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is the maximum size of the result in bytes, as the container records it. This much is
-/// allocated, if `limit` allows it. `what` and `at`, the stream's offset in bytes in its file, are
-/// for error messages.
+/// `size` is the maximum size of the result in bytes, as the container records it. Allocates `size`
+/// bytes at the start, if `limit` allows it. `what` and `at`, the stream's offset in bytes in its
+/// file, are for error messages.
 ///
 /// Returns an error if `size` is over the limit, if the method was not built in, or if the stream
 /// is damaged or cut short. A result of more than `size` bytes, and bytes after the stream, are
@@ -32,7 +32,8 @@ pub fn decompress(
         Method::Zlib => zlib::decompress(input, &mut out, limit, context)?,
         Method::Zstd => zstd::decompress(input, &mut out, limit, context)?,
     }
-    // The allocator may have returned more room than requested.
+    // The allocator may have returned more room than requested, so the result may have more than
+    // `size` bytes.
     if out.len() as u64 > size {
         return Err(context.damaged("more comes out than was said"));
     }

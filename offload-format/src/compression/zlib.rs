@@ -26,7 +26,7 @@ impl Stream {
 
 const DAMAGED: &str = "the zlib stream is damaged";
 
-/// Decompresses into the room that `out` has.
+/// Decompresses `input` into the unused capacity of `out`.
 pub(super) fn decompress(
     input: &[u8],
     out: &mut Vec<u8>,
@@ -52,7 +52,8 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], _context: Context) -> R
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {
         let rest = &input[stream.total_in() as usize..];
-        // With enough room in the output, this call cannot fail.
+        // An error means that the output has too little room: with enough room, this call cannot
+        // fail.
         if let Ok(Status::StreamEnd) = stream.compress_vec(rest, &mut out, FlushCompress::Finish) {
             return Ok(out);
         }

@@ -29,8 +29,8 @@ impl Stream {
         Ok(Step { read, written, ended })
     }
 
-    /// Returns the error for a code of libzstd. A window over the limit is no damage: the caller
-    /// decides about it.
+    /// Returns the error for a code of libzstd. A window over the limit is reported as an exceeded
+    /// limit: the stream is not damaged, and the caller may allow more.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {
@@ -41,7 +41,7 @@ impl Stream {
     }
 }
 
-/// Decompresses into the room that `out` has.
+/// Decompresses `input` into the unused capacity of `out`.
 pub(super) fn decompress(
     input: &[u8],
     out: &mut Vec<u8>,
@@ -59,9 +59,9 @@ pub(super) fn decompress(
 /// Compresses with long-distance matching, as `clang-offload-bundler` does. Code objects for
 /// several processors repeat each other at distances that the plain window does not span.
 ///
-/// An option makes zstd look for matches that are longer than libzstd's default, and more often:
-/// the plain window finds shorter ones. Bundles of ROCm libraries come out a tenth smaller, in four
-/// fifths of the time.
+/// The parameters make zstd look for longer matches than libzstd's default, and more often. The
+/// plain window finds the shorter ones. This makes bundles of ROCm libraries a tenth smaller, in
+/// four fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
     let no_memory = context.too_much(size as u64, isize::MAX as u64);
@@ -86,8 +86,8 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
 
 /// Returns a decoder whose window may have up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
-    // The values are the format's minimum, and the maximum that libzstd accepts on 64-bit machines;
-    // on other machines, the maximum is 30.
+    // The format's minimum is 10. On 64-bit machines, libzstd accepts at most 31; on other
+    // machines, at most 30.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
     let log = limit
         .checked_next_power_of_two()

@@ -15,7 +15,8 @@
 //! | stem | once more |
 //! | extension | `.bc` if the ID's target ID has `gfx` in it, `.cubin` if `sm_`, else that of the HDA's member |
 //!
-//! with `_` for every `:`, so `saxpy-hip-amdgcn-amd-amdhsa--gfx90a_xnack+saxpy.bc`.
+//! In the name, `_` replaces every `:`, so a name is
+//! `saxpy-hip-amdgcn-amd-amdhsa--gfx90a_xnack+saxpy.bc`.
 
 mod symbols;
 mod unbundle;

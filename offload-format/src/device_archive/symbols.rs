@@ -26,8 +26,8 @@ use object::read::macho::{MachHeader, Nlist};
 /// Malformed bitcode, and bitcode whose symbol table has an unknown version, also return `None`:
 /// LLVM adds such a member with a warning.
 ///
-/// Returns an error if an object file's symbol table is malformed, or if its names share more text
-/// than 64 times the size of the file.
+/// Returns an error if an object file's symbol table is malformed, or if all names together are
+/// longer than 64 times the file.
 pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     if Bitcode::is_bitcode(data) {
         return Ok(Bitcode::parse(data).ok().map(|bitcode| bitcode.defined_globals().collect()));
@@ -46,13 +46,13 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     Ok(Some(names.names))
 }
 
-/// The limit for names: they may share text, so copies of them could need much more memory than a
-/// small file.
+/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// text, so copies of them could need much more memory than a small file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
     names: Vec<&'data [u8]>,
-    /// Bytes that names may still have.
+    /// The number of bytes that further names may have.
     budget: usize,
 }
 
@@ -89,7 +89,8 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0
             }
             IMAGE_SYM_CLASS_WEAK_EXTERNAL if symbol.number_of_aux_symbols() == 0 => true,
-            // The symbol is another symbol's alias, or only a weak reference.
+            // Only an alias of another symbol is a definition; other symbols of this class are only
+            // weak references.
             IMAGE_SYM_CLASS_WEAK_EXTERNAL => {
                 let record = table.aux_weak_external(index).ok()?;
                 record.weak_search_type.get(LittleEndian) == IMAGE_WEAK_EXTERN_SEARCH_ALIAS

@@ -16,11 +16,11 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
-    /// Whether HIP's code objects serve OpenMP, and the reverse.
+    /// Whether a HIP code object may be used for an OpenMP target, and the reverse.
     pub hip_openmp_compatible: bool,
-    /// The bytes that may be allocated: for one decompressed member at a time, and for everything
-    /// that is kept. The members' names are kept, and the code objects that cannot be borrowed,
-    /// because they were compressed or are host objects.
+    /// The maximum number of bytes that may be allocated. It applies to each decompressed member,
+    /// and separately to everything that is kept. The members' names are kept. Code objects are
+    /// kept if they cannot be borrowed, because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -31,10 +31,11 @@ impl Default for UnbundleOptions {
     }
 }
 
-/// Takes the code objects for each requested target, as `clang-offload-bundler -type=a -unbundle`
-/// does. It takes all that serve the target ([`EntryId::provides_for`]), in the order of the
-/// members and of the entries in them. The archives are in the order of `requested`; an archive
-/// without members means that no code object serves its target.
+/// Takes the code objects for each requested target from the members, as `clang-offload-bundler
+/// -type=a -unbundle` does. Each archive gets all code objects that serve its target
+/// ([`EntryId::provides_for`]), in the order of the members and of the entries in them. The
+/// archives are in the order of `requested`; an archive without members means that no code object
+/// serves its target.
 ///
 /// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and
 /// [`Member::data`], or the contents of a thin archive's files. Members without a bundle are
@@ -77,7 +78,7 @@ struct Taken<'data, 'a> {
     requested: &'a [EntryId<'a>],
     options: &'a UnbundleOptions,
     archives: Vec<DeviceArchive<'data>>,
-    /// Bytes that names and code objects may still need.
+    /// The number of bytes that further names and code objects may need.
     left: u64,
 }
 
@@ -99,7 +100,8 @@ impl<'data> Taken<'data, '_> {
         data: &'a [u8],
         keep: impl Fn(&'a [u8]) -> Cow<'data, [u8]>,
     ) -> Result<()> {
-        // This is computed once for all host entries, if one is requested.
+        // The host object without its bundle. It is computed once for all host entries, and only if
+        // one is requested.
         let mut host = None;
         let mut take = |id: &'a str, code_object: &'a [u8], is_host: bool| -> Result<()> {
             let parsed = EntryId::parse(id)

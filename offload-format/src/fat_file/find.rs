@@ -1,4 +1,4 @@
-//! The walk through a file.
+//! The search for device code in a file.
 
 use super::found::{Budget, Part};
 use super::{Container, FileKind, Place, containers, host};
@@ -11,8 +11,8 @@ const DEPTH: u32 = 8;
 ///
 /// For a malformed part, `visit` gets an error, whose offset counts from the start of the file. The
 /// search then continues with the next section, slice or member; an unreadable section table ends
-/// the search in its object. A file that cannot have device code in it has no places. A part that
-/// needs a missing feature is an error, [`ErrorKind::Disabled`].
+/// the search in its object. For a file that cannot contain device code, `visit` is not called. A
+/// part that needs a missing feature is an error, [`ErrorKind::Disabled`].
 pub fn find<'data>(
     file: &'data [u8],
     mut visit: impl FnMut(Place<'data>, Result<Container<'data>>),

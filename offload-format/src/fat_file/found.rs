@@ -6,7 +6,7 @@ use crate::object_bundle::ObjectBundle;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind, Result};
 
-/// A place in the file.
+/// The position of a container or of a malformed part in a file.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,8 @@ use crate::{Error, ErrorKind, Result};
 pub struct Place<'data> {
     /// The processor of the slice of a universal file, Mach-O's `cputype`.
     pub slice: Option<u32>,
-    /// The name of the archive's member, the innermost one.
+    /// The name of the archive member that contains the place; for nested archives, of the
+    /// innermost one.
     pub member: Option<&'data [u8]>,
     /// The name of the section's segment in a Mach-O file.
     pub segment: Option<&'data [u8]>,
@@ -48,7 +49,7 @@ pub enum Container<'data> {
     KpackReference(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
-    /// The path of the file of a thin archive's member, from the archive's folder.
+    /// A member of a thin archive: the path of its file, relative to the archive's folder.
     Elsewhere(&'data [u8]),
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place
 }
 
-/// The parts of a file with several parts: other files, and containers.
+/// A part of a file that has several parts: another file, or a container.
 #[cfg_attr(
     not(feature = "containers"),
     expect(dead_code, reason = "what stands in for features that are off has no parts")
@@ -68,11 +69,11 @@ pub(super) enum Part<'data> {
     Found(Result<Container<'data>>),
 }
 
-/// The finds need a limit because sections, slices and members may share bytes. The limit for all
-/// finds together, as a multiple of the file's size.
+/// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,
+/// slices and members may share bytes, so without a limit a small file could cause much work.
 const SHARED_LIMIT: u64 = 64;
 
-/// The number of bytes that may still be read.
+/// The number of bytes that the search may still read.
 pub(super) struct Budget(u64);
 
 impl Budget {

@@ -15,7 +15,7 @@ pub(super) fn is_universal(data: &[u8]) -> bool {
     Slices::are_in(data)
 }
 
-/// Whether this is an object or program; `_header` is its header as an image.
+/// Whether this is an object or program; `_header`, its header as an image, is not needed here.
 pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
     matches!(
         object::FileKind::parse(data),
@@ -56,8 +56,8 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
-    // The search runs once, and only if its result matters: reading the names of sections takes
-    // time.
+    // Whether the code objects are in kernel packs. This search runs once, and only if its result
+    // matters: reading the names of sections takes time.
     let mut is_split = None;
     for section in sections {
         let section = section?;
@@ -74,8 +74,8 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
-            // ROCm's tools may have moved the bundles of a section into kernel packs. They then
-            // leave the part that does not fill a page.
+            // ROCm's tools may have moved the bundles of a section into kernel packs. They leave
+            // only the bytes that do not fill a page, which are no longer a bundle.
             if matches!(container, Container::Bundles(_))
                 && FileKind::of_container(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -137,8 +137,9 @@ fn container<'data>(
         )
         | None => {}
     }
-    // A linker may have put zeros before the container. A name that was cut short does not even
-    // prove that there is a container.
+    // Without a magic at the start, the section's type and name decide, since a linker may have put
+    // zeros before the container. If a name was cut short, the section may not contain a container
+    // at all.
     if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         Some(Container::OffloadBinaries(data))
     } else if is_reference(section, format) {

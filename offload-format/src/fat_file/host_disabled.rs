@@ -9,7 +9,7 @@ pub(super) fn is_universal(_data: &[u8]) -> bool {
     false
 }
 
-/// Whether this is a host file: the header of ELF and PE files shows whether they are images.
+/// Whether this is a host file: an ELF or PE file whose header is not that of an image for a GPU.
 pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
     matches!(header, Some(Image::Elf { .. } | Image::Pe { .. }))
 }

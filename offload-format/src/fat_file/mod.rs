@@ -19,7 +19,7 @@
 //! `sections` has the sizes of one object's sections, whatever they contain.
 //!
 //! Bitcode for a host may have offload binaries among its constants. [`find`] does not look for
-//! these; `Bitcode::variables_in_section` takes them out.
+//! these; `Bitcode::variables_in_section` returns them.
 //!
 //! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look:
 //! docs/formats.md, "Sections".)

@@ -11,7 +11,8 @@ use crate::object_file::Sections;
 pub struct SectionExtent<'data> {
     /// The segment's name in Mach-O files, else empty.
     pub segment: &'data [u8],
-    /// Its name. Images for Windows cut the name after 8 bytes, or have a number in its place.
+    /// The section's name. Images for Windows cut the name after 8 bytes, or have a number in its
+    /// place.
     pub name: &'data [u8],
     /// Offset in bytes from the start of the object.
     pub offset: u64,

@@ -8,8 +8,8 @@
 //! | 8 | 8 | address of the image |
 //! | 16 | 8 | unused |
 //!
-//! In an object, the address is a relocation. In a program that can be loaded anywhere, it is
-//! another kind of relocation.
+//! In an object, a relocation gives the address. In a program that can be loaded at any address, a
+//! dynamic relocation gives it.
 
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
@@ -23,8 +23,8 @@ use object::{AddressSize, BinaryFormat, Endianness};
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
 
-/// The bits of an address in place in a Mach-O program; in the bits above, linkers chain the places
-/// that the loader has to change.
+/// The bits of a pointer in a Mach-O program that contain the address. In the bits above, linkers
+/// chain the places that the loader has to change.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
 /// A wrapper in a program or object.
@@ -74,7 +74,7 @@ impl<'data> Wrapper<'data> {
         self.version
     }
 
-    /// Returns the offset in bytes from the start of the wrappers' section.
+    /// Returns the wrapper's offset in bytes from the start of the section of wrappers.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -92,8 +92,9 @@ impl<'data> Wrapper<'data> {
 const STEPS_PER_BYTE: u64 = 64;
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file
-/// that is none of these, or whose tables are damaged, has no wrappers. If the search would take
-/// far longer than the file's size explains, it ends; it reports the wrappers found before.
+/// that is none of these, or whose tables are damaged, has no wrappers. If the search takes far
+/// more steps than the file's size explains, it stops, and only the wrappers found before are
+/// reported.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
@@ -105,8 +106,8 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both iterators have all sections in the order of the table; this crate's own limits the time
-    // to read names.
+    // Both iterators return all sections in the order of the table. `named` is this crate's own
+    // reader, which limits the time to read names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_of_wrappers(&name, format) && walk.section(&section).is_none() {
             return;
@@ -118,7 +119,7 @@ struct Walk<'walk, 'data> {
     file: &'walk File<'data>,
     /// The number of sections.
     sections: u64,
-    /// Steps that may still be taken.
+    /// The number of steps that the search may still take.
     left: u64,
     visit: &'walk mut dyn FnMut(Wrapper<'data>),
 }
@@ -152,9 +153,9 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Reports the wrappers in a section of a program, where an address is in place, or is a
-    /// relocation whose place is zero. Tables of relocations that linkers leave for other tools
-    /// (`--emit-relocs`) contain nothing new.
+    /// Reports the wrappers in a section of a program. The address is in the wrapper itself; if it
+    /// is zero there, a dynamic relocation gives it. Relocation tables that linkers leave for other
+    /// tools (`--emit-relocs`) are not read, since they contain nothing new.
     fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
@@ -167,7 +168,8 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Wrapper { image, ..found });
             }
         }
-        // The search for tables of relocations reads every section.
+        // Reading the dynamic relocations starts with a search of every section, which costs a step
+        // for each.
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
@@ -181,7 +183,8 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Returns the target of an object's relocation; `in_place` is the value where it applies.
+    /// Returns the bytes that an object's relocation refers to; `in_place` is the value that is
+    /// stored where the relocation applies.
     fn target(&self, relocation: &Relocation, in_place: u64) -> Option<&'data [u8]> {
         let addend = if relocation.has_implicit_addend() {
             in_place.wrapping_add_signed(relocation.addend())
@@ -197,14 +200,16 @@ impl<'data> Walk<'_, 'data> {
             }
             RelocationTarget::Section(index) => {
                 let section = self.file.section_by_index(index).ok()?;
-                // Mach-O files have the address in place; other files have the offset.
+                // In Mach-O files, the addend is an address; in other files, it is the offset in
+                // the section.
                 from(&section, addend.checked_sub(section.address()).unwrap_or(addend))
             }
             _ => None,
         }
     }
 
-    /// Returns the target of a program's relocation; without a symbol the addend is the address.
+    /// Returns the bytes that a program's relocation refers to. Without a symbol, the addend is the
+    /// address.
     fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<&'data [u8]>> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {
@@ -223,8 +228,8 @@ impl<'data> Walk<'_, 'data> {
     /// Returns the bytes from an address to the end of its section.
     fn bytes_at(&mut self, address: u64) -> Option<Option<&'data [u8]>> {
         self.spend(self.sections)?;
-        // A section that is not loaded has no address; thread-local zeros share theirs with the
-        // section after them.
+        // Sections that are not loaded have the address 0. Thread-local zeros have no bytes, but
+        // the same address as the section after them, so the search continues.
         let mut loaded = self.file.sections().filter(|section| section.address() != 0);
         Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
     }

@@ -39,7 +39,8 @@ const IMAGE_COMDAT_SELECT_NODUPLICATES: u8 = 1;
 const IMAGE_SYM_CLASS_EXTERNAL: u8 = 2;
 const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 
-/// `size` must be far enough below 4 GiB for all offsets.
+/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
+/// be below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     // The table's size is its first field.
     let mut names = StringTable::new(&[0; 4]);
@@ -58,8 +59,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u16(&[0, 0])
         // A name of more than eight bytes is an offset in the string table.
         .name(&alloc::format!("/{section_name}"), 8)
-        // Address in the image: size and offset. In the file: size, offset; no relocations and line
-        // numbers.
+        // Size and address in the image. Size and offset in the file; offsets of relocations and
+        // line numbers, which this section does not have.
         .u32(&[0, 0, size, HEADERS_SIZE, 0, 0])
         .u16(&[0, 0])
         .u32(&[characteristics]);

@@ -63,7 +63,8 @@ fn section_type(section: DeviceSection) -> u32 {
     }
 }
 
-/// `size` must be far enough below 2^64 for all offsets.
+/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
+/// be below 2^64.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Layout {
     let mut section_names = StringTable::new(&[0]);
     let name_at = section_names.add(section.elf_name());

@@ -24,7 +24,7 @@ impl Fields {
     /// Adds a name in `width` bytes, with zeros after it.
     ///
     /// # Panics
-    /// If the name has more than `width` bytes.
+    /// Panics if the name has more than `width` bytes.
     pub(super) fn name(self, name: &str, width: usize) -> Self {
         self.bytes(name.as_bytes()).zeros(width - name.len())
     }
@@ -55,7 +55,7 @@ impl Fields {
     }
 }
 
-/// Names, each with a NUL, after bytes that the format wants first.
+/// A string table: the bytes that the format requires first, then names, each with a NUL after it.
 pub(super) struct StringTable(Vec<u8>);
 
 impl StringTable {

@@ -18,20 +18,20 @@ use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
 use crate::section::DeviceSection;
 
-/// The parts that depend on the host.
+/// The parts of the object that depend on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS that the object is for. This is Rust's own default: linkers warn if the
-    /// version is newer than the program's.
+    /// The oldest macOS that the object is for. This is Rust's own default, because linkers warn if
+    /// an object's version is newer than the program's.
     min_os: u32,
 }
 
 impl Machine {
     pub(super) fn of(arch: &str) -> Option<Self> {
         const CPU_ARCH_ABI64: u32 = 0x0100_0000;
-        // Versions are 16 bits, 8 bits, 8 bits.
+        // A version has 16 bits for the first number, and 8 bits for each of the other two.
         match arch {
             "x86_64" => Some(Self {
                 cpu_type: CPU_ARCH_ABI64 | 7,
@@ -70,7 +70,8 @@ const N_SECT: u8 = 0x0e;
 /// The flag of a symbol that other objects of the link see, and other shared objects do not.
 const N_PEXT: u8 = 0x10;
 
-/// `size` must be far enough below 4 GiB for all offsets.
+/// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
+/// be below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
     let (segment_name, section_name) = section.names().macho;
     let mut names = StringTable::new(&[0]);
@@ -87,7 +88,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[LC_SEGMENT_64, SEGMENT_SIZE])
         .name("", 16)
         .u64(&[0, bytes, data.into(), bytes])
-        // Protection, at most and at first; number of sections; flags.
+        // Maximum and initial protection; number of sections; flags.
         .u32(&[VM_PROT_ALL, VM_PROT_ALL, 1, 0])
         .name(section_name, 16)
         .name(segment_name, 16)

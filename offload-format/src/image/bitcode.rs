@@ -1,10 +1,10 @@
 //! LLVM bitcode: the symbols that its symbol table lists, and the stream of bits.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
-//! DE`. A wrapper may be around both (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At
-//! its top level are blocks: the first word has the block's kind, the second its number of words.
-//! Since LLVM 5, two of the blocks are a symbol table and a string table, with one blob each. The
-//! symbol table's blob, all fields `u32`:
+//! DE`. A wrapper may enclose the magic and the stream (LLVM's BitCodeFormat page; checked against
+//! LLVM 22.1.8). The top level of the stream consists of blocks: the first word of a block has its
+//! kind, the second its number of words. Since LLVM 5, two of the blocks are a symbol table and a
+//! string table, with one blob each. The symbol table's blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -25,12 +25,13 @@ use core::fmt;
 
 const STRTAB_BLOCK: u64 = 23;
 const SYMTAB_BLOCK: u64 = 25;
-/// The code of the one record in either block.
+/// The code of the only record in the block of a symbol table or string table.
 const BLOB_RECORD: u64 = 1;
 
 pub(super) const ENTER_SUBBLOCK: u64 = 1;
 pub(super) const DEFINE_ABBREV: u64 = 2;
-/// The first abbreviation that a block defines for itself.
+/// The number of the first abbreviation that a block defines for itself; smaller numbers have fixed
+/// meanings.
 pub(super) const FIRST_ABBREV: u64 = 4;
 const ENCODING_BLOB: u64 = 5;
 
@@ -42,7 +43,8 @@ const FLAG_UNDEFINED: u32 = 1 << 3;
 const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
-/// The limit for text that names share: otherwise a small table could cause much work.
+/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// text, so without a limit a small table could cause much work.
 pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
@@ -62,9 +64,9 @@ impl<'data> Bitcode<'data> {
     /// Checks the blocks at the top level and the symbol table, and borrows from `data`. The
     /// contents of modules are not read.
     ///
-    /// Returns an error if the magic is another, if a block or the symbol table is malformed, or if
-    /// the table has an unknown version. Names that share more text than 64 times the size of the
-    /// file are also an error.
+    /// Returns an error if the file does not start with the magic, or if a block or the symbol
+    /// table is malformed. A symbol table of an unknown version is also an error. If all names
+    /// together are longer than 64 times the file, that is also an error.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -90,8 +92,8 @@ impl<'data> Bitcode<'data> {
     /// These symbols are defined and global. They include weak ones, aliases, and definitions of
     /// the module's assembly. LLVM's archives list these names in this order.
     ///
-    /// There are no names if the file has no symbol table. LLVM writes none for a target that it
-    /// was built without, `llvm-cat` drops it, and LLVM 4 and earlier had none.
+    /// There are no names if the file has no symbol table. LLVM writes no symbol table for a target
+    /// that it was built without. `llvm-cat` drops the table, and LLVM 4 and earlier had none.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -126,7 +128,7 @@ impl<'data> Iterator for DefinedGlobals<'data> {
     fn next(&mut self) -> Option<Self::Item> {
         let table = self.table?;
         while self.index < table.count {
-            // `Bitcode::parse` has read every symbol.
+            // This cannot fail: `Bitcode::parse` has read every symbol.
             let (name, flags) = table.symbol(self.index).ok()?;
             self.index += 1;
             if flags & (FLAG_GLOBAL | FLAG_UNDEFINED | FLAG_FORMAT_SPECIFIC) == FLAG_GLOBAL {
@@ -194,7 +196,7 @@ impl<'data> SymbolTable<'data> {
         str::from_utf8(self.strings.range(offset, size, TRIPLE_FIELD, WHAT).ok()?).ok()
     }
 
-    /// Name and flags.
+    /// Returns the name and the flags of symbol `index`.
     fn symbol(&self, index: u64) -> Result<(&'data [u8], u32)> {
         const NAME: &str = "bitcode symbol name";
         let at = self.symbols + index * SYMBOL_SIZE;
@@ -235,12 +237,12 @@ pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_
     })
 }
 
-/// A block.
+/// A block of the stream.
 pub(super) struct Block<'data> {
     pub(super) id: u64,
     /// The start of its contents, in bytes.
     start: u64,
-    /// In bytes.
+    /// The size of its contents, in bytes.
     size: u64,
     pub(super) content: Bits<'data>,
 }
@@ -296,7 +298,7 @@ impl<'data> Block<'data> {
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'data> {
     pub(super) stream: Reader<'data>,
-    /// In bits.
+    /// The current position, in bits.
     pub(super) at: u64,
     /// Width of abbreviation IDs in bits.
     abbrev_width: u64,
@@ -316,8 +318,8 @@ impl Bits<'_> {
         Ok(value)
     }
 
-    /// Reads a number of up to 64 bits in chunks of `width` bits, from 2 to 32. The highest bit of
-    /// a chunk says whether another chunk follows.
+    /// Reads a number of up to 64 bits in chunks of `width` bits, from 2 to 32. If the highest bit
+    /// of a chunk is set, another chunk follows.
     pub(super) fn variable(&mut self, width: u64) -> Result<u64> {
         let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
         loop {

@@ -1,10 +1,11 @@
 //! The modules of a bitcode file, as far as is needed to find data that is embedded in them for
 //! devices.
 //!
-//! A block contains other blocks and records. A record is a code and operands. All numbers are
-//! either spelled out or use an abbreviation, which has the number of bits of each. A block defines
-//! abbreviations for itself, and the block of number 0 defines those of other blocks. (LLVM's
-//! BitCodeFormat page; checked against LLVM 22.1.8.) These records of a module are read:
+//! A block contains other blocks and records. A record is a code and operands. A record either
+//! stores all its numbers in one general encoding, or uses an abbreviation, which has an encoding
+//! for each number. A block defines abbreviations for itself, and the block of number 0 defines
+//! those of other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) These records
+//! of a module are read:
 //!
 //! | block | record | operands |
 //! |---|---|---|
@@ -55,8 +56,9 @@ impl Bitcode<'_> {
     /// variables whose initial value is a string of bytes are included. In bitcode for a host,
     /// clang embeds offload binaries in this way, in the section `.llvm.offloading`.
     ///
-    /// Returns an error if the magic is another, or if a module is malformed. Variables of one
-    /// module that share more bytes than 64 times the size of the file are also an error.
+    /// Returns an error if the data does not start with the magic, or if a module is malformed. If
+    /// the variables of one module together have more than 64 times the bytes of the file, that is
+    /// also an error.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
@@ -80,7 +82,7 @@ fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>
 struct Module {
     names_are_apart: bool,
     sections: u64,
-    /// The numbers of the sections that have the name.
+    /// The numbers of the sections that have the requested name.
     named: BTreeSet<u64>,
     values: u64,
     /// The constants that are the initial values of variables in these sections.
@@ -118,7 +120,8 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
-    // Variables may share a constant.
+    // Variables may share a constant, so without a limit a small file could produce very many
+    // bytes.
     let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
@@ -155,7 +158,8 @@ impl Module {
         }
     }
 
-    /// Numbers the constants of a block, and keeps the strings that are wanted.
+    /// Numbers the constants of a block, and keeps the strings that are initial values of the
+    /// requested variables.
     fn constants(&mut self, block: &Block<'_>, abbreviations: &Abbreviations) -> Result<()> {
         let mut cursor = Cursor::new(block);
         while let Some(item) = cursor.next()? {
@@ -195,7 +199,8 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
         let code = cursor.record(id, &[], |operand| {
             first.get_or_insert(operand);
         })?;
-        // Earlier definitions were for the block before.
+        // The abbreviations before this record are for the block that the last `SET_BLOCK` record
+        // named.
         let defined = core::mem::take(&mut cursor.own);
         if let Some(block) = current {
             abbreviations.entry(block).or_default().extend(defined);
@@ -210,7 +215,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
     Ok(())
 }
 
-/// The storage of a record's operands, the code first.
+/// An abbreviation: how a record's operands are stored, the code first.
 struct Abbreviation(Vec<Operand>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -318,7 +323,8 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // A literal needs no bits, so a small file could have any number of them.
+                    // An element may not be a literal: literals need no bits, so an array in a
+                    // small file could have any length.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))

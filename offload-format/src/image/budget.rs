@@ -6,8 +6,9 @@ use crate::{Error, ErrorKind, Result};
 /// step.
 const PER_BYTE: u64 = 16;
 
-/// Counts steps. The number of steps that remain. Tables that refer to each other in an unusual
-/// order need more steps than they have rows; a file made to need very many is refused.
+/// The number of steps that the search for kernels may take, and the number that remains. Tables
+/// that refer to each other in an unusual order need more steps than they have rows. A file that
+/// needs more steps than the limit is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     allowed: u64,

@@ -9,7 +9,8 @@
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
-//! Version 3 has no "any", and its 0 also means a processor without the feature.
+//! Version 3 has no "any". Its value 0 means that the feature is off or that the processor does not
+//! have it.
 
 use super::elf::ElfHeader;
 use crate::target::amdgpu;
@@ -44,7 +45,7 @@ impl CodeObjectHeader {
                 7,
             ));
         }
-        // EI_ABIVERSION counts from version 2 on.
+        // EI_ABIVERSION is 0 for version 2.
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
     }
 
@@ -70,7 +71,8 @@ impl CodeObjectHeader {
         };
         let mut id = String::from(processor.name);
         for (name, state) in features {
-            // Some processors have these bits in version 4, but no such feature in their target ID.
+            // In version 3, off can also mean that the processor does not have the feature. From
+            // version 4 on, the bits alone decide.
             let sign = if state == on {
                 "+"
             } else if state == off && (self.version > 3 || processor.features.contains(&name)) {
@@ -125,7 +127,7 @@ mod tests {
                 None
             );
         }
-        // amdpal and mesa3d objects.
+        // Objects for amdpal and mesa3d are refused.
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
     }
 

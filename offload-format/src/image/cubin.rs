@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn flags_of_both_generations() {
-        // ptxas 12.9 for sm_90; ptxas 13.5 for sm_90a and sm_100f.
+        // The rows are headers that ptxas 12.9 writes for sm_90, and ptxas 13.5 for sm_90a and
+        // sm_100f.
         for (os_abi, abi_version, flags, number) in
             [(51, 7, 0x5a_055a, 90), (65, 8, 0x600_5a04, 90), (65, 8, 0x600_6402, 100)]
         {

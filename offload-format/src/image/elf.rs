@@ -1,6 +1,6 @@
 //! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, notes.
 //!
-//! The `object` crate can read these parts, too. This code is so small that a build script need not
+//! The `object` crate can read these parts, too. With this small module, a build script need not
 //! compile that crate.
 
 use super::budget::Budget;
@@ -15,13 +15,14 @@ const SHT_NOBITS: u32 = 8;
 const SECTION_SIZE: u64 = 64;
 const SEGMENT_SIZE: u64 = 56;
 const SYMBOL_SIZE: u64 = 24;
-/// The value for a section number of the names that is in the first section's `sh_link`.
+/// The value of `e_shstrndx` that means: the number of the section with the names is in the first
+/// section's `sh_link`.
 const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
 
-/// Returns whether `data` starts with the header of an ELF file that is a shared object. `e_type`
-/// is used, in files of all sizes and byte orders.
+/// Returns whether `data` starts with the header of an ELF file that is a shared object. The
+/// function reads `e_type`, and accepts ELF files of either size and byte order.
 pub fn is_shared_object(data: &[u8]) -> bool {
     let reader = Reader::new(data);
     let kind = match reader.u8(5, "ELF byte order") {
@@ -58,7 +59,7 @@ impl ElfHeader {
     }
 }
 
-/// A file with its tables.
+/// An ELF file, with the places of its program header table and section header table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Elf<'data> {
     reader: Reader<'data>,
@@ -104,7 +105,8 @@ pub(super) struct Note<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads the header and checks that both tables are in the file.
+    /// Reads the header and checks that the program header table and the section header table are
+    /// in the file.
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let mut elf = Self {
@@ -164,7 +166,7 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// Returns the bytes of a section; none if it has no room in the file.
+    /// Returns the bytes of a section; no bytes for a section that exists only in memory.
     pub(super) fn data(&self, section: &Section) -> Result<&'data [u8]> {
         let size = if section.kind == SHT_NOBITS { 0 } else { section.size };
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
@@ -176,8 +178,8 @@ impl<'data> Elf<'data> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
 
-    /// Calls `found` with each note until it returns something. Notes that are loaded come first:
-    /// they exist even without a section table.
+    /// Calls `found` with each note until it returns something. Notes in segments come first,
+    /// because they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
         budget: &mut Budget,
@@ -250,7 +252,7 @@ fn notes_in<'data, T>(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Symbols<'data> {
     rows: Reader<'data>,
-    /// Their offset in the file.
+    /// The offset of the symbols in the file.
     base: u64,
     names: &'data [u8],
 }
@@ -293,8 +295,8 @@ pub(super) struct HashTable<'data> {
     symbols: Symbols<'data>,
 }
 
-/// The limit for a chain. Linkers make as many buckets as symbols: a chain this long is no
-/// accident.
+/// The limit for a chain. Linkers make as many buckets as symbols, so only files made to be slow
+/// have a longer chain.
 const LONGEST_CHAIN: u32 = 64;
 
 impl<'data> HashTable<'data> {

@@ -46,7 +46,7 @@ pub enum Image {
     CodeObject(CodeObjectHeader),
     /// Machine code for NVIDIA GPUs.
     Cubin(CubinHeader),
-    /// Text for NVIDIA GPUs, compiled by the driver.
+    /// PTX: text for NVIDIA GPUs, which the driver compiles.
     Ptx(PtxHeader),
     /// NVIDIA's container of cubins and PTX.
     Fatbin,
@@ -54,9 +54,9 @@ pub enum Image {
     Bitcode,
     /// SPIR-V of this version.
     SpirV {
-        /// 1 of 1.6.
+        /// The major version: 1 of 1.6.
         major: u8,
-        /// 6 of 1.6.
+        /// The minor version: 6 of 1.6.
         minor: u8,
     },
     /// An ELF file for another machine: a CPU.
@@ -86,7 +86,7 @@ impl Image {
     pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if data.starts_with(elf::MAGIC) {
-            // Files of both sizes have the machine in this place.
+            // ELF files of 32 and of 64 bits have the machine at this offset.
             let machine = reader.u16(18, "ELF machine")?;
             return Ok(match machine {
                 code_object::EM_AMDGPU => Image::CodeObject(CodeObjectHeader::parse(data)?),

@@ -32,7 +32,7 @@ pub struct Container<'a> {
     pub inflated_size: Option<u64>,
     /// The compression method: `zstd`, `zlib`, `method 7`; `None` if `inflated_size` is `None`.
     pub method: Option<String>,
-    /// Its images: indices of [`Inventory::images`](super::Inventory::images).
+    /// The container's images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
     /// The view, for callers that need details.
     pub view: View<'a>,
@@ -100,8 +100,8 @@ impl ContainerKind {
         }
     }
 
-    /// Whether the container has only the bytes of its images, as sections of an object or lines
-    /// between others.
+    /// Whether the container consists of separate pieces with the bytes of its images: sections of
+    /// an object, or lines between other lines.
     pub fn is_in_pieces(self) -> bool {
         match self {
             ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,

@@ -1,5 +1,5 @@
-//! With the feature `containers`: compressed bundles, bundles in a row, text bundles and fatbins.
-//! With the feature `object`: object bundles.
+//! Adds the containers that need the feature `containers` to a listing: compressed bundles, bundles
+//! in a row, text bundles and fatbins. Object bundles need the feature `object`.
 
 use super::declared::name;
 use super::image::Bytes;
@@ -53,7 +53,7 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
 
 fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
     let inflated = bundle.uncompressed_size();
-    // If the size is not stored, an earlier step has found it.
+    // If the header does not record the size, `Bundles` has already found it, so this cannot fail.
     let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
     let added =
         list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
@@ -63,8 +63,8 @@ fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Compr
         None => format!("method {}", bundle.method_number()),
     });
     if inflated > list.limit {
-        // The table could be decompressed. Images cannot be decompressed, so a request for them is
-        // a mistake.
+        // The entry table might fit into the limit, but its images do not. The bundle is reported
+        // as a problem, and its images are not listed.
         let error = bundle.decompress(list.limit).err();
         error.into_iter().for_each(|error| list.problem(place, error));
         return;
@@ -92,7 +92,7 @@ fn compressed_entries<'a>(
     bundle: CompressedBundle<'a>,
     table: &[u8],
 ) {
-    // `entry_table` has parsed it.
+    // This cannot fail: `entry_table` has parsed these bytes.
     let Ok(table) = EntryTable::parse(table) else { return };
     let (container, inflated) = (list.last(), bundle.uncompressed_size());
     let mut images = Vec::new();
@@ -111,8 +111,8 @@ fn compressed_entries<'a>(
     list.add_images(Some(inflated), images);
 }
 
-/// Adds a text bundle in a compressed bundle. If there is none, the error is the reason why the
-/// content is no binary bundle either.
+/// Adds a text bundle in a compressed bundle. If the content is no text bundle either, the problem
+/// is `error`: the reason why the content is no binary bundle.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -237,7 +237,8 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
         .filter(is_compressed)
         .map(KpackKernel::size)
         .fold(0, u64::saturating_add);
-    // The limit is for one decompressed image at a time.
+    // The caller's limit is for one decompressed image at a time, so all images together may have
+    // more bytes.
     let shared = kpack
         .kernels()
         .iter()
@@ -246,7 +247,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// Adds the reference of a program or library to its code objects.
+/// Adds the record in a program or library that refers to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),
@@ -254,7 +255,7 @@ pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, sect
     }
 }
 
-/// Copies the records of a fatbin to the image.
+/// Copies what a fatbin records about an image to `image`.
 fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));

@@ -1,4 +1,4 @@
-//! Records of containers about images.
+//! Copies what containers record about images to the listing.
 
 use super::Image;
 use crate::bundle::EntryId;
@@ -32,8 +32,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Copies the records of an offload binary to the image. A record may have bytes that are no text;
-/// empty strings mean nothing.
+/// Copies what an offload binary records about an image to `image`. Bytes that are not UTF-8 are
+/// replaced, and empty strings are ignored.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);

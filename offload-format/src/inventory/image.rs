@@ -25,14 +25,14 @@ pub struct Image<'a> {
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
-    /// Kernel packs: the binary that it is for. Offload binaries: the string `module`. Fatbins: the
-    /// name, usually the name of a source file. Bundles have none.
+    /// Kernel packs: the program or library that the image belongs to. Offload binaries: the string
+    /// `module`. Fatbins: the name, usually the name of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if
     /// nothing records it.
     pub offload_kind: Option<Cow<'a, str>>,
-    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` if nothing
-    /// records it.
+    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's target triple.
+    /// `None` if nothing records it.
     pub triple: Option<Cow<'a, str>>,
     /// The target, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. For an image
     /// by itself, the target in its header.
@@ -56,7 +56,7 @@ pub struct Image<'a> {
 /// The place of an image's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes<'a> {
-    /// In the file.
+    /// The bytes themselves, uncompressed in the file.
     Here(&'a [u8]),
     /// A range of bytes that had to be decompressed for the list.
     Inflated(Arc<Vec<u8>>, Range<usize>),
@@ -66,7 +66,7 @@ pub(super) enum Bytes<'a> {
     /// One stream of a kernel pack.
     #[cfg(feature = "containers")]
     Kpack(KpackKernel<'a>),
-    /// This image in a compressed payload.
+    /// An image in the compressed payload of an entry of a fatbin.
     #[cfg(feature = "containers")]
     Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
 }

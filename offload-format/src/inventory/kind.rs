@@ -2,7 +2,7 @@
 
 use crate::image;
 
-/// The kind of an image, judged from its bytes.
+/// The kind of an image, according to its bytes.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,7 +26,8 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Judges an image. The first bytes are enough, except for PTX that starts with long comments.
+    /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
+    /// long comments.
     pub fn of(bytes: &[u8]) -> Self {
         match image::Image::parse(bytes) {
             _ if bytes.is_empty() => ImageKind::Empty,

@@ -3,13 +3,13 @@
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
 
-/// The limit for bytes that images share. All uncompressed images together may have this many times
-/// the file's size. All images of a compressed part together may have this many times the part's
-/// size.
+/// The limit for the sizes of images together, since images may share bytes. All uncompressed
+/// images together may have this many times the file's size. All images of a compressed part
+/// together may have this many times the part's size.
 const SHARED_LIMIT: u64 = 64;
 
-/// The memory for the record of an image, generously estimated. It counts as bytes of images, since
-/// there may be very many empty ones.
+/// The memory for the record of an image, generously estimated. It is added to the size of each
+/// image, since there may be very many empty images.
 pub(super) const IMAGE: u64 = 1024;
 
 /// The inventory as it grows.
@@ -20,7 +20,7 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// The memory that may still be used.
     pub(super) left: u64,
-    /// The bytes that images in the file may still have.
+    /// The number of bytes that further uncompressed images may have together.
     in_file: u64,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The formats and their sources are on the pages of [`bundle`](crate::bundle),
 //! [`offload_binary`](crate::offload_binary) and the other containers. The page of
-//! [`fat_file`](crate::fat_file) has those of the places in a file.
+//! [`fat_file`](crate::fat_file) describes the places in a file.
 //!
 //! ```
 //! # #[cfg(feature = "compression")] {

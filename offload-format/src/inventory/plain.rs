@@ -13,7 +13,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// A binary bundle.
+/// Adds a binary bundle.
 pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
     list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
     let container = list.last();

@@ -255,7 +255,7 @@ impl<'data> Table<'data> {
     }
 }
 
-/// Whether `binary`, a name in a table with or without a number, means the program or library
+/// Whether `binary`, a name in a table with or without a number, is that of the program or library
 /// `name`.
 pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
     binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
@@ -317,7 +317,7 @@ impl<'data> KpackKernel<'data> {
         self.is_compressed
     }
 
-    /// The code object.
+    /// Returns the code object, decompressed.
     ///
     /// Returns an error if the size exceeds `limit` bytes, if zstd was not built in, or if the
     /// stream is damaged. Also returns an error if the stream's size differs from the table's.

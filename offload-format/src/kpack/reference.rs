@@ -40,7 +40,7 @@ impl<'data> KpackReference<'data> {
                 "kernel_name" => name = Some(cursor.str("kernel_name of the kpack reference")?),
                 "kpack_search_paths" => {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
-                        // HIP's runtime also ignores values that are not text.
+                        // Values that are not text are skipped, as HIP's runtime does.
                         match cursor.clone().next()? {
                             Value::Str(_) => {
                                 search_paths.push(cursor.str("path of the kpack reference")?)

@@ -1,4 +1,4 @@
-//! Fields of a cubin's entry that repeat fields of the cubin, an ELF file.
+//! The fields of a cubin, an ELF file, that its entry in a fatbin repeats.
 
 use crate::image::CubinHeader;
 use crate::reader::Reader;
@@ -12,7 +12,7 @@ const IS_PORTABLE: u32 = 0x2;
 /// The most bytes that `.nv.compat` may have; tools write 16 to 44.
 const LARGEST: usize = 0xffff;
 
-/// The entry's description of the cubin.
+/// The values of a cubin that its entry in a fatbin repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Cubin<'data> {
     /// Compute capability times ten.

@@ -1,4 +1,4 @@
-//! Meanings of the numbers in an entry.
+//! The kinds, host systems and compressions that numbers in an entry mean.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;

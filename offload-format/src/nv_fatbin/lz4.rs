@@ -18,8 +18,7 @@ const BLOCK_IS_STORED: u32 = 1 << 31;
 /// The length of the shortest match; the length in a token counts from this value.
 const SHORTEST_MATCH: u64 = 4;
 
-/// Decompresses one block. Decompresses a block to at most `size` bytes, and allocates little more
-/// than that output needs.
+/// Decompresses one block to at most `size` bytes. Allocates little more than the output needs.
 pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append_block(input, size, &mut out)?;
@@ -37,7 +36,8 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     if flags >> 6 != 1 || has(0) != 0 {
         return Err("an LZ4 frame of another version, or with a dictionary");
     }
-    // The skipped fields: largest block, content size, checksum of the header.
+    // Skips the size of the largest block, the content size if there is one, and the checksum of
+    // the header.
     input.bytes(1 + 8 * has(3) + 1)?;
     let mut out = Vec::new();
     loop {
@@ -81,8 +81,8 @@ fn append(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends `length` bytes that start `distance` bytes before the end. If `length` exceeds
-/// `distance`, the bytes repeat.
+/// Appends a copy of the `length` bytes that start `distance` bytes before the end of `out`. If
+/// `length` exceeds `distance`, the bytes repeat.
 fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<()> {
     if length > size.saturating_sub(out.len() as u64) {
         return Err(TOO_LONG);
@@ -94,7 +94,8 @@ fn repeat(distance: usize, length: u64, size: u64, out: &mut Vec<u8>) -> Result<
         .ok_or("a match from before the start")?;
     let mut left = usize::try_from(length).map_err(|_| TOO_LONG)?;
     while left > 0 {
-        // All bytes from `start` on are a whole number of repetitions.
+        // The bytes from `start` on are always a whole number of repetitions, so all of them can be
+        // copied.
         let piece = left.min(out.len() - start);
         out.extend_from_within(start..start + piece);
         left -= piece;
@@ -122,8 +123,8 @@ impl<'data> Input<'data> {
         Ok(u32::from_le_bytes([self.u8()?, self.u8()?, self.u8()?, self.u8()?]))
     }
 
-    /// Returns the length that starts in four bits of a token. After the value 15, bytes are added
-    /// up to the first one that is not 255.
+    /// Returns a length whose first part, `bits`, is four bits of a token. If the four bits have
+    /// the value 15, bytes are added up to the first one that is not 255.
     fn length(&mut self, bits: u8) -> Result<u64> {
         let mut length = u64::from(bits);
         let mut goes_on = bits == 15;

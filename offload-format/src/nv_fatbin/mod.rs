@@ -1,6 +1,6 @@
 //! NVIDIA's fatbin: images for several GPUs, in a file or in the section `.nv_fatbin` of a program.
-//! The section is `__nv_relfatbin` where device code is linked later, and `__NV_CUDA,__nv_fatbin`
-//! in Mach-O.
+//! The section's name is `__nv_relfatbin` in objects whose device code is linked later, and
+//! `__NV_CUDA,__nv_fatbin` in Mach-O.
 //!
 //! NVIDIA does not publish the format. The facts here come from experiments: inputs and bytes were
 //! changed, and the reactions of tools observed. The tools were fatbinary, cuobjdump and nvJitLink

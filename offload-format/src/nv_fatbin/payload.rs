@@ -66,20 +66,20 @@ impl<'data> Entry<'data> {
 
 /// Returns the bytes of an image in its payload.
 fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
-    // The range is inside the payload: parsing compared the range with the payload's size.
+    // This cannot fail: parsing compared the range with the payload's size.
     let bytes = payload.bytes(image.start, image.size, "image").ok()?;
     let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     Some(if image.kind().is_ptx() { &bytes[..text] } else { bytes })
 }
 
 impl<'data> Payload<'data> {
-    /// The whole payload.
+    /// Returns the whole payload.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the bytes of one of the entry's images, like [`Payload::images`]. Returns `None` if
-    /// the image belongs to another entry and is not in this payload.
+    /// Returns the bytes of one of the entry's images, as [`Payload::images`] does. Returns `None`
+    /// if the image belongs to another entry and is not in this payload.
     pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
         bytes_of(image, Reader::new(&self.bytes))
     }

@@ -201,7 +201,7 @@ impl<'data> Entry<'data> {
     /// Returns the images in the payload: one, or several that were compressed together.
     /// [`Entry::decompress`] gets their bytes.
     pub fn images(&self) -> Images<'data> {
-        // `NvFatbin::parse` has already read all images.
+        // This cannot fail: `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
     }
 }
@@ -279,7 +279,7 @@ impl<'data> Iterator for Images<'data> {
         if self.left == 0 {
             return None;
         }
-        // `NvFatbin::parse` has already read all images.
+        // This cannot fail: `NvFatbin::parse` has already read all images.
         self.read_next().ok()
     }
 }
@@ -290,7 +290,7 @@ impl fmt::Debug for Images<'_> {
     }
 }
 
-/// The entry of one image.
+/// An image of a fatbin: the fields of its header.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
@@ -325,7 +325,7 @@ impl<'data> Image<'data> {
             let mut at = u64::from(reader.u32(options_at, "options offset")?);
             let size = u64::from(reader.u32(options_at + 4, "options length")?);
             if kind == ImageKind::CUBIN {
-                // The zero byte.
+                // The string of a cubin starts with a zero byte, which its length does not count.
                 at += 1;
             }
             options = reader.range(at, size, options_at, "options")?;

@@ -150,7 +150,8 @@ impl<'a> Section<'a> {
         if reader.u32(at + 36, "section characteristics")? & IMAGE_SCN_LNK_NRELOC_OVFL != 0
             && relocation_count == 0xffff
         {
-            // The first relocation contains their number.
+            // If there are too many relocations for the field, the first relocation contains their
+            // number.
             relocation_count = reader.u32(relocations, "number of relocations")?.into();
         }
         let relocations = match relocation_count {
@@ -216,8 +217,8 @@ fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
-/// Returns a name for the header, or its offset in the string table. The offset is decimal after
-/// one slash if there is room, otherwise base 64 after two.
+/// Returns the name field of a section header: the name itself, or its offset in the string table.
+/// The offset is decimal after one slash if there is room, otherwise base 64 after two slashes.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

@@ -1,6 +1,6 @@
-//! The differences between the two sizes of COFF objects.
+//! The differences between ordinary COFF objects and those of `/bigobj`.
 
-/// The size class of a COFF object.
+/// The form of a COFF object: ordinary or `/bigobj`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class {
     /// Whether the object can have more than 65279 sections (`/bigobj`).
@@ -34,5 +34,5 @@ impl Class {
     }
 }
 
-/// Size in bytes of a relocation, in both size classes.
+/// Size in bytes of a relocation, in both forms of COFF objects.
 pub(super) const RELOCATION_SIZE: u64 = 10;

@@ -12,7 +12,7 @@ const SECTION_NUMBER_AT: usize = 12;
 const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 const IMAGE_SYM_CLASS_WEAK_EXTERNAL: u8 = 105;
 
-/// A kept symbol, with its auxiliary records.
+/// A symbol of the new file, with its auxiliary records.
 struct Symbol<'a> {
     name: &'a [u8],
     records: Vec<u8>,
@@ -21,8 +21,8 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old table, and for the table's end, the number of kept records before
-    /// it. This is the new number of a kept record.
+    /// For each record of the old symbol table, and for the table's end, the number of kept records
+    /// before it. This is the new number of a kept record.
     before: Vec<u32>,
 }
 
@@ -89,8 +89,8 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Updates a symbol's number in these four bytes. If no symbol is removed, numbers without a
-    /// symbol stay unchanged.
+    /// Updates the number of a symbol in `field`, which has four bytes. If no symbol is removed,
+    /// numbers without a symbol stay unchanged.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());

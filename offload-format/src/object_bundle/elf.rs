@@ -59,7 +59,6 @@ pub(super) fn rewrite(
         ));
     }
 
-    // The tables of names.
     let kept = || sections.kept().map(|index| (index, &file.sections[index]));
     let section_strings =
         || kept().map(|(_, it)| it.name).chain(new.iter().map(|it| it.name.as_bytes()));
@@ -176,7 +175,7 @@ fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize)
     class.put_word(&mut out, section_headers);
     // The machine's flags.
     out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
-    // Program headers: offset, size and number.
+    // There are no program headers: their offset, size and number are 0.
     let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);
     let names =
         u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);

@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 
 const EM_MIPS: u16 = 8;
 
-/// A kept symbol.
+/// A symbol of the new file.
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a [u8],
     bytes: &'a [u8],
-    /// `st_shndx`, and the section's number if it does not fit there.
+    /// The symbol's `st_shndx`; if the section's number does not fit there, `large_section` has it.
     section: u16,
     large_section: u32,
 }

@@ -12,8 +12,8 @@
 //! | address, alignment | 0, 1 | 0, none |
 //! | place | behind all other sections, in the order of the entries | the same |
 //!
-//! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE
-//! files (8 bytes) are too short for them.
+//! The host's code is the object itself, without these sections. Mach-O and PE files cannot have
+//! such sections: their section names have at most 16 and 8 bytes.
 
 mod coff;
 mod coff_class;

@@ -90,7 +90,7 @@ impl<'data> Iterator for Entries<'data> {
         while self.next <= self.bundle.sections.count() {
             let index = self.next;
             self.next += 1;
-            // `ObjectBundle::parse` has read every entry.
+            // This cannot fail: `ObjectBundle::parse` has read every entry.
             if let Ok(Some(entry)) = self.bundle.entry(index) {
                 return Some(entry);
             }

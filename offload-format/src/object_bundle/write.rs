@@ -1,4 +1,4 @@
-//! Adds a bundle to an object, and removes it.
+//! Functions that add a bundle to an object, and remove it.
 
 use super::section::NewSection;
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};

@@ -1,4 +1,4 @@
-//! Sections in order.
+//! The sections of a file, in the order of its table.
 
 use super::offset_of;
 use crate::reader::Reader;
@@ -147,7 +147,7 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
             elf::SHN_UNDEF => None,
             _ => Some(header.section_strings(endian, data, sections).map_err(table)?),
         };
-        // Number 0 is no section.
+        // Section number 0 is not a section, so it is skipped.
         Ok(Self { endian, sections: sections.get(1..).unwrap_or_default().iter(), names })
     }
 
@@ -170,8 +170,8 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// Names of more than eight bytes; `None` without the symbol table, which is stored before
-    /// them.
+    /// The string table, with the names of more than eight bytes. `None` without a symbol table,
+    /// since the string table follows the symbol table.
     strings: Option<StringTable<'data>>,
 }
 
@@ -192,7 +192,7 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
     let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
     // Linkers for MinGW write a symbol table, other linkers do not. No loader reads the symbol
-    // table.
+    // table, so a damaged one is not an error.
     let strings = strings(headers.file_header(), data).unwrap_or_default();
     Ok(Kind::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
@@ -211,7 +211,8 @@ fn strings<'data, Header: CoffHeader>(
 impl<'data> Coff<'data> {
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
         let Some(section) = self.sections.next() else { return Ok(None) };
-        // In images without symbols, a long name is missing and only the reference to it is left.
+        // In images without symbols, a long name is missing: the header has only a reference to it,
+        // which becomes the name.
         let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
         let (offset, size) = match section.coff_file_range() {
             Some(_) if self.is_image => section.pe_file_range(),
@@ -251,7 +252,7 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                     [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
                 // Files that contain only debug information have the section headers of their
-                // program, with offset 0.
+                // program, with offset 0. Such sections have no bytes in the file.
                 let size = if offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     0
                 } else {

@@ -32,7 +32,7 @@ impl<'data> Iterator for Images<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        // `OffloadBinary::parse` has read every entry.
+        // This cannot fail: `OffloadBinary::parse` has read every entry.
         let image = Image::read(self.binary, self.version, self.at).ok()?;
         self.at += ENTRY_SIZE;
         Some(image)
@@ -109,13 +109,13 @@ impl<'data> Image<'data> {
         self.offload_kind
     }
 
-    /// The entry's flags. Returns the flags of the entry: LLVM 22 writes 0; in later versions, bit
-    /// 0 marks an entry that has strings and no image.
+    /// Returns the flags of the entry. LLVM 22 writes 0; in later versions, bit 0 marks an entry
+    /// that has strings and no image.
     pub fn flags(&self) -> u32 {
         self.flags
     }
 
-    /// The image itself.
+    /// Returns the bytes of the image.
     pub fn data(&self) -> &'data [u8] {
         self.data
     }
@@ -147,7 +147,7 @@ impl<'data> Image<'data> {
         str::from_utf8(self.bytes(key)?).ok()
     }
 
-    /// The string `triple`.
+    /// Returns the string `triple`: the target triple.
     pub fn triple(&self) -> Option<&'data str> {
         self.string("triple")
     }
@@ -218,7 +218,7 @@ impl<'data> Iterator for Strings<'data> {
         if self.next == self.count {
             return None;
         }
-        // `OffloadBinary::parse` has read every pair.
+        // This cannot fail: `OffloadBinary::parse` has read every pair.
         let pair = self.read(self.next).ok();
         self.next += 1;
         pair

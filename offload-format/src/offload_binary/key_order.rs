@@ -149,7 +149,7 @@ impl State {
     }
 }
 
-/// Mixes half a block into two words.
+/// Mixes half a block of input into the words `a` and `b`.
 fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     let last = word(bytes, 24);
     let one = a.wrapping_add(word(bytes, 0));

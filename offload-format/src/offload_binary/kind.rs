@@ -1,4 +1,4 @@
-//! The two enumerations of the entry.
+//! The kind of file and the programming model in an entry of an offload binary.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use core::fmt;
 pub struct ImageKind(pub u16);
 
 impl ImageKind {
-    /// Not said.
+    /// The kind is not recorded.
     pub const NONE: Self = Self(0);
     /// An object file: AMD code objects, CPU images.
     pub const OBJECT: Self = Self(1);
@@ -59,7 +59,7 @@ impl fmt::Display for ImageKind {
 pub struct OffloadKind(pub u16);
 
 impl OffloadKind {
-    /// Not said.
+    /// The programming model is not recorded.
     pub const NONE: Self = Self(0);
     /// OpenMP.
     pub const OPENMP: Self = Self(1);

@@ -34,7 +34,8 @@ impl<'data> Iterator for OffloadBinaries<'data> {
         let at = self.at + gap;
         let parsed = OffloadBinary::parse(rest.get(gap..)?);
         self.at = match &parsed {
-            // The size of a binary does not exceed the remaining bytes.
+            // The size of a binary does not exceed the remaining bytes, so the conversion to
+            // `usize` keeps its value.
             Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
             Err(_) => usize::MAX,
         };

@@ -21,7 +21,7 @@ pub struct OffloadBinaryBuilder {
 }
 
 impl OffloadBinaryBuilder {
-    /// Without images.
+    /// Returns a builder without images.
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,8 +43,9 @@ impl OffloadBinaryBuilder {
     /// numbers, from 0. The size is a multiple of 8.
     ///
     /// In version 1 the layout has one binary for each image. The bytes are those that
-    /// `llvm-offload-binary` 22 writes for as many `--image=file=<image>,kind=<offload
-    /// kind>,<strings in the order they were added>`. Later versions have all images in one binary.
+    /// `llvm-offload-binary` 22 writes if each image is given as
+    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later
+    /// versions have all images in one binary.
     ///
     /// # Panics
     /// Panics if the version is 1 and a value contains a NUL, because version 1 cannot store it.
@@ -139,7 +140,7 @@ impl ImageBuilder {
 
     /// Records the position of a key of `--image` that LLVM's tool does not store (`file` or
     /// `kind`): after the strings added so far. The order of the string pairs depends on this
-    /// position. Without a call, `file` and `kind` come first.
+    /// position. If this method is not called, `file` and `kind` come first.
     pub fn argument(&mut self, key: &str) -> &mut Self {
         if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
             self.keys.push((key.to_owned(), None));

@@ -20,29 +20,29 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits of which none is recorded.
+    /// Limits without any recorded value.
     pub const UNKNOWN: Self =
         Self { max_threads: None, required_block: None, shared_memory: None, wavefront_size: None };
 
-    /// Returns these limits with [`Limits::max_threads`].
+    /// Returns these limits with [`Limits::max_threads`] set to `threads`.
     #[must_use]
     pub const fn with_max_threads(self, threads: u64) -> Self {
         Self { max_threads: Some(threads), ..self }
     }
 
-    /// Returns these limits with [`Limits::required_block`].
+    /// Returns these limits with [`Limits::required_block`] set to `block`.
     #[must_use]
     pub const fn with_required_block(self, block: [u64; 3]) -> Self {
         Self { required_block: Some(block), ..self }
     }
 
-    /// Returns these limits with [`Limits::shared_memory`], in bytes.
+    /// Returns these limits with [`Limits::shared_memory`] set to `bytes`.
     #[must_use]
     pub const fn with_shared_memory(self, bytes: u64) -> Self {
         Self { shared_memory: Some(bytes), ..self }
     }
 
-    /// Returns these limits with [`Limits::wavefront_size`].
+    /// Returns these limits with [`Limits::wavefront_size`] set to `threads`.
     #[must_use]
     pub const fn with_wavefront_size(self, threads: u64) -> Self {
         Self { wavefront_size: Some(threads), ..self }

@@ -79,7 +79,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 let read = match &mut image.kernels {
-                    // A line for unknown kernels must be the only one.
+                    // The line for unknown kernels must be the only line about an image's kernels.
                     Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
                         image.kernels = None;
                         Some(())
@@ -210,7 +210,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
         }
         _ => return None,
     };
-    // Image lines of all kinds have only two words here, so a third word is an error.
+    // All words of a line have been read here, so another word is an error.
     words.next().is_none().then_some(IndexImage {
         target,
         offset,

@@ -20,7 +20,8 @@ impl IndexKernel {
             .filter(|argument| !argument.is_hidden())
             .map(IndexArgument::of)
             .collect();
-        // Handwritten images may record only the size.
+        // Handwritten images may record the size of all arguments, but not the arguments: then
+        // these are unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,

@@ -68,7 +68,7 @@ impl fmt::Display for IndexImage {
     }
 }
 
-/// Its lines.
+/// Writes the lines of the kernel.
 impl fmt::Display for IndexKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel {}", escape(&self.name))?;

@@ -1,4 +1,4 @@
-//! AMD's rules.
+//! The rules that decide whether an image fits an AMD GPU.
 
 use super::device::Hip;
 use super::fit::Unfit;

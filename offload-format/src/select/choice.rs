@@ -1,4 +1,4 @@
-//! The answer.
+//! The result of a selection: the chosen image, and the reason for the choice.
 
 use super::{Candidate, Fit};
 use core::fmt;
@@ -19,7 +19,7 @@ impl<I> Choice<I> {
         Self { image, fit }
     }
 
-    /// The image.
+    /// Returns the chosen image.
     pub fn image(&self) -> &I {
         &self.image
     }
@@ -29,7 +29,7 @@ impl<I> Choice<I> {
         self.image
     }
 
-    /// Why it fits.
+    /// Returns the way in which the image fits the device.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }

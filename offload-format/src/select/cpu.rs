@@ -9,8 +9,8 @@ pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
     };
-    // The triple as Cargo spells most of them: all parts at their usual places and with their usual
-    // names.
+    // Most triples from Cargo for Linux have this form: all parts at their usual places and with
+    // their usual names. They need no further parsing.
     let triple = match linux("gnu").or_else(|| linux("musl")) {
         Some(triple) => triple,
         None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
@@ -39,7 +39,8 @@ fn is_this_arch(arch: &str) -> bool {
 }
 
 fn is_this_system(triple: TargetTriple<'_>) -> bool {
-    // Versions may follow the names: macosx14.0, windows-msvc19.33.
+    // Versions may follow the names, as in macosx14.0 and windows-msvc19.33, so only the start of a
+    // name is compared.
     let os = triple.os;
     let android = triple.env.starts_with("android");
     let same_os = (os.starts_with("linux") && !android && cfg!(target_os = "linux"))

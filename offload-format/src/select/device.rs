@@ -227,8 +227,8 @@ impl DeviceInfo {
                     suffix: None,
                 };
                 let ptx = cubin.with_code(NvidiaCode::Ptx);
-                // PTX of an unknown version may be too new for the driver, like PTX of a known
-                // version.
+                // PTX of an unknown version is treated as too new for the driver, because it may
+                // be.
                 let is_too_new = |driver: u32| {
                     ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver)
                 };
@@ -276,7 +276,7 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// `12.8` for 12080.
+/// Returns the CUDA version as text: `12.8` for 12080.
 pub(super) fn driver_text(version: u32) -> String {
     alloc::format!("{}.{}", version / 1000, version % 1000 / 10)
 }

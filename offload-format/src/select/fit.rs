@@ -1,4 +1,4 @@
-//! How well an image fits, and the reasons why it does not.
+//! The ways in which an image fits a device, and the reasons why it does not.
 
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
@@ -13,16 +13,17 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
-    /// Made for the device's processor, with a number of named features.
+    /// The image was made for the device's processor; its target may name features.
     Processor {
-        /// Number of features named.
+        /// The number of features that the image's target names.
         features: usize,
         /// The image's code object version, if known.
         version: Option<u32>,
     },
-    /// Made for the family of the device's processor, with a number of named features.
+    /// The image was made for a generic target that covers the device's processor; its target may
+    /// name features.
     GenericTarget {
-        /// Number of features named.
+        /// The number of features that the image's target names.
         features: usize,
         /// The image's code object version, if known.
         version: Option<u32>,
@@ -165,7 +166,7 @@ pub enum Refusal<S = String> {
     },
     /// Made for another CPU, system or C library, given as the target triple.
     OtherHost(S),
-    /// The image is unknown to these rules.
+    /// These rules do not know the image's kind, or its target triple is malformed.
     NotUnderstood,
 }
 
@@ -179,7 +180,7 @@ impl Unfit<'_> {
 }
 
 impl<S> Refusal<S> {
-    /// Returns the reason with another type of text.
+    /// Converts the reason's text (a feature's name or a triple) with `hold`.
     fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
         match *self {
             Refusal::Feature { ref name, image, device } => {
@@ -209,8 +210,8 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
 }
 
 impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. This function has no type parameters; otherwise each program would
-    /// compile it again.
+    /// Prints the reason. The type of the text is fixed, so this function is compiled only once, in
+    /// this crate.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),

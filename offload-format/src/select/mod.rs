@@ -1,4 +1,4 @@
-//! The selection of an image for a device, with the reasons against the others.
+//! Selection of an image for a device, with the reason why each other image was not chosen.
 //!
 //! | device | what fits, best first |
 //! |---|---|
@@ -6,14 +6,14 @@
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
-//! The order is total ([`is_before`]). Of two images that fit equally well, the image with the
-//! newer PTX ISA or the older code object version is first. After that, the label that is first in
-//! alphabetical order decides. The position in the file decides only between images that are equal
-//! in everything that the rules compare.
+//! The order is total ([`is_before`]). If two images fit equally well, the image with the newer PTX
+//! ISA or the older code object version is first. After that, the label that is first in
+//! alphabetical order decides. The position in the file matters only if the rules find no
+//! difference between two images.
 //!
 //! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
-//! `gfx90a`. An unknown fact about an image (a PTX version that was not read) is no reason to
-//! refuse it.
+//! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
+//! refused because of that fact.
 //!
 //! ```
 //! # use offload_format::select::{Candidate, Code, select};
@@ -95,8 +95,9 @@ pub enum Code<'a> {
 }
 
 impl Code<'static> {
-    /// Returns the code of an image that an index describes. Returns `None` if the target is
-    /// malformed or belongs to another kind of image. The function also works in constants.
+    /// Returns the code of an image in a pack, from the target and the kind that the pack's index
+    /// contains. Returns `None` if the target is malformed or belongs to another kind of image. The
+    /// function also works in constants.
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
             PackImageKind::CodeObject { version } => match TargetId::check(target) {
@@ -120,7 +121,7 @@ impl Code<'static> {
 ///
 /// The rules and their sources are on the [module's page](self).
 pub trait Candidate {
-    /// Returns its code, for the rules.
+    /// Returns the properties of the image that the rules compare.
     fn code(&self) -> Code<'_>;
     /// Returns the image's name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
@@ -136,13 +137,13 @@ impl<I: Candidate + ?Sized> Candidate for &I {
     }
 }
 
-/// Judges whether an image runs on a device: returns how well it fits, or why it does not fit.
+/// Checks whether an image runs on a device: returns how well it fits, or why it does not fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-// The function and its callees are inlined. Then the compiler removes from `select` the refusals
-// that no caller reads, which halves its time.
+// The function and its callees are inlined. Then the compiler removes the reasons for refusals from
+// `select`, which does not read them; this halves the time of `select`.
 #[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
@@ -164,8 +165,8 @@ fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>>
     }
 }
 
-/// Whether the first image is chosen before the second, whatever their order; both must fit the
-/// same device. Returns `false` for images that are equal in everything that the rules compare.
+/// Whether `image` is chosen before `other`, in whatever order a list contains them; both must fit
+/// the same device. Returns `false` for images that are equal in everything that the rules compare.
 pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
     let by_fit = image.1.rank().cmp(&other.1.rank());
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater

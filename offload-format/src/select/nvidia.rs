@@ -1,4 +1,4 @@
-//! NVIDIA's rules.
+//! The rules that decide whether an image runs on an NVIDIA GPU.
 
 use super::fit::Unfit;
 use super::{Fit, Refusal};
@@ -40,7 +40,8 @@ pub(super) fn judge_ptx<'a>(
     }
 }
 
-/// For `a` and `f`, the suffix alone decides where the code runs, for machine code and for PTX.
+/// Checks whether the suffix `a` or `f` allows the device; for such names, machine code and PTX
+/// follow the same rule.
 #[inline(always)]
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {

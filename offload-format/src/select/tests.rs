@@ -1,4 +1,5 @@
-//! Tables of the rules: the image that a device gets, or the reason for none.
+//! Tests of the selection: tables of images, a device, and the expected image or the reason why
+//! there is none.
 
 use super::*;
 use crate::target::TargetTriple;
@@ -71,7 +72,8 @@ fn amd() {
         ("gfx1200", "gfx1201", "none"),
         // Aliases.
         ("fiji", "gfx803", "fiji"),
-        // The name is in no table, but it still equals itself.
+        // The processor is not in the table, but an image for exactly the device's target ID still
+        // fits.
         ("gfx9999:foo+", "gfx9999:foo+", "gfx9999:foo+"),
     ] {
         assert_eq!(chosen(images, device), expected, "{images} for {device}");
@@ -92,7 +94,7 @@ fn nvidia() {
         ("compute_70 compute_80", "sm_90", "compute_80"),
         ("compute_90", "sm_89", "none"),
         ("compute_80", "sm_121", "compute_80"),
-        // The letters.
+        // Suffixes: `a` runs only on its own compute capability, `f` on its family.
         ("sm_90 sm_90a", "sm_90", "sm_90a"),
         ("sm_90a", "sm_100", "none"),
         ("sm_100a", "sm_103", "none"),
@@ -106,7 +108,8 @@ fn nvidia() {
         ("compute_90a", "sm_100", "none"),
         ("compute_100f", "sm_103", "compute_100f"),
         ("compute_100f", "sm_120", "none"),
-        // Machine code for Tegra GPUs does not run on other GPUs, nor the reverse; PTX does.
+        // Machine code for Tegra GPUs does not run on other GPUs, and machine code for other GPUs
+        // does not run on Tegra GPUs; PTX does.
         ("sm_86 sm_80 compute_80", "sm_87", "compute_80"),
         ("sm_86 sm_87 compute_87", "sm_87", "sm_87"),
         ("sm_87 compute_80", "sm_89", "compute_80"),
@@ -119,7 +122,7 @@ fn nvidia() {
         ("sm_72", "sm_75", "none"),
         ("sm_110 sm_110f sm_110a", "sm_110", "sm_110a"),
         ("sm_120 compute_110", "sm_121", "sm_120"),
-        // Since CUDA 13, 10.1 is called 11.0, which is in another family than 10.0.
+        // Since CUDA 13, compute capability 10.1 is called 11.0; 10.0 is not in the family of 11.0.
         ("sm_100 sm_100f", "sm_101", "none"),
         ("sm_101 sm_101f", "sm_103", "none"),
         ("sm_101 sm_101f", "sm_101", "sm_101f"),
@@ -130,12 +133,12 @@ fn nvidia() {
         ("sm_101f sm_101a", "sm_110", "sm_101a"),
         ("compute_101f compute_101a", "sm_110", "compute_101a"),
         ("sm_110 sm_110f sm_110a compute_110", "sm_101", "none"),
-        // The driver's age.
+        // The driver must be new enough for the PTX ISA version, if both are known.
         ("compute_80@8.7", "sm_90@driver12.4", "none"),
         ("compute_80@8.7", "sm_90@driver12.8", "compute_80@8.7"),
         ("compute_80@8.7 compute_70@6.3", "sm_90@driver12.4", "compute_70@6.3"),
         ("compute_80@8.7", "sm_90", "compute_80@8.7"),
-        // The other vendor's.
+        // Images for the GPUs of another vendor do not fit.
         ("gfx90a", "sm_90", "none"),
         ("sm_90", "gfx90a", "none"),
     ] {
@@ -273,7 +276,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
-    // Images for Tegra GPUs on other GPUs, and the reverse.
+    // Images for Tegra GPUs on other GPUs, and images for other GPUs on Tegra GPUs.
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],
@@ -292,12 +295,13 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         let error = select(images.map(Named), &device).unwrap_err().to_string();
         assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
     }
-    // A driver that is too old for any PTX of the GPU's own compute capability.
+    // PTX for compute capability 12.0 needs a newer driver than this one, so the advice names only
+    // `sm_120`.
     let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
     let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
-    // An image for the processor's family exists, but in a code object version that runtimes refuse
-    // for it.
+    // The image is for the processor's family, but runtimes accept generic targets only from code
+    // object version 6 on.
     let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
         .unwrap_err()
         .to_string();
@@ -306,7 +310,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
          to run on this device, add \"gfx1151\" to the targets of build.rs"
     );
-    // The CPU differs from the CPU of the build, so `cpu` is already listed.
+    // The image is for another kind of CPU, so `cpu` was already a target of that build; the error
+    // does not advise to add it.
     let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
@@ -361,7 +366,7 @@ fn devices_from_text() {
     }
 }
 
-/// A product's name does not include modes; a target ID does.
+/// Checks that a product's name leaves the modes of its GPU unknown; only a target ID names modes.
 #[test]
 fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");
@@ -385,7 +390,7 @@ fn what_no_runtime_reports_is_no_device() {
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
         assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
-    // Impossible answers of a driver do not cause errors.
+    // Numbers that no real driver reports do not cause a panic.
     let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }

@@ -15,10 +15,10 @@ const KEYWORDS: [&str; 53] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Rust types that a record must not be confused with.
+/// Primitive types of Rust that the name of a record must not equal.
 const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
 
-/// Words for the signs of types in template arguments.
+/// Words that replace the signs of types in template arguments.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
 /// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
@@ -57,12 +57,13 @@ pub fn identifier(name: &str) -> String {
     out
 }
 
-/// A set of names that are each given only once.
+/// Names that were already given; no name is given twice.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 
 impl Identifiers {
-    /// Returns this name, or the first of `name_2`, `name_3` … that was not given before.
+    /// Returns `name` if it was not given before, otherwise the first of `name_2`, `name_3` … that
+    /// was not given before.
     pub fn give(&mut self, name: &str) -> String {
         let mut given = name.to_string();
         for number in 2.. {

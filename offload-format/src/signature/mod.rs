@@ -1,6 +1,6 @@
 //! Signatures of kernels: the arguments of a launch, in types that host code also has.
 //!
-//! The text of [`Signatures`] is the project's own format; only its index of a pack contains it.
+//! Only the index of a pack contains the text of [`Signatures`], which is a format of this project.
 //!
 //! | item | is |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
-//! The types are the device's types. They have the sizes and alignments of the host's types: device
-//! compilers guarantee that.
+//! The types describe values as the device sees them. Device compilers guarantee that these types
+//! have the same sizes and alignments on the host.
 
 mod identifier;
 mod record;
@@ -70,7 +70,7 @@ pub struct Signature {
 pub struct Parameter {
     /// The parameter's name in Rust.
     pub name: String,
-    /// Its type.
+    /// The parameter's type.
     pub ty: Type,
 }
 

@@ -1,4 +1,4 @@
-//! Types with names.
+//! Named types of parameters: structs, classes, unions and vectors.
 
 use super::size::Size;
 use super::types::Type;
@@ -14,7 +14,7 @@ pub struct Record {
     pub name: String,
     /// The record's name in the source.
     pub source_name: String,
-    /// Its size. The record's size; `None` if only pointers refer to the record.
+    /// The record's size; `None` if only pointers refer to the record.
     pub size: Option<Size>,
     /// The content of the record.
     pub content: Content,
@@ -25,12 +25,13 @@ pub struct Record {
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Content that host code cannot name.
+    /// Content that host code cannot access, because Rust has no equal layout or the fields are
+    /// unknown.
     Opaque,
-    /// Fields in ascending order, each at the next multiple of its alignment; the record's
-    /// alignment may be greater.
+    /// Fields in ascending order of offsets, each at the next multiple of its alignment; the
+    /// record's alignment may be greater than that of each field.
     Fields(Vec<Field>),
-    /// Fields in ascending order without any padding.
+    /// Fields in ascending order of offsets, without any padding.
     Packed(Vec<Field>),
 }
 
@@ -43,16 +44,16 @@ pub struct Field {
     pub name: String,
     /// The field's offset in bytes from the start of the record.
     pub offset: u64,
-    /// Its type.
+    /// The field's type.
     pub ty: Type,
 }
 
-/// Device compilers use 64-bit pointers.
+/// The size and alignment of a pointer in bytes: device compilers use 64-bit pointers.
 const POINTER: u64 = 8;
 
 impl Type {
-    /// Returns its size. Returns the size, or `None` if it is unknown: the record is not in the
-    /// list, or only pointers refer to it.
+    /// Returns the type's size, or `None` if it is unknown: the record is not in `records`, or only
+    /// pointers refer to it.
     pub fn size(&self, records: &[Record]) -> Option<Size> {
         match self {
             Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
@@ -68,8 +69,8 @@ impl Type {
 }
 
 impl Record {
-    /// Returns a record with these fields if Rust can lay them out in the same way; otherwise the
-    /// record is opaque. `records` has the records of the fields' types.
+    /// Creates a record with these fields if a Rust struct can have the same layout; otherwise the
+    /// record is opaque. `records` contains the records that the fields' types refer to.
     pub fn new(
         name: String,
         source_name: String,
@@ -90,8 +91,8 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
-    /// Returns whether Rust needs the attribute `repr(align)` because no field has the record's
-    /// alignment.
+    /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
+    /// alignment as large as the record's.
     pub fn names_alignment(&self, records: &[Record]) -> bool {
         let Some(size) = self.size else { return false };
         let natural = match &self.content {
@@ -112,8 +113,8 @@ impl Record {
     }
 }
 
-/// Whether a type is a record with the attribute `repr(align)`, or contains one. Such types are not
-/// allowed in packed structs.
+/// Whether Rust code for a type contains the attribute `repr(align)`, in the type itself or in a
+/// field. Rust does not allow such types in packed structs.
 fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     match ty {
         Type::Array { of, .. } => names_alignment(of, records),
@@ -131,8 +132,9 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// Whether each field is at the offset that a `#[repr(C)]` struct gives it, and the whole has this
-/// size. `align` returns the alignment of fields.
+/// Whether each field is at the offset that a `#[repr(C)]` struct gives it, and the struct has this
+/// size. `align` returns the alignment to use for a field with the given alignment: 1 if the struct
+/// is packed.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -181,8 +183,9 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // The cases are: another offset, padding inside, bytes at the end, overlapping fields,
-            // packed by two, no fields.
+            // Rust cannot have these layouts: a field at another offset, a gap between fields, or
+            // extra bytes at the end. The others have overlapping fields, fields packed to an
+            // alignment of 2, or no fields.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

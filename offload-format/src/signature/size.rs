@@ -2,14 +2,14 @@
 
 use super::types::Scalar;
 
-/// The size of a value.
+/// The size and the alignment of a value.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// The number of bytes, including the padding at the end.
     pub bytes: u64,
-    /// The alignment of its address, a power of two.
+    /// The alignment of the value's address in bytes, a power of two.
     pub align: u64,
 }
 

@@ -18,8 +18,8 @@
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it), content, and name in the source. The lines of its fields follow, with
 //! offsets in bytes. A `signature` line contains the kernel's name in Rust and its symbol. The
-//! other lines follow in this order; `differs` occurs only if an image has other parameters than
-//! the source.
+//! kernel's other lines follow in the order of this example; `differs` occurs only if an image has
+//! other parameters than the source.
 
 use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};
@@ -32,7 +32,7 @@ use core::str::FromStr;
 /// The error for an unexpected line in the text of signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// The line.
+    /// The unexpected line.
     pub text: String,
 }
 
@@ -137,7 +137,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
     Some(())
 }
 
-/// Returns a name if the macro can write it into a program.
+/// Returns a name if the macro can write it into a program as an identifier, otherwise `None`.
 fn rust_name(name: &str) -> Option<String> {
     (identifier(name) == name).then(|| name.to_string())
 }
@@ -169,7 +169,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// Its lines.
+/// Writes the lines of the signature.
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;

@@ -7,8 +7,8 @@ use core::str::FromStr;
 
 /// The type of a parameter, of a field, or of a pointee.
 ///
-/// The text form is Rust's. `f16`, `bf16` and `void` are additional names, and any other name is a
-/// record's name.
+/// The text form is Rust's syntax for types. `f16`, `bf16` and `void` are additional names, and any
+/// other name is a record's name.
 ///
 /// The format and its sources are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Type {
     Scalar(Scalar),
     /// A pointer to device memory, or a C++ reference, which is passed like a pointer.
     Pointer {
-        /// Whether the kernel may write through it.
+        /// Whether the kernel may write through the pointer.
         is_mutable: bool,
         /// The type that the pointer points to.
         to: Box<Type>,

@@ -1,15 +1,16 @@
 //! AMD's processors as data: names, features, ELF machine numbers, and the generic targets that
 //! cover them.
 //!
-//! Source: `clang -mcpu=...` and the ELF headers it wrote, LLVM 22.1.8; LLVM's AMDGPUUsage for the
-//! generic targets. This crate accepts a name that is not in the table, but checks it less.
+//! Sources: the ELF headers that `clang -mcpu=...` of LLVM 22.1.8 writes; LLVM's AMDGPUUsage for
+//! the generic targets. This crate also accepts a name that is not in the table, but cannot check
+//! its features.
 
 /// One processor or generic target: a row of the table.
 ///
 /// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
-    /// `gfx90a`, `gfx12-generic`.
+    /// The primary name: `gfx90a`, `gfx12-generic`.
     pub name: &'static str,
     /// Other names for the processor (`fiji` for `gfx803`).
     pub aliases: &'static [&'static str],
@@ -127,12 +128,13 @@ pub(crate) fn is_primary_name(name: &str) -> bool {
 /// The lowest code object version in which runtimes accept code for a generic target.
 pub const FIRST_GENERIC_VERSION: u32 = 6;
 
-/// Whether a name is a generic target's, which covers a family (`gfx11-generic`).
+/// Whether a name belongs to a generic target, which covers a family of processors
+/// (`gfx11-generic`).
 pub fn is_generic(name: &str) -> bool {
     name.ends_with("-generic")
 }
 
-/// The target for "any AMD GPU, compiled by the driver": SPIR-V.
+/// The target of SPIR-V, which the driver compiles for any AMD GPU.
 pub const SPIRV: &str = "amdgcnspirv";
 
 #[cfg(test)]

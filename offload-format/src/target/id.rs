@@ -29,12 +29,12 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// The most features in a target ID. Each feature is compared with the earlier features and with
-/// those of other target IDs, so a hostile name must not have very many. No processor has more than
-/// two.
+/// The maximum number of features in a target ID. The limit bounds the time for a hostile name,
+/// because each feature is compared with all earlier features and with those of other target IDs.
+/// No processor has more than two features.
 const MOST_FEATURES: usize = 16;
 
-/// A well-formed target ID. This crate does not need to know the processor.
+/// A well-formed target ID. The processor may be unknown to this crate.
 ///
 /// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,8 +53,8 @@ impl<'a> TargetId<'a> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses without building an error: an error is only a position and a reason. This needs no
-    /// allocation and works in constants.
+    /// Parses a target ID like [`TargetId::parse`], but the error is only a position and a reason.
+    /// This needs no allocation and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -67,7 +67,7 @@ impl<'a> TargetId<'a> {
         if at == 0 {
             return Err((0, "a target ID starts with a processor name"));
         }
-        // The colon is ASCII, so both parts are text.
+        // The colon is ASCII, so both parts are valid UTF-8.
         let (processor, features) = text.split_at(at);
         let mut count = 0;
         while at < bytes.len() {
@@ -185,8 +185,8 @@ impl<'a> TargetId<'a> {
     }
 
     /// Whether the two target IDs may not be in one bundle: the processor is the same, and only one
-    /// of them names some feature. Then some device fits both. The relation is symmetric, as in
-    /// LLVM's documentation.
+    /// of them names some feature. In that case, both might fit the same device. The relation is
+    /// symmetric, as in LLVM's documentation.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
@@ -198,8 +198,9 @@ impl<'a> TargetId<'a> {
     /// Returns the canonical form: primary processor name, features in alphabetical order.
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
-        // There are few features, and a sort of the standard library is much more code, which each
-        // program would compile. A sign sorts before the characters of names.
+        // Each step searches for the next feature, since there are few. A sort of the standard
+        // library is much more code, which each program would compile. A sign sorts before all
+        // characters of names, so the order of the texts is the order of the names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');
@@ -227,7 +228,7 @@ impl CanonicalTargetId {
         TargetId { processor, features }
     }
 
-    /// The text: `gfx906:sramecc-:xnack+`.
+    /// Returns the text: `gfx906:sramecc-:xnack+`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -259,7 +260,7 @@ impl<'a> Iterator for Features<'a> {
         let end = rest.bytes().position(|byte| byte == b':').unwrap_or(rest.len());
         let (feature, rest) = rest.split_at(end);
         self.rest = rest;
-        // `TargetId::parse` has already checked the sign.
+        // `TargetId::parse` has checked that each feature ends with `+` or `-`.
         match feature.strip_suffix('+') {
             Some(name) => Some((name, FeatureState::On)),
             None => Some((feature.strip_suffix('-')?, FeatureState::Off)),

@@ -7,8 +7,9 @@
 use super::ParseError;
 use core::fmt;
 
-/// The alignment of arguments in memory if their start address depends on the GPU: ptxas lays them
-/// out differently for sm_80 and sm_90 (CUDA 13.0).
+/// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
+/// address itself differs, so ptxas lays out arguments with a larger alignment differently for
+/// sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
@@ -28,9 +29,9 @@ pub enum NvidiaCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
-    /// `a`: only this compute capability.
+    /// `a`: the code runs only on this compute capability.
     ArchSpecific,
-    /// `f`: the family of this compute capability.
+    /// `f`: the code runs on the family of this compute capability.
     FamilySpecific,
 }
 
@@ -49,9 +50,10 @@ pub struct NvidiaArch {
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// The PTX ISA version for clang's option, as pairs of compute capability times ten and version.
-/// Clang's backend accepts the version for the architecture, and it is low, so old drivers accept
-/// the text. Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
+/// The PTX ISA version to request from clang for each architecture; the first number of each pair
+/// is the compute capability times ten. Clang's backend supports the architecture in this version.
+/// The version is low because a driver refuses PTX that is newer than the driver. Checked with
+/// clang 22.1.8 and ptxas 13.5 and 12.9.
 const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (50, PtxVersion::new(6, 0)),
     (52, PtxVersion::new(6, 0)),
@@ -76,8 +78,8 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
-/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13. Source: PTX ISA 9.1,
-/// target notes: "Renamed to sm_110a from PTX ISA version 9.0".
+/// A compute capability that was renamed: its name in CUDA 12.8 and 12.9, and its name since CUDA
+/// 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
 /// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute
@@ -96,8 +98,8 @@ impl NvidiaArch {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses without building an error: an error is only a position and a reason. This needs no
-    /// allocation and works in constants.
+    /// Parses a name like [`NvidiaArch::parse`], but the error is only a position and a reason.
+    /// This needs no allocation and works in constants.
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
             [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
@@ -141,7 +143,7 @@ impl NvidiaArch {
     }
 
     /// Returns a low PTX ISA version that supports this architecture, or `None` if the architecture
-    /// is not in the table. A lower version is accepted by older drivers.
+    /// is not in the table. The version is low because older drivers refuse newer versions.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
             // PTX ISA 8.8 (CUDA 12.9) introduced families.
@@ -154,16 +156,17 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether this is the compute capability of a device: the device's own number, or 10.1 for a
-    /// device of 11.0.
+    /// Whether this is the compute capability of a device: the numbers are equal, or this is 10.1
+    /// and the device 11.0, its new name.
     pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
     }
 
-    /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same
-    /// major number, and a minor number that is not lower. 10.1 is in the family of 11.0, under its
-    /// old name. ptxas 13.5 accepts PTX for `sm_XYf` for exactly these.
+    /// Whether a device of this compute capability runs code for `self`'s family (`f`). The major
+    /// numbers must be equal, and the device's minor number must not be lower. 10.1 is the old name
+    /// of 11.0, so it belongs to the family of 11.0. For exactly these devices, ptxas 13.5 accepts
+    /// PTX for `sm_XYf`.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
@@ -174,8 +177,9 @@ impl NvidiaArch {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of this compute capability is a Tegra, and the two differ.
-    /// Machine code does not run on such a device, even if the numbers would allow it.
+    /// Whether `self` or a device of this compute capability is a Tegra GPU, and the two compute
+    /// capabilities differ. In this case the device does not run machine code for `self`, even if
+    /// the numbers would allow it.
     pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
@@ -201,14 +205,14 @@ impl fmt::Display for NvidiaArch {
 /// The names and their sources are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
-    /// 8 of 8.6.
+    /// The major number: 8 in 8.6.
     pub major: u32,
-    /// 6 of 8.6.
+    /// The minor number: 6 in 8.6.
     pub minor: u32,
 }
 
 impl PtxVersion {
-    /// Version `major.minor`.
+    /// Creates the version `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }

@@ -52,7 +52,8 @@ mod tests {
     use super::*;
     use alloc::format;
 
-    /// `main` prints an error with `Debug`.
+    /// Checks that `Debug` prints the message, because Rust prints an error that `main` returns
+    /// with `Debug`.
     #[test]
     fn debug_is_the_message() {
         let error = ParseError::new("sm_9O", 4, "expected a digit");

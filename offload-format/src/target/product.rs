@@ -2,11 +2,12 @@
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
-//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that are missing there
+//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
-//! the device names of drivers. The table starts at compute capability 5.0 and gfx900. It is not
-//! complete, because new products appear faster than tables. For a product that is missing here,
-//! use its target. Names that were given to two chips (Radeon 840M, "Krackan Point") are left out.
+//! the device names of drivers. The table starts at compute capability 5.0 and gfx900. The table is
+//! not complete, because new products appear more often than new versions of this crate. If a
+//! product is missing here, write its target (`sm_89`, `gfx942`) instead of its name. Names that
+//! were given to two chips (Radeon 840M, "Krackan Point") are left out.
 
 use alloc::string::String;
 
@@ -17,8 +18,8 @@ use alloc::string::String;
 pub struct Product {
     /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.
     pub name: &'static str,
-    /// The processor (`gfx942`), or the compute capability as machine code is named for it
-    /// (`sm_89`).
+    /// The target: the processor (`gfx942`), or the name of machine code for the product's compute
+    /// capability (`sm_89`).
     pub target: &'static str,
 }
 
@@ -383,8 +384,8 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the product of this name, as people or drivers write it. Case, spaces and punctuation
-/// are ignored. Makers, brands, memory sizes, form factors and similar words may be left out.
+/// Finds a product by a name in the spelling of people or of drivers. Case, spaces and punctuation
+/// are ignored. The name may omit makers, brands, memory sizes, form factors and similar words.
 ///
 /// ```
 /// use offload_format::target::product;
@@ -417,11 +418,12 @@ const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics la
 /// Words that may be joined to the rest of a name without a space.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
 
-/// Returns the part of a name that is compared.
+/// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
+/// similar words are removed.
 fn key(name: &str) -> String {
     let mut text = String::new();
     for part in name.to_ascii_lowercase().split('-') {
-        // `Max-Q` is one word.
+        // `Max-Q` becomes the single word `maxq`, which `WORDS` contains.
         if !(text.ends_with("max") && part.starts_with('q')) {
             text.push(' ');
         }
@@ -444,7 +446,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `80gb`, `144g`.
+/// Whether a word is the size of a memory: `80gb`, `144g`.
 fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < word.len() && (unit.eq_ignore_ascii_case("gb") || unit.eq_ignore_ascii_case("g"))
@@ -475,7 +477,7 @@ mod tests {
         }
     }
 
-    /// Names as drivers and people write them.
+    /// Checks names in the spelling of drivers and of people.
     #[test]
     fn names_in_use() {
         for (name, target) in [
@@ -495,7 +497,7 @@ mod tests {
             ("NVIDIA B300 SXM6 AC", "sm_103"),
             ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
             ("Jetson AGX Thor Developer Kit", "sm_110"),
-            // This product has another chip than the 3050.
+            // The RTX 3050 A has another chip than the RTX 3050, and the table does not contain it.
             ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),
@@ -505,7 +507,7 @@ mod tests {
             ("AMD Instinct MI300X", "gfx942"),
             ("mi300x", "gfx942"),
             ("AMD Instinct MI50", "gfx906"),
-            // Names that may mean several products, or none.
+            // Names that could mean several products, or that mean none, are not found.
             ("RTX 6000", ""),
             ("AMD Radeon 840M Graphics", ""),
             ("AMD Radeon Graphics", ""),

@@ -14,7 +14,7 @@ pub enum CommentLeader {
 }
 
 impl CommentLeader {
-    /// All of them.
+    /// All comment leaders.
     pub const ALL: [Self; 3] = [Self::Slashes, Self::Hash, Self::Semicolon];
 
     /// Returns the leader for a file type of `clang-offload-bundler -type`; `None` if the type is
@@ -28,7 +28,7 @@ impl CommentLeader {
         }
     }
 
-    /// The characters.
+    /// Returns the characters: `//`, `#` or `;`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Slashes => "//",

@@ -19,13 +19,13 @@ impl Marker {
         }
     }
 
-    /// Returns the line with this ID, and the line end before it.
+    /// Returns the marker line with this ID, including the line ends before and after it.
     pub(super) fn line(self, leader: CommentLeader, id: &str) -> Vec<u8> {
         [b"\n", leader.as_str().as_bytes(), b" ", MAGIC, self.word(), id.as_bytes(), b"\n"].concat()
     }
 
     /// Returns the size of the marker at the start of `text`, including the line end before it;
-    /// `None` if `text` starts with another line. The ID follows.
+    /// `None` if `text` starts with another line. The entry's ID follows the marker.
     pub(super) fn size_at(self, leader: CommentLeader, text: &[u8]) -> Option<usize> {
         let rest = text
             .strip_prefix(b"\n")?

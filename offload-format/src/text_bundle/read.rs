@@ -1,4 +1,4 @@
-//! Views of a text bundle.
+//! Types that read text bundles.
 
 use super::CommentLeader;
 use super::marker::Marker;
@@ -88,7 +88,7 @@ impl<'data> Iterator for Entries<'data> {
     type Item = Entry<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // `TextBundle::parse` has read every entry.
+        // `TextBundle::parse` has already read every entry without an error.
         self.read().ok().flatten()
     }
 }

@@ -65,7 +65,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the files of a thin archive's members; the paths are relative to the archive's folder.
+/// Opens the files that contain the members of a thin archive; the members' names are paths
+/// relative to the archive's folder.
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let outside = archive.members().filter(|member| member.data().is_none());
@@ -87,7 +88,7 @@ fn malformed(error: &Error, size: u64) -> Failure {
     }
 }
 
-/// Returns the failure for an error in a member, or in a file made from it.
+/// Returns the failure for an error in a member, or in an archive made from members.
 fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     let member = error.entry().and_then(|index| members.get(usize::try_from(index).ok()?));
     let name = member.map_or("a member".to_owned(), |(name, _)| escaped(name));
@@ -102,8 +103,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// Returns the IDs of the entries in an uncompressed member. A member that is not a bundle has no
-/// entries; the reader reports a damaged bundle.
+/// Returns the IDs of the entries in an uncompressed member. Returns no IDs for a member that is no
+/// bundle or is damaged; the damage is reported when the member is unbundled.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
@@ -115,8 +116,9 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
 /// Checks that the target IDs of a member may be in one bundle, as `-check-input-archive` requires.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
-    // LLVM 22 compares entries of one kind and triple, and names the entries. LLVM's main branch
-    // compares across kinds, and names the target IDs.
+    // The first check is LLVM 22's: it compares only entries of one kind and triple, and its
+    // message contains the entry IDs. The second check is from LLVM's main branch: it also compares
+    // entries of different kinds, and its message contains the target IDs.
     let conflict = Composition::find_conflict(ids.iter().copied());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),

@@ -16,8 +16,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let inputs = options.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
-    // The host's input, or the first input if none is for the host. If it is an object, the other
-    // inputs are put into it.
+    // The index of the host's input, or of the first input if none is for the host. If this input
+    // is an object, the output is this object with the other inputs in its sections.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
@@ -43,7 +43,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     };
     let sources: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
     match &settings.compress {
-        // Linkers read a host object, so its bundle is not compressed.
+        // A bundle in a host object is not compressed, because linkers must read the object.
         Some(compression) if !is_object => {
             let compressed =
                 Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;

@@ -13,27 +13,27 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
 
-/// The content of a file: one group for each bundle, and at least one.
+/// The entries of a file: one group for each bundle, and at least one group.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
 }
 
-/// Entries whose bytes come from the same carrier.
+/// The entries of one bundle, and the carrier that contains their bytes.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) carrier: Carrier<'a>,
     pub(super) entries: Vec<Entry>,
 }
 
-/// The source of the bytes of entries.
+/// The place from which the bytes of entries are read.
 #[derive(Debug)]
 pub(super) enum Carrier<'a> {
-    /// In the input.
+    /// The input file, which contains the bytes without compression.
     Input(&'a Input),
     /// Decompressed.
     Memory(Vec<u8>),
-    /// The bytes of a large file.
+    /// A large bundle that was decompressed as a whole.
     Buffer(Buffer),
     /// A compressed bundle; only its table has been decompressed.
     Stream(CompressedBundle<'a>),
@@ -50,8 +50,8 @@ impl Carrier<'_> {
         }
     }
 
-    /// Returns a stream decompressed as a whole, if so many of its bytes are needed that this is
-    /// the fastest way.
+    /// Decompresses a compressed bundle as a whole if that is the fastest way, because most of its
+    /// bytes are needed; otherwise returns `None`.
     pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
         let Carrier::Stream(bundle) = self else { return Ok(None) };
         let size = bundle.uncompressed_size();
@@ -64,14 +64,15 @@ impl Carrier<'_> {
             .and_then(Buffer::new)
             .map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
-        // Everything is decompressed at once, so that only the results are kept.
+        // The decompressor reads everything in this statement and is then dropped; only the buffer
+        // remains in memory.
         let read =
             bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
         Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
     }
 }
 
-/// One entry.
+/// An entry of a bundle.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// The bundle entry ID, as stored.
@@ -82,11 +83,13 @@ pub(super) struct Entry {
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. The cheapest order is by offset.
+/// Copies code objects out of a carrier. For a compressed bundle, the order of offsets is the
+/// fastest: it needs only one pass.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
-    /// The stream, and the number of its bytes that have been read.
+    /// The decompressor of a compressed bundle, and the number of decompressed bytes before its
+    /// position.
     stream: Option<(Decompressor<'a>, u64)>,
 }
 
@@ -95,13 +98,13 @@ impl<'a> Copier<'a> {
         Self { carrier, stream: None }
     }
 
-    /// Returns the file from which sections are copied.
+    /// Returns the carrier from which code objects are copied.
     pub(super) fn carrier(&self) -> &'a Carrier<'a> {
         self.carrier
     }
 
-    /// Copies a range of byte offsets to the output at `to`; `from` is the path of the carrier's
-    /// input.
+    /// Copies a range of the carrier's bytes to `output`; `from` and `to` are the paths of input
+    /// and output, for messages.
     pub(super) fn copy(
         &mut self,
         range: Range<u64>,
@@ -117,7 +120,7 @@ impl<'a> Copier<'a> {
             Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),
         };
         let failed = |error: Error| not_decompressed(from, &error);
-        // Bytes before the stream's position need a new stream.
+        // A decompressor cannot go back: bytes before its position need a new one.
         let (mut stream, at) = match self.stream.take().filter(|(_, at)| *at <= range.start) {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
@@ -146,7 +149,8 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// The number of needed bytes from which a stream is decompressed at once instead of while writing.
+/// If fewer bytes than this are needed, a compressed bundle is decompressed while the outputs are
+/// written, otherwise possibly all at once.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
 /// The number of bytes that are decompressed at a time.
@@ -168,7 +172,8 @@ impl<'a> Contents<'a> {
     ) -> Result<Self, Failure> {
         let bytes = input.bytes();
         let is_compressed = bytes.starts_with(&MAGIC);
-        // A shorter file does not look like a compressed bundle and is not reported.
+        // No message is printed for a shorter file, which is too short to look like a compressed
+        // bundle.
         if say && !is_compressed && bytes.len() >= 8 {
             verbose::uncompressed();
         }

@@ -9,7 +9,7 @@ use std::io;
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
-    /// Advice, if LLVM's message contains none.
+    /// Details or advice from this tool, which LLVM's message does not contain.
     hint: Option<String>,
 }
 
@@ -23,7 +23,8 @@ impl Failure {
         Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
     }
 
-    /// Returns the failure for a file that is named by a member of a thin archive.
+    /// Returns the failure for an error of the operating system about the file of a thin archive's
+    /// member.
     pub(super) fn of_member(name: &[u8], error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", escaped(name), os_message(error)))
     }

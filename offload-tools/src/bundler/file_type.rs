@@ -3,26 +3,27 @@
 use super::Failure;
 use offload_format::text_bundle::CommentLeader;
 
-/// The type that only unbundling supports.
+/// The name of the type for archives, which only unbundling supports.
 pub(super) const ARCHIVE: &str = "a";
 
 /// The type of a file, which decides the form of its bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileType {
-    /// Entries between comments.
+    /// A text bundle: entries between comment lines.
     Text(CommentLeader),
-    /// The binary form.
+    /// A bundle in the binary form.
     Binary,
     /// Sections of a host object; the binary form if there is no host object.
     Object,
 }
 
 impl FileType {
-    /// Returns an error if the type is unknown.
+    /// Parses the name of a type; returns an error if the type is unknown.
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // If an archive is read as a whole, only a binary bundle could be listed.
+            // An archive is read like an object here, as one bundle, which can only be a binary
+            // one; unbundling reads archives elsewhere.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

@@ -1,7 +1,8 @@
 //! `clang-offload-bundler`: a drop-in for the tool of that name in LLVM 22.
 //!
 //! Options, messages, exit statuses and bytes are the same as LLVM's. docs/llvm-differences.md in
-//! the repository lists each difference with its reason. A run uses these files in this order:
+//! the repository lists each difference with its reason. A run of the tool uses these source files
+//! in this order:
 //!
 //! | file | does |
 //! |---|---|
@@ -78,7 +79,8 @@ fn open(path: &OsStr) -> Result<Input, Failure> {
     Input::named(path).map_err(|error| Failure::of_file(path, &error))
 }
 
-/// Writes an output whole; `-` is standard output.
+/// Writes an output, which replaces an existing file only when it is complete; `-` is standard
+/// output.
 fn write(
     path: &OsStr,
     fill: impl FnOnce(&mut Output) -> Result<(), Failure>,

@@ -26,7 +26,7 @@ pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, 
     print(&words);
 }
 
-/// Prints the command that removes these sections.
+/// Prints the command that removes the sections of the bundle's entries from an object.
 pub(super) fn print_strip(options: &Options, input: &OsStr) {
     let remove = format!("--remove-section={SECTION_PREFIX}.*");
     print(&[

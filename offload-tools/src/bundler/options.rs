@@ -24,13 +24,13 @@ pub(super) struct Options {
     pub(super) inputs: Vec<OsString>,
     pub(super) outputs: Vec<OsString>,
     pub(super) allow_missing_bundles: bool,
-    /// In bytes.
+    /// The alignment of code objects in a bundle, in bytes.
     pub(super) bundle_align: u64,
     pub(super) check_input_archive: bool,
     pub(super) compress: Option<bool>,
     pub(super) compression_level: Option<i32>,
     pub(super) hip_openmp_compatible: bool,
-    /// Whether commands are printed instead of run.
+    /// Whether the commands that LLVM's tool would run are printed (`-###`).
     pub(super) print_commands: bool,
     /// Whether to print for each entry and target whether they are compatible.
     pub(super) explain: bool,
@@ -40,8 +40,8 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
-    // LLVM's texts, which LLVM's tests and other scripts search for; only LLVM's debug builds have
-    // `-debug-only`.
+    // The texts are LLVM's, because LLVM's tests and other scripts search for them. In LLVM, only
+    // debug builds have the option `-debug-only`.
     overview: "A tool to bundle several input files of the specified type <type> \n\
                referring to the same source file but different targets into a single \n\
                one. The resulting file can also be unbundled into different files by \n\

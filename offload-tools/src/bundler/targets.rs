@@ -47,7 +47,8 @@ fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
 }
 
-/// Warns with the text of LLVM's error for targets of another form.
+/// Warns about a target without an environment, with the text that LLVM prints as an error for
+/// targets of a wrong form.
 fn warn(options: &Options, target: &str, id: &EntryId<'_>) {
     let program = &options.program;
     eprintln!("{program}: warning: {FORMAT}");

@@ -36,7 +36,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     }
     let nothing_found = unserved.len() == requested.len();
     for target in unserved {
-        // A file that is not a bundle belongs to the host.
+        // If no target has an entry, the host gets the whole file: a file that is not a bundle
+        // belongs to the host.
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| {
             if is_own {
@@ -49,8 +50,8 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the entries of a group that fit targets, and removes these targets from the unserved
-/// ones. An entry with an invalid ID ends the search.
+/// Returns the entries of a group that fit a target in `unserved`, each with this target, and
+/// removes these targets from `unserved`. An entry with an invalid ID ends the search.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -78,7 +79,7 @@ fn find<'a>(
     (found, None)
 }
 
-/// Whether an entry fits a target; `-debug-only` explains the result.
+/// Whether an entry fits a target; with `-debug-only`, prints the reason.
 pub(super) fn fits(options: &Options, provided: &EntryId<'_>, requested: &EntryId<'_>) -> bool {
     let compatibility = provided.provides_for(requested, options.hip_openmp_compatible);
     if options.explain {
@@ -121,7 +122,7 @@ fn extract(
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // Then all bytes can be decompressed in one pass.
+    // In the order of offsets, all bytes can be decompressed in one pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;

@@ -24,7 +24,8 @@ pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     eprintln!("Truncated MD5 hash: {:#016x}", compressed.hash);
 }
 
-/// Prints what was decompressed: `bundle` is the result.
+/// Prints the sizes, the time, the method and the hashes of a decompression; `bundle` is the
+/// decompressed bundle.
 pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], took: Duration) {
     let (size, payload) = (bundle.len() as u64, compressed.payload().len() as u64);
     let recalculated = hash(bundle);

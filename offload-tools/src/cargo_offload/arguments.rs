@@ -28,7 +28,7 @@ CPU, so that nothing was checked, and for wrong arguments; Cargo's own if a test
 kernel is to blame.
 ";
 
-/// A command line, read.
+/// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     /// `--help`.
@@ -37,17 +37,18 @@ pub enum Command {
     Version,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`, with which Cargo starts a test program. Only this program makes
-    /// Cargo use it.
+    /// `run PROGRAM ARGUMENTS`, with which Cargo starts a test program. Only `cargo offload`
+    /// configures Cargo to use this command.
     Run(Vec<OsString>),
 }
 
-/// The request of a `cargo offload test`.
+/// The options and arguments of `cargo offload test`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// The number of orders in which test programs run; 0 disables these runs.
+    /// The number of orders of blocks and threads in which each test program runs; 0 if no such
+    /// runs are requested.
     pub orders: u32,
     /// The seed of the first random order.
     pub seed: u64,
@@ -59,12 +60,12 @@ pub struct Asked {
     pub program: Vec<OsString>,
 }
 
-/// The check of a run.
+/// The kind of errors that a run of the tests looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// Accesses to memory that does not belong to the kernel.
     Memory,
-    /// Accesses without a defined order.
+    /// Races: accesses to the same memory without a defined order.
     Races,
     /// Undefined behaviour of the source language.
     Undefined,
@@ -84,8 +85,8 @@ impl Check {
         }
     }
 
-    /// Returns the name of the check's folder. The name has no comma, because a comma ends an
-    /// option of a sanitizer.
+    /// Returns the name of the folder for the builds and logs of this check. The name contains no
+    /// comma: the folder is part of a sanitizer's option `log_path`, which a comma would end.
     pub fn folder(self) -> &'static str {
         match self {
             Self::MemoryAndUndefined => "memory-undefined",

@@ -1,5 +1,5 @@
-//! Ctrl-C. The terminal also sends the interrupt to Cargo and to the test programs: they end, and
-//! this program waits for them.
+//! Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to the test programs. The
+//! others end, and this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ pub const STATUS: u8 = 130;
 
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes this program ignore interrupts from now on.
+/// Makes this program ignore interrupts from now on and only record them.
 pub fn ignore() {
     let came = CAME.get_or_init(Arc::default);
     #[cfg(unix)]
@@ -20,7 +20,7 @@ pub fn ignore() {
     let _ = came;
 }
 
-/// Whether one came.
+/// Whether an interrupt came since the call of `ignore`.
 pub fn came() -> bool {
     CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
 }

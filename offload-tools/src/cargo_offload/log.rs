@@ -1,4 +1,4 @@
-//! Files that the programs of a pass write, in one folder.
+//! Files that the programs of a pass (one run of `cargo test`) write, in one folder.
 //!
 //! | file | written by | has |
 //! |---|---|---|
@@ -8,15 +8,16 @@
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
 //! A line in `kernels` has four parts, separated by TABs: `launched` or `found`, the process, the
-//! kernel, and the name of the thread that launched it. The thread's name is the test's name. A
-//! line with `endless` also contains the place in the kernel.
+//! kernel, and the name of the thread that launched it. Rust's test harness gives each test's
+//! thread the name of the test. A line that starts with `endless`, for a kernel that did not end in
+//! time, also contains the place in the kernel.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of a pass.
+/// The folder with the files of a pass.
 #[derive(Debug)]
 pub struct Log {
     folder: PathBuf,
@@ -35,14 +36,14 @@ pub struct Entries {
     pub programs: Vec<Program>,
     /// The reports of sanitizers: process, file and text.
     pub reports: Vec<(u32, PathBuf, String)>,
-    /// The orders in which programs failed.
+    /// The orders in which programs failed, each with its program.
     pub orders: Vec<(String, Program)>,
 }
 
 /// A launch of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The process.
+    /// The number of the process that launched the kernel.
     pub process: u32,
     /// The kernel's symbol.
     pub kernel: String,
@@ -53,11 +54,11 @@ pub struct Launch {
 /// A test program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The process.
+    /// The number of the program's process; 0 in the file `orders`.
     pub process: u32,
     /// The package of the program.
     pub package: String,
-    /// Its file.
+    /// The path of the program's file.
     pub path: PathBuf,
 }
 
@@ -81,7 +82,7 @@ impl Log {
         Self { folder: folder.into() }
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -91,7 +92,8 @@ impl Log {
         self.folder.join("kernels")
     }
 
-    /// Returns the start of the names of reports; `sanitizer` is a letter for the sanitizer.
+    /// Returns the start of the paths of a sanitizer's reports; `sanitizer` is its letter: `A`, `T`
+    /// or `U`.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }

@@ -27,9 +27,9 @@ use std::process::ExitCode;
 /// The exit status if nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
 
-/// The program `cargo-offload`.
+/// Runs the program `cargo-offload`.
 pub fn main() -> ExitCode {
-    // Cargo passes the name of the subcommand on.
+    // Cargo passes the name of the subcommand as the first argument.
     let arguments = env::args_os().skip(1).skip_while(|word| word == "offload").collect();
     let done = match Command::parse(arguments) {
         Ok(Command::Help) => {
@@ -68,7 +68,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         }
         let entries = log.read()?;
         if entries.programs.is_empty() && !status.success() {
-            // Cargo has already printed why there is nothing to run.
+            // No test program ran, and Cargo has already printed the reason.
             return Ok(runner::code(status));
         }
         outcome.add(pass, asked, status, entries);

@@ -18,11 +18,11 @@ pub enum Pass {
 
 /// The variables that configure the runner.
 pub mod variables {
-    /// The folder of the pass.
+    /// The variable with the folder for the logs of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
-    /// The number of orders in which a program runs.
+    /// The variable with the number of orders in which a program runs.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
-    /// The first seed.
+    /// The variable with the seed of the first random order.
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
 }
 
@@ -67,7 +67,7 @@ impl Pass {
     }
 }
 
-/// Where things are.
+/// The folders for builds and logs, and the name of Cargo's variable for the runner.
 #[derive(Debug)]
 pub struct Place {
     /// `target`.
@@ -79,7 +79,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Queries Cargo and rustc.
+    /// Finds the folders and the name of the variable with the help of Cargo and rustc.
     ///
     /// Returns a message if this fails, for example because there is no package.
     pub fn find(asked: &Asked) -> Result<Self, String> {
@@ -132,7 +132,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
     }
     let this = env::current_exe()
         .map_err(|error| format!("this program does not find itself: {error}"))?;
-    // Cargo splits the variable at spaces.
+    // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
+    // any.
     if this.to_string_lossy().contains(char::is_whitespace) {
         return Err(format!(
             "Cargo cannot start {}, whose path has a space: move it",
@@ -146,8 +147,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
-    // If the user has chosen a device, it is kept. Then possibly nothing is checked, which the
-    // summary reports.
+    // If the user has chosen a device in `OFFLOAD_DEVICE`, it is kept. If it is not the CPU,
+    // possibly nothing is checked; the summary then reports this.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -156,7 +157,7 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
             .env("OFFLOAD_CPU_CHECK", check.variable())
             .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
             .env_remove(variables::ORDERS),
-        // The build is the same as without this program.
+        // The images are the same as without this program, so the ordinary target folder is used.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")

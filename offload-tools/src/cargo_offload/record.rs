@@ -10,7 +10,7 @@ const START: &[u8] = b"offload-cpu-check 1\n";
 /// The record of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The checks, as listed in the build.
+    /// The checks that the image contains, as listed in the build.
     pub kind: String,
     /// The library that must be loaded into a program before all others.
     pub library: PathBuf,

@@ -19,7 +19,8 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    // Unless a program runs in several orders, it replaces this process.
+    // A program that does not run in several orders replaces this process, so it gets this
+    // process's number.
     log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(count) = number(variables::ORDERS) {
@@ -58,15 +59,15 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
         .map(|path| format!(":external_symbolizer_path='{}'", path.display()));
     let symbolizer = symbolizer.unwrap_or_default();
     for (name, own) in [
-        // Leaks do not come from kernels. A program continues after a finding, and its tests
-        // determine its exit status.
+        // Leaks are not reported, because they do not come from kernels. A program continues after
+        // a finding, and its tests determine its exit status.
         ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
-        // Shared memory reuses addresses of earlier blocks, where ThreadSanitizer would otherwise
-        // report only one race.
+        // The shared memory of a block reuses addresses of earlier blocks. By default,
+        // ThreadSanitizer would report only one race for each address.
         ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0:exitcode=0:"),
         ("UBSAN_OPTIONS", "print_stacktrace=1:"),
     ] {
-        // If an option occurs twice, the last one counts.
+        // The user's options come last, because the last one counts if an option occurs twice.
         let of_user =
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
@@ -75,8 +76,9 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     }
 }
 
-/// Returns a library that removes the sanitizer from the environment after loading. The library is
-/// compiled, which needs a compiler.
+/// Returns a library that removes `LD_PRELOAD` from the environment after loading, so that the
+/// program's child processes do not load the sanitizer. The library is compiled here; returns
+/// `None` if no C compiler works.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -166,7 +168,8 @@ fn remove_images(process: u32) {
     }
 }
 
-/// Returns forward and reverse, which find most errors, then random orders.
+/// Returns the first `count` orders: forward and reverse, which find most errors, then random
+/// orders.
 fn orders(count: u64, seed: u64) -> impl Iterator<Item = String> {
     let random = (0..).map(move |more: u64| format!("random:{}", seed.wrapping_add(more)));
     let first = ["forward".to_owned(), "reverse".to_owned()].into_iter();

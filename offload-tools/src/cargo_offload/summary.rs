@@ -20,7 +20,7 @@ pub struct Outcome {
     failures: BTreeSet<String>,
     /// The first exit status of Cargo that is not success.
     failed: Option<u8>,
-    /// Passes without any launched kernel.
+    /// The commands of passes that launched no kernel on the CPU.
     without_kernels: Vec<String>,
 }
 
@@ -85,7 +85,8 @@ impl Outcome {
         }
     }
 
-    /// Prints findings, and the list of checks.
+    /// Prints the findings, the failures of sanitizers, the totals, and the passes that checked
+    /// nothing.
     pub fn print(&self) {
         anstream::print!("{}", self.text());
     }
@@ -178,8 +179,9 @@ fn endless(launch: &Launch, place: &str) -> Finding {
     }
 }
 
-/// Returns the tests of the process that launched the kernel. If some launches failed, returns only
-/// their tests. A race does not make a launch fail.
+/// Returns the tests that launched the finding's kernel in the process with the finding. If some of
+/// these launches failed, returns only the tests with a failed launch. A race does not make a
+/// launch fail, so all tests that launched the kernel may be returned for it.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let names = |launches: &[Launch]| -> BTreeSet<String> {
         let of_process = launches.iter().filter(|launch| launch.process == finding.process);
@@ -194,7 +196,7 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     if failed.is_empty() { names(&entries.launched) } else { failed }
 }
 
-/// Returns a command that runs only the tests with the finding.
+/// Returns a command that runs only one test with the finding.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -29,8 +29,8 @@ pub enum Header {
     None,
 }
 
-/// The code object version that cannot express "any": a feature that is off may only be
-/// unspecified.
+/// The code object version whose header cannot express that a feature is unspecified: if the
+/// feature is off there, it may also be unspecified.
 const WITHOUT_ANY: u32 = 3;
 
 impl Header {
@@ -70,7 +70,8 @@ impl Header {
                 }
             }
             Header::Cubin(number) => match by_name {
-                // Headers do not contain the letter after the number.
+                // Headers of cubins do not contain the suffix (`a` or `f`), so it comes from the
+                // names.
                 Code::Cubin(arch) if arch.number() == *number => Code::Cubin(arch),
                 _ => Code::Cubin(cubin(*number)),
             },
@@ -89,7 +90,7 @@ impl Header {
         }
     }
 
-    /// Whether an image with this header cannot run on some device that its names claim.
+    /// Whether the image's names claim some device that cannot run an image with this header.
     pub fn contradicts(&self, by_name: &Code<'_>) -> bool {
         match (self, by_name) {
             (Header::None, _) | (_, Code::Other) => false,
@@ -112,7 +113,8 @@ impl Header {
                     || (arch.suffix.is_some() && arch.suffix != name.suffix)
             }
             (Header::SpirV, Code::Amdgpu { id, .. }) => id.processor() != amdgpu::SPIRV,
-            // A triple that is not for a GPU is not always for a CPU.
+            // `Code::Cpu` only means that the triple is not known to be a GPU's, so it contradicts
+            // no header of these kinds.
             (Header::SpirV | Header::Cpu(_) | Header::CpuOfWindows(_), Code::Cpu(_)) => false,
             _ => true,
         }

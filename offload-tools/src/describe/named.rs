@@ -6,7 +6,7 @@ use offload_format::select::{Candidate, Code};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
 /// An image as a candidate of `offload_format::select`, described by its header or, if the header
-/// has no target, by its names. Nothing is decompressed to create it.
+/// has no target, by its names (target ID and triple). Nothing is decompressed to create it.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,
@@ -15,19 +15,21 @@ pub struct Named<'i> {
 }
 
 impl<'i> Named<'i> {
-    /// Reads the header only if that needs no decompression.
+    /// Creates a candidate from an image; reads the image's header only if that needs no
+    /// decompression.
     pub fn new(image: &'i Image<'i>) -> Self {
         Self::with_header(image, image.in_file())
     }
 
-    /// Returns the image with its first bytes, if they were read.
+    /// Creates a candidate from an image and its first bytes; without these bytes, only the image's
+    /// names describe it.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.map_or(Header::None, Header::of);
         let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
         Self { image, header, is_ptx }
     }
 
-    /// The image.
+    /// Returns the image.
     pub fn image(&self) -> &'i Image<'i> {
         self.image
     }
@@ -58,8 +60,8 @@ impl Candidate for Named<'_> {
     }
 }
 
-/// Returns the code for a target ID and a target triple. PTX may have the name of the GPU that it
-/// was made for, as in clang.
+/// Returns the code for a target ID and a target triple. If `is_ptx` is set, `sm_*` names PTX too:
+/// clang names PTX after the GPU that it was made for.
 pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Code<'a> {
     if let Some(target) = target {
         match NvidiaArch::parse(target) {

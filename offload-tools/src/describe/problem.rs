@@ -1,4 +1,4 @@
-//! Problems in words.
+//! Texts for the problems of an inventory.
 
 use crate::text::escaped;
 use offload_format::ErrorKind;
@@ -28,7 +28,7 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         ErrorKind::LimitExceeded { need, limit } if need <= limit => {
             out += "; the system does not give them"
         }
-        // For kernels, the limit is on work, not on memory.
+        // For kernels, the limit is on work, not on memory, so `--max-size` would not help.
         ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
             out += "; --max-size allows more"
         }

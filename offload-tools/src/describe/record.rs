@@ -30,11 +30,11 @@ pub struct ImageRecord {
     pub entry_id: Option<String>,
     /// The module that the image belongs to.
     pub module: Option<String>,
-    /// Who made it.
+    /// The offload kind that the container records: `hip`, `openmp`.
     pub offload_kind: Option<String>,
     /// The target triple.
     pub triple: Option<String>,
-    /// The target.
+    /// The target ID: `gfx90a:xnack-`, `sm_80`.
     pub target_id: Option<String>,
     /// The kind of the image.
     pub image_kind: &'static str,

@@ -37,7 +37,8 @@ impl KernelRecord {
             None if parameter.is_pointer => "pointer".to_owned(),
             None => bytes(parameter.size),
         };
-        // Compilers number the parameters of PTX, so these names have no meaning.
+        // If compilers only number the parameters of PTX, their names have no meaning and are not
+        // shown.
         let is_number = |name: &&String| **name == format!("{}_param_{number}", self.name);
         match parameter.name.as_ref().filter(|name| !is_number(name)) {
             Some(name) => format!("{}: {ty}", escaped_str(name)),

@@ -1,4 +1,4 @@
-//! Large memory.
+//! Buffers for large contents.
 
 use memmap2::MmapMut;
 use std::io;
@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 pub struct Buffer(MmapMut);
 
 impl Buffer {
-    /// So many bytes.
+    /// Creates a buffer of `size` bytes.
     pub fn new(size: usize) -> io::Result<Self> {
         let map = MmapMut::map_anon(size)?;
         // If this fails, small pages also work.

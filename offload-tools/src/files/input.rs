@@ -23,8 +23,9 @@ impl Input {
     /// Opens a file, pipe or device. Returns an error for a folder.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Files whose content is generated on reading, as in /proc, also have the size 0. A folder
-        // is not a file: the attempt to read it returns the system's error.
+        // A file of size 0 is read, because files whose content is generated on reading, as in
+        // /proc, have this size too. For a folder, the attempt to read it returns the system's
+        // error.
         let is_regular = match file.metadata() {
             Ok(metadata) => metadata.is_file() && metadata.len() > 0,
             // Windows has no metadata for its devices, such as `NUL`, but reads them.
@@ -34,12 +35,14 @@ impl Input {
         if is_regular { Self::regular(file) } else { Self::read(file) }
     }
 
-    /// Takes over a regular file that no other file will replace. The file may be empty.
+    /// Returns an input for an open regular file that no output will replace. The file may be
+    /// empty.
     pub fn of_file(file: File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 { Ok(Self::of_bytes(Vec::new())) } else { Self::map(file) }
     }
 
-    /// Opens a regular file with a name, which an output may replace later.
+    /// Returns an input for an open regular file that an output may replace later. On Windows the
+    /// file is read, because a mapped file cannot be replaced.
     fn regular(file: File) -> io::Result<Self> {
         if cfg!(windows) { Self::read(file) } else { Self::of_file(file) }
     }
@@ -70,7 +73,7 @@ impl Input {
     pub fn open_thin_member(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
-            // The system returns an error for this case.
+            // For a folder, this call returns the system's error.
             return Self::open(path);
         }
         // The check runs before and after opening, because another file may get the name in
@@ -78,7 +81,8 @@ impl Input {
         check_regular(&metadata)?;
         let mut options = OpenOptions::new();
         options.read(true);
-        // Otherwise opening a pipe waits for a writer. This flag does not affect regular files.
+        // Without `O_NONBLOCK`, opening a pipe would wait for a writer. The flags do not affect
+        // regular files.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(
             &mut options,
@@ -87,7 +91,8 @@ impl Input {
         let file = options.open(path)?;
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
-        // Files in /proc have a size of 0, and some have no end.
+        // A file in /proc counts as empty here, because its size is 0: some of these files have no
+        // end.
         Self::regular(file)
     }
 
@@ -108,7 +113,7 @@ impl Input {
         Self(Bytes::Read(bytes))
     }
 
-    /// The file's content.
+    /// Returns the file's content.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Mapped { map, .. } => map,
@@ -163,7 +168,8 @@ impl Input {
         }
     }
 
-    /// Copies from file to file in the kernel, which may share the blocks.
+    /// Copies from file to file in the kernel; some file systems then share the blocks instead of
+    /// copying them.
     #[cfg(target_os = "linux")]
     fn copy_in_kernel(&self, from: &File, mut range: Range<u64>, mut to: &File) -> io::Result<()> {
         while range.start < range.end {
@@ -173,8 +179,8 @@ impl Input {
                 Ok(_) => {}
                 // If the disk is full, another way of writing fails as well.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
-                // The files are on two file systems, one of which is old or unusual, or one file is
-                // a device.
+                // The kernel cannot copy these files: they are on two file systems, one of which is
+                // old or unusual, or one is a device.
                 Err(_) => {
                     return to.write_all(&self.bytes()[range.start as usize..range.end as usize]);
                 }
@@ -183,7 +189,7 @@ impl Input {
         Ok(())
     }
 
-    /// Checks a range and returns its size in bytes.
+    /// Panics unless a range is inside the file; returns the range's size in bytes.
     fn check(&self, range: &Range<u64>) -> u64 {
         assert!(range.start <= range.end, "{range:?} lies in {} bytes", self.size());
         assert!(range.end <= self.size(), "{range:?} lies in {} bytes", self.size());

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Files half written.
+/// The paths of files that are not completely written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Records a file that will be written.
@@ -41,10 +41,10 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's own handler for SIGBUS detects stack overflows. For other causes it lets the
-        // signal end the program at once, and signal-hook calls earlier handlers. SAFETY: the
-        // default action is a valid one. Only Rust's runtime has set another handler before, and on
-        // Linux a stack overflow is SIGSEGV.
+        // Rust's own handler for SIGBUS detects stack overflows. For other causes, it lets the
+        // signal end the program at once. signal-hook would call this handler too, so the default
+        // action replaces it first. SAFETY: the default action is a valid one. Only Rust's runtime
+        // has set another handler before, and on Linux a stack overflow is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // If this fails, signals end the program without the cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
@@ -119,7 +119,7 @@ mod tests {
 
     const NAME: &str = "files::interrupt::tests::ctrl_c_removes_what_is_half_written";
 
-    /// Outlives Ctrl-C.
+    /// Handles Ctrl-C by doing nothing, so that the process of the test continues.
     unsafe extern "system" fn goes_on(_event: u32) -> i32 {
         1
     }
@@ -144,8 +144,9 @@ mod tests {
             assert!(writer.try_wait().unwrap().is_none(), "it began no file");
             thread::sleep(Duration::from_millis(20));
         }
-        // SAFETY: the function has the type that the system asks for, and does nothing. The other
-        // function needs two numbers: Ctrl-C, and all processes of this console.
+        // SAFETY: the function has the type that the system asks for, and does nothing.
+        // `GenerateConsoleCtrlEvent` needs only two numbers: here the number for Ctrl-C, and the
+        // number for all processes of this console.
         let sent = unsafe {
             SetConsoleCtrlHandler(goes_on, 1) != 0 && GenerateConsoleCtrlEvent(0, 0) != 0
         };

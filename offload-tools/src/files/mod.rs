@@ -6,7 +6,8 @@
 //! An error or a signal removes unfinished files; after SIGKILL they remain next to the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output of the last seconds may be empty. ARCHITECTURE.md has the cost of waiting.
+//! system, an output that was written in the last seconds may be empty. ARCHITECTURE.md has the
+//! cost of waiting.
 
 mod buffer;
 mod input;
@@ -21,7 +22,8 @@ pub use output::{Output, Source, read_layout};
 
 use std::io;
 
-/// Returns only the operating system's message, like `strerror`: Rust adds the error's number.
+/// Returns only the operating system's message, like `strerror`, without the error's number that
+/// Rust adds.
 pub fn os_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
@@ -30,7 +32,7 @@ pub fn os_message(error: &io::Error) -> String {
     }
 }
 
-/// The most bytes that may be allocated for the content of a compressed file. A file that claims
-/// more is refused before the allocation. A smaller claim is trusted, because memory that is never
-/// written costs nothing.
+/// The most bytes that may be allocated for the content of a compressed file. A file that states a
+/// larger size is refused before the allocation. A smaller size is allocated even if it is wrong,
+/// because memory that is never written costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

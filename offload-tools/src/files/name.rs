@@ -7,7 +7,7 @@ const MOST_BYTES: usize = 255;
 /// characters that could lead to another folder or should not be in names, and `start` is cut to
 /// the limit of file systems.
 ///
-/// `end` must come from the caller and be short.
+/// `end` is neither changed nor cut, so it must come from the caller and be short.
 pub fn name_in_folder(start: &str, end: &str) -> String {
     let is_bad = |letter: char| {
         letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter)

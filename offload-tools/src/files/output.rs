@@ -30,7 +30,7 @@ enum Target {
 /// The source of a payload's bytes in a layout.
 #[derive(Debug, Clone)]
 pub enum Source<'a> {
-    /// From memory.
+    /// Bytes in memory.
     Bytes(&'a [u8]),
     /// The bytes of a whole file, from its start.
     File(&'a Input),
@@ -38,7 +38,8 @@ pub enum Source<'a> {
     Part(&'a Input, Range<u64>),
 }
 
-/// Returns a layout in memory, in which `payloads[index]` replaces each payload.
+/// Returns the bytes that a layout describes; `payloads[index]` is the source of the payload with
+/// this index.
 ///
 /// # Panics
 /// Panics if a payload is missing or has another size than in the layout.
@@ -69,7 +70,7 @@ pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u
 }
 
 impl Source<'_> {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match self {
             Source::Bytes(bytes) => bytes.len() as u64,
@@ -80,7 +81,7 @@ impl Source<'_> {
 }
 
 impl Output {
-    /// Begins a file. An existing file remains unchanged until the new one is committed.
+    /// Starts to write a file. An existing file remains unchanged until the new one is committed.
     ///
     /// Returns an error if the path is a folder, if the file is not writable, or if its folder is
     /// missing or not writable.
@@ -105,8 +106,8 @@ impl Output {
         }
     }
 
-    /// Begins a file whose name comes from inside another file. A link, pipe or device of that name
-    /// is replaced and never written through, because the user did not choose the name.
+    /// Starts to write a file whose name comes from inside another file. A link, pipe or device of
+    /// that name is replaced and never written through, because the user did not choose the name.
     ///
     /// Returns an error in the same cases as [`Output::create`].
     pub fn create_in_folder(path: &Path) -> io::Result<Self> {
@@ -119,7 +120,8 @@ impl Output {
         }
     }
 
-    /// Creates a file of the command line like [`Output::create`], but `-` is standard output.
+    /// Starts to write an output that the command line names, like [`Output::create`], but `-` is
+    /// standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" {
             Ok(Self(Target::Stdout(io::stdout())))
@@ -157,7 +159,8 @@ impl Output {
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
-                    // A process that had the same number left this file.
+                    // If the file exists, an earlier process with the same number left it: try the
+                    // next name.
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(error);
                     }
@@ -179,7 +182,8 @@ impl Output {
         }
     }
 
-    /// Appends a layout in which `payloads[index]` replaces each payload.
+    /// Appends the bytes that a layout describes; `payloads[index]` is the source of the payload
+    /// with this index.
     ///
     /// # Panics
     /// Panics if a payload is missing or has another size than in the layout.
@@ -269,8 +273,8 @@ impl Write for Output {
 /// Exchanges the new file with the existing one; returns `false` if there is no existing file or
 /// the system cannot exchange files.
 ///
-/// ext4 writes a file to the disk when it is renamed over another: that would take longer than all
-/// else.
+/// An exchange is faster than a rename over the old file. On such a rename, ext4 writes the new
+/// file to the disk, which takes longer than all else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -282,13 +286,13 @@ fn trade_places(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// A file that is removed when it is dropped.
+/// An unfinished file, which is removed when this value is dropped.
 #[derive(Debug)]
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // After a commit, the file does not exist under this name.
+        // After a commit by a rename, no file has this name, so an error is ignored.
         let _ = fs::remove_file(&self.0);
         interrupt::remove(&self.0);
     }

@@ -9,16 +9,16 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The result of a command line.
+/// The result of parsing a command line.
 #[derive(Debug)]
 pub enum Outcome {
     /// The tool runs with these values.
     Run(Parsed),
-    /// The tool ends.
+    /// The tool must print these texts and exit.
     Exit {
-        /// For standard output.
+        /// The text for standard output.
         stdout: String,
-        /// For standard error.
+        /// The text for standard error.
         stderr: String,
         /// The exit status.
         status: u8,
@@ -96,7 +96,7 @@ struct Run<'a> {
     program: &'a str,
     errors: String,
     parsed: Parsed,
-    /// Whether more than one argument is not an option.
+    /// Whether the command line has more than one argument that is not an option.
     surplus: bool,
 }
 
@@ -438,7 +438,7 @@ mod tests {
             "tool: for the --type option: must be specified at least once!\n"
         );
         assert!(matches!(outcome(&REQUIRED, &["--type=x"]), Outcome::Run(_)));
-        // Everything is said.
+        // All errors of the command line are reported, not only the first.
         let errors = errors(&REQUIRED, &["--list=x", "--bogus", "--type"]);
         assert_eq!(errors.lines().count(), 5, "{errors}");
     }

@@ -4,7 +4,8 @@ use super::split_once;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// The most files that are read for one command line; it stops files that include each other.
+/// The maximum number of files that are read for one command line; otherwise files that include
+/// each other would be read forever.
 const MOST_FILES: usize = 64;
 
 /// Replaces each `@file` by the arguments in the file, which may contain more such references. If
@@ -72,8 +73,8 @@ fn split(text: &[u8]) -> Vec<OsString> {
 
 /// Splits a file's text like the command line of a Windows program: at white space outside of
 /// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Then
-/// each pair is one backslash, and a remaining backslash makes the quote an ordinary character. Two
-/// quotes inside of quotes are one.
+/// each pair is one backslash, and a remaining backslash makes the quote an ordinary character.
+/// Inside of quotes, two quotes mean one quote.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;

@@ -90,8 +90,8 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
             Ok(format!("hipv4-spirv64-amd-amdhsa--{id}"))
         }
         Target::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
-            // Kind hipv4 started with code object version 4. For earlier versions the runtime reads
-            // the header.
+            // Kind hipv4 started with code object version 4. For images of earlier versions, the
+            // kind is `hip`, and the runtime reads the header of the code object.
             Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
             _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
         }),

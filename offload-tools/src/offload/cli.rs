@@ -88,8 +88,8 @@ pub struct Context {
     pub is_max_size_given: bool,
 }
 
-/// The most bytes that may be decompressed at once without `--max-size`. The limit is more than any
-/// device program has, but too small to make a current machine unusable.
+/// The most bytes that may be decompressed at once without `--max-size`. The limit is larger than
+/// any device code, but small enough that a current machine remains usable.
 pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
 
 impl Context {

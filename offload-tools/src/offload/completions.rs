@@ -18,7 +18,7 @@ pub struct Args {
 
 /// Prints completions for a command line.
 pub fn run(args: &Args, mut command: clap::Command) -> Result {
-    // clap_complete panics where it cannot write.
+    // The script is first written to memory, because clap_complete panics if it cannot write.
     let mut script = Vec::new();
     generate(args.shell, &mut command, "offload", &mut script);
     let mut out = out::stdout();

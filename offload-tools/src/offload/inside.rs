@@ -1,4 +1,4 @@
-//! Files inside of archives, as the commands go through them.
+//! Visits the files inside of archives, for all commands.
 
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
@@ -32,12 +32,12 @@ pub(super) struct Summary {
     pub(super) unpacked: u64,
     /// Members that could not be unpacked, each with its name.
     pub(super) problems: Vec<String>,
-    /// Archives inside of the archive.
+    /// Archives inside of the archive, which are not opened.
     closed: Vec<String>,
 }
 
 impl Context {
-    /// Visits the files of an archive that have containers, problems, or parts in other files.
+    /// Visits the files of an archive that have containers, problems, or members in separate files.
     ///
     /// Returns an error if `visit` returns one.
     pub(super) fn inside(
@@ -130,7 +130,8 @@ impl Summary {
 
     /// Reports on standard error which archives were not opened.
     pub(super) fn note_closed(&self, path: &Path) {
-        /// The most names in one message: Debian packages contain dozens of compressed pages.
+        /// The maximum number of names in one message: a Debian package contains dozens of
+        /// compressed manual pages.
         const MOST: usize = 3;
         let Some(more) = self.closed.len().checked_sub(1) else { return };
         let names = self.closed[..self.closed.len().min(MOST)].join(", ");

@@ -1,4 +1,4 @@
-//! Kernel packs of programs and libraries, found by the paths that these contain instead of their
+//! Finds the kernel packs of programs and libraries, which contain the paths of packs instead of
 //! code objects.
 //!
 //! The rule is the same as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
@@ -50,7 +50,8 @@ impl KernelPack {
 }
 
 impl KernelPacks {
-    /// Opens the packs that a manifest or the references of a file list.
+    /// Opens the kernel packs of a file: the packs that it lists if it is a manifest, and the packs
+    /// that its references name.
     pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
         let mut found = Self::default();
         if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
@@ -156,8 +157,8 @@ impl KernelPacks {
     }
 }
 
-/// Returns the files that a path can mean: the path itself, or all paths with a target ID instead
-/// of [`GFX_ARCH`].
+/// Returns the files that a path can mean. If it contains [`GFX_ARCH`], these are all existing
+/// paths with a target ID in its place, otherwise the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
@@ -172,7 +173,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
         let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { &parent };
         let entries = fs::read_dir(folder).into_iter().flatten().take(MOST).filter_map(Result::ok);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        // The order is sorted, so that the output is the same on every machine.
+        // The names are sorted, so that the output is the same on every machine.
         let names: BTreeSet<String> =
             names.filter(|name| is_for_a_target(name, start, end)).collect();
         // Joining an empty rest would add a slash at the end of the path.
@@ -182,7 +183,7 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
     vec![pattern.to_owned()]
 }
 
-/// Whether a name has a possible target ID between these two texts.
+/// Whether a name consists of `start`, a possible target ID, and `end`.
 fn is_for_a_target(name: &str, start: &str, end: &str) -> bool {
     let target = name.strip_prefix(start).and_then(|it| it.strip_suffix(end));
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '-' | '_');

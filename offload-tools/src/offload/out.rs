@@ -7,7 +7,7 @@ use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 /// Standard output: buffered, and without colour if it is not a terminal. The caller must flush it.
 pub type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
 
-/// Standard output.
+/// Returns standard output.
 pub fn stdout() -> Out {
     BufWriter::new(anstream::stdout().lock())
 }

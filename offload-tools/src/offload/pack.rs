@@ -191,9 +191,9 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
     })
 }
 
-/// Returns the bytes to add after an image, so that a NUL follows if a driver reads up to one. In
-/// version 1 zeros fill the file up to a multiple of 8; in later versions the next image follows at
-/// once.
+/// Returns the bytes to add after an image: a NUL must follow PTX, because drivers read the text up
+/// to a NUL. In version 1, zeros fill the file up to a multiple of 8 and so contain the NUL. In
+/// later versions, the next image follows without padding.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
     let Header::Ptx(_) = part.header else { return b"" };
     match version {

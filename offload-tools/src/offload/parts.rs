@@ -24,7 +24,7 @@ pub(super) struct Part<'a> {
 /// The target of an image.
 #[derive(Debug, Clone)]
 pub(super) enum Target<'a> {
-    /// `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    /// A target without a triple: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     Arch(OffloadArch<'a>),
     /// A target triple, with an optional offload kind before it and an optional target ID after it.
     Full {
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
     }
 
     /// Warns about a processor that is not in the table: it may be new, or mistyped. The image's
-    /// header does not name another processor.
+    /// header was checked before, so it does not name another processor.
     fn warn_if_unknown(&self) {
         let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
         if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
@@ -118,7 +118,7 @@ impl<'a> Part<'a> {
         match &self.target {
             Target::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
             Target::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
-            // The name `cpu-` works like any triple that is not for a GPU.
+            // `cpu-` is read like any triple that is not for a GPU: as a CPU.
             Target::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
             Target::Full { triple, target, .. } => {
                 let target = Some(target.as_str()).filter(|target| !target.is_empty());

@@ -21,7 +21,8 @@ pub struct Progress {
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Starts work on `total` bytes; `what` describes the work: `reading images`.
+    /// Starts a progress bar for work on `total` bytes; `what` describes the work: `reading
+    /// images`.
     pub fn new(what: &'static str, total: u64) -> Self {
         Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
     }
@@ -63,7 +64,7 @@ impl Drop for Progress {
 pub struct Busy(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Busy {
-    /// Starts work; `what` describes it: `compressing`.
+    /// Starts the progress display; `what` describes the work: `compressing`.
     pub fn new(what: &'static str) -> Self {
         Self(std::io::stderr().is_terminal().then(|| {
             let (running, ended) = mpsc::channel::<()>();

@@ -10,8 +10,8 @@ use std::path::Path;
 pub(super) struct Arguments(Vec<(OsString, OsString)>);
 
 impl Arguments {
-    /// Takes `text` apart. Parses an argument. A piece without `=` is a key with an empty value.
-    /// The values of a repeated key are joined with commas.
+    /// Parses `text`, the argument of one `--image`. A piece without `=` is a key with an empty
+    /// value. The values of a repeated key are joined with commas.
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
         for piece in split(text) {

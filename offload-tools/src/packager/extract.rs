@@ -58,8 +58,8 @@ pub(super) fn extract(
     Ok(())
 }
 
-/// Writes all images, including nested ones, and prints the names of the files, like LLVM's main
-/// branch without options. LLVM 22 writes nothing then.
+/// Writes all images, including nested ones, and prints the names of the files. LLVM's main branch
+/// does this if the command line has no `--image`. Without `--image`, LLVM 22 writes nothing.
 fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     let (stem, _) = stem_and_extension(input);
     for (number, image) in images.iter().enumerate() {
@@ -77,7 +77,8 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an image has all requested values. A missing value counts as empty.
+/// Whether an image has all requested values. A key that the image does not have counts as a key
+/// with an empty value.
 fn matches(arguments: &Arguments, image: &Found) -> bool {
     arguments.iter().all(|(key, value)| match key.to_str() {
         Some("file") => true,

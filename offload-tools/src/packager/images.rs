@@ -16,16 +16,17 @@ use std::rc::Rc;
 /// The maximum depth of thin archives that contain names of thin archives.
 const DEPTH: u32 = 8;
 
-/// The largest accepted ratio of decompressed to compressed size: no stream reaches half of it.
+/// The largest accepted ratio of decompressed to compressed size. No valid stream reaches half of
+/// this ratio.
 const MOST_INFLATED: u64 = 1 << 16;
 
-/// The size of LLVM's header and entry: LLVM accepts no shorter offload binary.
+/// The size of an offload binary's header and one entry: LLVM accepts no shorter offload binary.
 const LEAST_SIZE: usize = 72;
 
 /// An image, its strings, and its place.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The name of the file or archive member.
+    /// The name of the file or archive member that contains the image.
     pub(super) origin: Vec<u8>,
     pub(super) image_kind: ImageKind,
     pub(super) offload_kind: OffloadKind,
@@ -49,8 +50,8 @@ impl Found {
         self.origin == name || file_name == Some(name)
     }
 
-    /// Returns the images of the nested offload binaries; `None` if the image contains something
-    /// else.
+    /// Returns the images of the offload binaries that the image consists of; `None` if the image
+    /// contains something else.
     pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
         if !self.bytes().starts_with(&MAGIC) {
             return None;
@@ -70,7 +71,7 @@ impl Found {
         Source::Part(&self.input, self.range.clone())
     }
 
-    /// The image.
+    /// Returns the bytes of the image.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.input.bytes()[self.range.start as usize..self.range.end as usize]
     }
@@ -90,7 +91,7 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     Ok(all)
 }
 
-/// Returns one of this tool's own messages with the file's name; LLVM's messages have none.
+/// Adds the file's name to a message of this tool. Messages in LLVM's words have no file name.
 fn in_file(path: &Path, what: &str) -> String {
     // The name may come from a thin archive, so it is escaped.
     format!("'{}': {what}", escaped(path.as_os_str().as_encoded_bytes()))
@@ -103,7 +104,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // This tool does not check other contents of such files.
+        // Files of other kinds contain no offload binaries, so this tool does not check them.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,
@@ -214,8 +215,9 @@ impl Walk<'_> {
         self.found.extend(binary.images().map(found));
     }
 
-    /// Returns the message for a damaged offload binary with `left` bytes, in LLVM's words if LLVM
-    /// checks for the same damage.
+    /// Returns the message for a damaged offload binary; `left` is the number of bytes from its
+    /// start to the section's end. If LLVM checks for the same damage, the message is in LLVM's
+    /// words.
     fn message(&self, error: &Error, left: usize) -> String {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";

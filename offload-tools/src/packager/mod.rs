@@ -144,7 +144,7 @@ fn warn(program: &str, what: &str) {
     anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
 }
 
-/// Returns `error:`, coloured if the terminal supports it.
+/// Returns a label such as `error:`, coloured if the terminal supports it.
 fn label(text: &str, color: AnsiColor) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
     format!("{style}{text}:{style:#}")

@@ -6,14 +6,15 @@ use std::path::Path;
 /// The maximum depth of nested offload binaries. LLVM sets no limit.
 const DEPTH: u32 = 16;
 
-/// The maximum number of images that are read in one file, including nested offload binaries. Many
-/// entries can name the same bytes on each level.
+/// The maximum number of images that are read in one file, including nested offload binaries. On
+/// each level, many entries can name the same bytes. Without this limit, a small file could contain
+/// an enormous number of images.
 const MOST_IMAGES: usize = 1 << 16;
 
 /// Replaces each image that consists of offload binaries by their images, in order.
 ///
-/// Returns an error if a nested binary is malformed, or if there are too many or the nesting is too
-/// deep.
+/// Returns an error if a nested binary is malformed, if there are too many images, or if the
+/// nesting is too deep.
 pub(super) fn expand(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, String> {
     let (mut all, mut left) = (Vec::new(), MOST_IMAGES);
     add(path, images, DEPTH, &mut left, &mut all)?;

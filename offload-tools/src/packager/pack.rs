@@ -23,7 +23,7 @@ pub(super) struct Compression {
 impl Compression {
     /// Reads the options; `None` without `--compress`.
     ///
-    /// Returns an error for a format or a level that does not exist.
+    /// Returns an error for an unknown format, or for a level that the format does not have.
     pub(super) fn of(parsed: &Parsed) -> Result<Option<Self>, String> {
         if parsed.flag("compress") != Some(true) {
             return Ok(None);
@@ -106,7 +106,8 @@ fn add(
     Ok(())
 }
 
-/// Returns the kind, detected from the file's bytes, otherwise from the extension of its name.
+/// Returns the kind of an image. Bitcode is detected from the bytes; other kinds follow from the
+/// extension of the file's name.
 fn image_kind(file: &OsStr, bytes: &[u8]) -> ImageKind {
     if Bitcode::is_bitcode(bytes) {
         return ImageKind::BITCODE;

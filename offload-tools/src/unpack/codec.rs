@@ -18,7 +18,8 @@ pub(super) struct Names {
     pub(super) tar_words: &'static str,
 }
 
-/// The most memory for xz's window, in KiB. `xz -9` asks for 64 MiB; a file may claim 4 GiB.
+/// The most memory for xz's window, in KiB. `xz -9` needs 64 MiB. Without this limit, a malformed
+/// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
 
 impl Codec {
@@ -64,7 +65,7 @@ impl Codec {
         })
     }
 
-    /// Returns the first decompressed bytes, as many as possible.
+    /// Returns up to `size` decompressed bytes, fewer if the data ends or is damaged.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {

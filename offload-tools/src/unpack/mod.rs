@@ -60,7 +60,7 @@ pub enum Found<'m> {
     Closed {
         /// The member's name as stored.
         name: &'m [u8],
-        /// The kind: `a zip archive`.
+        /// The kind of the archive, for example `a zip archive`.
         what: &'static str,
     },
 }
@@ -123,8 +123,8 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the maximum number of bytes to unpack unless the command line allows more. Packed
-    /// code needs far less, and a tiny file cannot fill a disk.
+    /// Returns the maximum number of bytes to unpack unless the command line allows more. Real
+    /// archives of code unpack to far fewer bytes. Without a limit, a tiny file could fill a disk.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
@@ -184,8 +184,8 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may also begin with the first three letters. So the check includes the magic of the
-    // first block, which follows the level (a digit).
+    // Text may also begin with `BZh`. So the check includes the magic of the first block, which
+    // follows the level (a digit).
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }
@@ -205,7 +205,8 @@ fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the message for an error of a decoder, or for missing room.
+/// Returns the message for a decoder's error, or for an archive that unpacks to more than the
+/// limit.
 fn cannot_unpack(error: &std::io::Error) -> String {
     if error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
         error.to_string()

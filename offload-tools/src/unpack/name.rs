@@ -8,7 +8,7 @@ pub(super) struct Names(HashSet<Vec<u8>>);
 
 impl Names {
     /// Returns the problem with a member's name: the name leads to another folder, or is a
-    /// duplicate. The member is read all the same, since its name is never used as a path.
+    /// duplicate. The member is still read, since its name is never used as a path.
     pub(super) fn problem(&mut self, name: &[u8]) -> Option<&'static str> {
         if leads_out(name) {
             return Some("its name leads out of the folder that the archive is unpacked into");

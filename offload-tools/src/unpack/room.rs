@@ -1,4 +1,4 @@
-//! The amount of unpacked data, and the place where it is kept.
+//! Limits the amount of unpacked data, and keeps the data in memory or in a file.
 
 use crate::files::Input;
 use crate::text;
@@ -6,15 +6,15 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// The room that is left for unpacking one archive.
+/// The number of bytes that may still be unpacked from one archive.
 #[derive(Debug)]
 pub(super) struct Room {
     limit: u64,
     left: Cell<u64>,
 }
 
-/// A member of this size or more goes into a file without a name, which the system removes when it
-/// is closed.
+/// The size from which a member goes into a file without a name instead of memory. The system
+/// removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
 /// The reason why a member is not unpacked. The message contains all details.
@@ -34,12 +34,12 @@ impl Room {
         Self { limit, left: Cell::new(limit) }
     }
 
-    /// Whether this many more bytes exceed the room.
+    /// Whether `size` more bytes would exceed the limit.
     pub(super) fn is_too_small_for(&self, size: u64) -> bool {
         size > self.left.get()
     }
 
-    /// Returns the error for missing room.
+    /// Returns the error for an archive that unpacks to more than the limit.
     pub(super) fn refusal(&self) -> Refused {
         let limit = text::size(self.limit);
         Refused(format!(
@@ -47,12 +47,13 @@ impl Room {
         ))
     }
 
-    /// Returns a reader that counts its bytes against the room.
+    /// Returns a reader whose bytes count towards the limit.
     pub(super) fn limited<R: Read>(&self, inner: R) -> Limited<'_, R> {
         Limited { room: self, inner }
     }
 
-    /// Reads to the end and keeps the bytes. `size` is the expected size; nothing relies on it.
+    /// Reads to the end and keeps the bytes in memory or in a file. `size` is the expected size;
+    /// nothing relies on it.
     pub(super) fn keep(&self, reader: impl Read, size: u64) -> io::Result<Input> {
         keep(reader, size, IN_MEMORY)
     }
@@ -91,7 +92,7 @@ fn no_file(error: &io::Error) -> io::Error {
     )))
 }
 
-/// See [`Room::limited`].
+/// A reader whose bytes count towards the limit of a [`Room`]: see [`Room::limited`].
 #[derive(Debug)]
 pub(super) struct Limited<'r, R> {
     room: &'r Room,
@@ -99,7 +100,7 @@ pub(super) struct Limited<'r, R> {
 }
 
 impl<'r, R> Limited<'r, R> {
-    /// Returns the room against which the bytes count.
+    /// Returns the [`Room`] whose limit the bytes count towards.
     pub(super) fn room(&self) -> &'r Room {
         self.room
     }

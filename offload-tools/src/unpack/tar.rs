@@ -17,11 +17,11 @@ pub(super) fn is_start(bytes: &[u8]) -> bool {
     let Some(block) = bytes.get(..BLOCK) else { return false };
     let header = Header::from_byte_slice(block);
     let is_marked = header.as_ustar().is_some() || header.as_gnu().is_some();
-    // The oldest archives have no mark.
+    // The oldest archives have no mark: for them, the header's checksum decides.
     is_marked || (block[0] != 0 && is_checked(header))
 }
 
-/// Whether the sum in a header matches its bytes.
+/// Whether the checksum in a header matches the header's bytes.
 fn is_checked(header: &Header) -> bool {
     let mut same = header.clone();
     same.set_cksum();
@@ -36,8 +36,8 @@ struct Said {
     is_sparse: bool,
 }
 
-/// Unpacks the members. Visits the members. `is_packed` means that the archive is compressed as a
-/// whole: then members have no stored size of their own.
+/// Unpacks the members and passes each to `visit`. `is_packed` means that the archive is compressed
+/// as a whole: then members have no stored size of their own.
 pub(super) fn walk<R: Read, E>(
     input: &mut Limited<'_, R>,
     is_packed: bool,
@@ -74,7 +74,8 @@ pub(super) fn walk<R: Read, E>(
                     if said.is_sparse || entry_type == EntryType::GNUSparse {
                         let text = "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
                         visit(Found::Problem { name: &name, text: text.to_owned() })?;
-                        // The position of the next header depends on the holes.
+                        // The position of the next header depends on the holes, which this tool
+                        // does not read.
                         return Ok(());
                     }
                     match keep(input, size) {
@@ -121,7 +122,7 @@ fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
     Ok((block != [0; BLOCK]).then_some(block))
 }
 
-/// Keeps a file of this size.
+/// Reads and keeps the content of a file of this size, and skips its padding.
 fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
     let room: &Room = input.room();
     if room.is_too_small_for(size) {

@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 /// The members of every archive in these tests.
 const MEMBERS: [(&str, &[u8]); 3] = [("a/one", &[1; 300]), ("two", b"two"), ("empty", b"")];
 
-/// The output of `lzma.compress` of Python 3 for `"two" * 100` and the bytes to 63.
+/// The output of Python 3's `lzma.compress` for `"two" * 100`, followed by the bytes from 0 to 63.
 const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\
     \xe0\x01\x6b\x00\x47\x5d\x00\x3a\x1d\xca\x34\x6d\x98\x3f\x83\x06\x08\x88\x90\x9c\xdc\xad\x16\xc1\
     \xef\x4b\x1c\x00\xf8\x29\x4a\x76\x56\x19\xec\x39\x9c\x93\x31\xe5\x22\x56\xee\xc6\x34\x00\x3b\x32\
@@ -52,7 +52,7 @@ fn deb_archive() -> Vec<u8> {
     archive.layout().to_vec(&[b"2.0\n", &tar])
 }
 
-/// Names and contents.
+/// The names and contents of files.
 type Files = Vec<(String, Vec<u8>)>;
 
 /// Returns the files that are found, and the number of problems.

@@ -8,7 +8,7 @@ use crate::text;
 use rawzip::{CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceEntry};
 use std::io::{self, Read};
 
-/// An entry of the directory.
+/// An entry of the zip archive's directory.
 struct Entry<'a> {
     name: &'a [u8],
     method: CompressionMethod,
@@ -46,8 +46,8 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
             Err(error) => return whole(format!("the list of its files cannot be read: {error}")),
         }
     }
-    // Members that share bytes unpack to far more than an archive of this size can have, and no
-    // program writes them.
+    // No program writes members that share bytes. They could unpack to far more than an archive of
+    // this size can have.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {
@@ -100,7 +100,7 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     Ok(())
 }
 
-/// A decoder of a member.
+/// The result of starting a member's decoder.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
 /// Returns the decoder of a member, or an error message if there is none.
@@ -121,7 +121,8 @@ fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'
     }
 }
 
-/// Returns the description of a member whose content differs from the list.
+/// Returns the message for a member that cannot be unpacked, or whose checksum or size differs from
+/// the archive's list.
 fn damaged(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rawzip::Error>());
     match inner.map(rawzip::Error::kind) {

@@ -18,7 +18,7 @@
 )]
 pub trait Argument<T>: Passed {}
 
-/// A value of an argument, as the kernel gets it. For expansions.
+/// A value of an argument, as the kernel gets it. Only macro expansions use it.
 #[doc(hidden)]
 pub trait Passed {
     /// The type whose bytes are the argument's bytes.
@@ -28,8 +28,8 @@ pub trait Passed {
     fn pass(self) -> Self::Value;
 }
 
-/// An argument for parameter `NUMBER`, called `Name`, of a kernel that the program declares, of
-/// `BYTES` bytes. For expansions.
+/// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`: the
+/// parameter has `BYTES` bytes. Only macro expansions use it.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is `{T}` ({BYTES} bytes): `{Self}` cannot be passed",
     label = "`{T}` is needed here",
@@ -108,7 +108,8 @@ macro_rules! numbers {
     };
 }
 
-// Each number type has one impl, so that a literal has the type of the parameter.
+// Each number type can be passed only for a parameter of the same type, so that the compiler gives
+// a literal the parameter's type.
 numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
 
 impl_passed! {

@@ -10,7 +10,7 @@ pub struct Declaration {
     pub kernel: &'static str,
     /// The parameter's number, counted from 1.
     pub number: usize,
-    /// Its name.
+    /// The parameter's name.
     pub name: &'static str,
     /// The layout of the parameter's type.
     pub layout: ParameterLayout,
@@ -25,7 +25,7 @@ pub struct Recorded {
     pub after: usize,
     /// The offset of the argument's first byte.
     pub offset: usize,
-    /// Its size.
+    /// The argument's size.
     pub size: usize,
     /// Whether the argument is a floating-point number.
     pub is_float: bool,
@@ -39,7 +39,7 @@ pub struct Recorded {
 /// Checks a parameter against the record of each image.
 ///
 /// # Panics
-/// Panics if the parameter differs from an image's record in a way that is wrong for every kernel.
+/// Panics if an image's record proves the declared type wrong.
 #[track_caller]
 pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     let mut i = 0;
@@ -62,7 +62,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let words =
         words.add("`, of the kernel `").add(declaration.kernel).add("` is `").add(name).add("` (");
     let words = words.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
-    // An image may leave out the padding of a struct's end.
+    // The recorded size may omit the padding at the end of a struct.
     if image.size > size || image.size < end {
         return Some(words.add_bytes(image.size).add(" there"));
     }
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn what_may_be_right_is_accepted() {
-        // The record may mean an address as a number, a pointer in a struct, or the bits of a
-        // number.
+        // One record fits several types: an address in an integer, a pointer in a struct, or the
+        // bits of a floating-point number.
         for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

@@ -38,7 +38,8 @@ use core::ptr;
 /// sure that two pointers of one type are not swapped. The device memory at the pointers must have
 /// the right length and live until the kernel has run. A launch therefore stays `unsafe`.
 ///
-/// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
+/// `HAS_BUFFER` is false if the images have the arguments in different places: then no
+/// [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
 {
@@ -49,11 +50,12 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     arguments: Aligned<BYTES>,
 }
 
-/// Calls a function for the CPU, at the first address, with the arguments at the second.
+/// A function that calls a kernel for the CPU: the first argument is the kernel's address, the
+/// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
-/// Aligned storage, because kernels for the CPU read arguments in place. No type of OpenCL is
-/// aligned to more.
+/// Aligned storage, because kernels for the CPU read arguments in place. 128 bytes suffice, since
+/// no type of OpenCL has a greater alignment.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
@@ -74,7 +76,7 @@ impl HaveOneLayout for Images<true> {}
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Makes a call whose arguments are not set yet. For expansions.
+    /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
         Self { kernel, invoke, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
@@ -86,10 +88,10 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.invoke
     }
 
-    /// Sets an argument. For expansions.
+    /// Sets an argument. Only macro expansions use it.
     ///
     /// # Panics
-    /// Panics if the value does not fit between its offset and the end.
+    /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
     #[allow(unsafe_code)]
     pub fn set<T: Copy>(&mut self, number: usize, value: T) {

@@ -46,8 +46,8 @@ pub trait Parameter: Copy {
     const LAYOUT: ParameterLayout;
 }
 
-/// A [`Parameter`] with number `NUMBER` and name `Name` of a kernel, for which the images have
-/// `BYTES` bytes.
+/// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`: the images record
+/// `BYTES` bytes for this parameter.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
     label = "not a number, a pointer or a struct that derives `Parameter`",
@@ -94,7 +94,7 @@ impl ParameterLayout {
         Self { name, size, align: align_of::<T>(), end: size, kind }
     }
 
-    /// Returns the layout of a struct whose fields end at `end`. For expansions.
+    /// Returns the layout of a struct whose fields end at `end`. Only macro expansions use it.
     pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
         Self { end, ..Self::of::<T>(name, Kind::Record) }
     }
@@ -123,8 +123,9 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether the arguments have the offsets that these images record. If there is PTX, also
-    /// whether every driver will choose these offsets.
+    /// Whether the arguments have the offsets that these images record. If there is PTX, the result
+    /// is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets then depend on
+    /// the GPU.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {

@@ -1,5 +1,5 @@
-//! Images of compressed packs. Each module is a separate stream, so a program can decompress one
-//! module without the others.
+//! Images of compressed packs. Each module is compressed as a separate stream, so a program can
+//! decompress one module without the others.
 
 use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
 use alloc::vec::Vec;
@@ -30,7 +30,8 @@ pub struct Decompressed(Bytes);
 enum Bytes {
     /// The pack was not compressed: the image is `size` bytes of the pack from `start` on.
     InPack { pack: &'static [u8], start: usize, size: usize },
-    /// A buffer whose bytes from `start` on are the image, `size` bytes, and a NUL.
+    /// The pack was compressed: the buffer contains the image, `size` bytes from `start` on, and
+    /// then a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
@@ -38,7 +39,7 @@ enum Bytes {
 const ALIGN: usize = 64;
 
 impl Decompressed {
-    /// The image.
+    /// Returns the image's bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::InPack { pack, start, size } => &pack[*start..][..*size],
@@ -133,9 +134,10 @@ impl<F: Form> PackImage<F> {
         self.stream.is_some()
     }
 
-    /// Returns the image's bytes, for compressed and plain packs. In a compressed pack, it
-    /// decompresses and drops the bytes before the image in its module. It does not read the bytes
-    /// after the image, nor other modules. The result is not cached: each call decompresses again.
+    /// Returns the image's bytes, for compressed and plain packs. If the pack is compressed, the
+    /// call also decompresses the bytes before the image in its module, and drops them. It does not
+    /// read the bytes after the image, nor other modules. The result is not cached: each call
+    /// decompresses again.
     ///
     /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack
     /// needs, if there is no memory for the image, or if the stream is damaged.
@@ -179,7 +181,7 @@ impl<F: Form> PackImage<F> {
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
         // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
-        // The packs are our own, so the expected size limits the decoder.
+        // offload-build wrote the pack, so the size that the pack records is the decoder's limit.
         let limit = (stream.inflated_size as u64).max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
         let skipped = content.skip(self.record.offset as u64)?;

@@ -1,8 +1,9 @@
-//! Packs that the program reads when it runs, instead of linking them: the expansion under
-//! `OFFLOAD_FROM_DISK=1`. The expansion reads files, and this module interprets them.
+//! Packs that the program reads from disk when it runs, if it was compiled with
+//! `OFFLOAD_FROM_DISK=1`; such packs are not linked. The macro's expansion reads the files, since
+//! this crate needs no `std`; this module interprets their contents.
 //!
-//! All functions are `#[inline]` or generic, so only the callers compile them, and few programs are
-//! callers.
+//! All functions are `#[inline]` or generic: rustc then compiles them only for the few programs
+//! that call them.
 
 use super::decompressed::problem_of_streams;
 use super::{
@@ -83,7 +84,7 @@ fn try_load<F: Form>(
             return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };
-    // The library's name has the hash of the content: it belongs to this index.
+    // The library's name contains the hash of its content, so this library belongs to this index.
     let path = format!("{folder}/lib{}.a", index.library);
     let library = file(&path)?;
     let damaged = |why| DiskError::Library(path.clone(), why);

@@ -1,5 +1,5 @@
-//! Types for plain and compressed packs: by them the compiler distinguishes images with bytes in
-//! the program from images that have to be decompressed.
+//! Types for plain and compressed packs: with them, the compiler refuses `bytes` for images that
+//! must be decompressed first.
 
 use core::fmt::Debug;
 

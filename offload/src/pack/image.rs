@@ -69,13 +69,15 @@ impl<F: Form> PackImage<F> {
         self.record.offset
     }
 
-    /// Returns this image without the form of its pack. Only [`PackImage::decompress`] uses it.
+    /// Returns this image without the form of its pack. The result may be from a compressed pack:
+    /// get its bytes only with [`PackImage::decompress`].
     #[cfg(feature = "run")]
     pub(crate) fn as_plain(self) -> PackImage<Plain> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 
-    /// Returns the image's bytes in the pack, unless the pack is compressed.
+    /// Returns the image's bytes in the pack. Call this function only if the pack is not
+    /// compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
@@ -85,7 +87,7 @@ impl<F: Form> PackImage<F> {
 /// Methods for images of plain packs; images of a compressed pack have [`PackImage::decompress`]
 /// instead.
 impl PackImage<Plain> {
-    /// The image.
+    /// Returns the image's bytes.
     pub fn bytes(&self) -> &'static [u8] {
         self.in_pack()
     }

@@ -14,7 +14,8 @@ pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) name: &'pack str,
 }
 
-/// Returns the kernel of this name, which the index of the pack contains. For expansions.
+/// Returns the kernel of this name, which the index of the pack contains. Only macro expansions use
+/// it.
 pub const fn kernel<F: Form>(module: Module<'static, F>, name: &'static str) -> Kernel<'static, F> {
     Kernel { module, name }
 }

@@ -1,13 +1,15 @@
 //! The list of the packs that this program retains. The linker builds the list in the section
 //! `offload_packs_1`: the entries of all crates one after another. The size of an entry is its
-//! first field, and a multiple of 8. The linker names the ends of a section with such a name. The
-//! number in the name is the version of the layout, because a program may contain several versions
-//! of this crate.
+//! first field, and a multiple of 8. If the name of a section is a C identifier, the linker defines
+//! symbols for the section's start and end. The number in the name is the version of the layout,
+//! because a program may contain several versions of this crate.
 //!
-//! Only retained packs are listed, because a list keeps its entries in the program. With GNU ld,
-//! this happens as soon as any code reads the list; with mold 1.10, even if no code does.
+//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program.
+//! GNU ld keeps the listed packs as soon as any code reads the list; mold 1.10 keeps them even if
+//! no code does.
 //!
-//! This module contains unsafe code, because it reads memory whose ends the linker names.
+//! This module contains unsafe code, because it reads the memory between two symbols that the
+//! linker defines.
 
 use core::fmt;
 use core::slice;
@@ -91,7 +93,8 @@ if_packs_are_linked! {
             static STOP: u64;
         }
 
-        /// Without any pack, the section and the symbols of its start and end would be missing.
+        /// An empty static in the section: without it, a program without packs would lack the
+        /// section and the symbols of its ends.
         #[unsafe(link_section = "offload_packs_1")]
         static NO_PACK: [u64; 0] = [];
 

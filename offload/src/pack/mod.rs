@@ -240,9 +240,10 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the reason why no images are known, if they are unknown. The pack was not built
-    /// (`OFFLOAD_SKIP=1`, docs.rs), or could not be read from disk (`OFFLOAD_FROM_DISK=1`). Or it
-    /// is a compressed file or a fatbin that was embedded by its path.
+    /// Returns the reason why no images are known, if they are unknown. The images are unknown if
+    /// the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or could not be read from disk
+    /// (`OFFLOAD_FROM_DISK=1`). They are also unknown in a compressed file or a fatbin that was
+    /// embedded by its path.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),

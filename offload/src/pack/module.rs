@@ -19,12 +19,12 @@ pub struct Module<'pack, F: Form = Plain> {
     pub(super) record: &'static ModuleRecord,
 }
 
-/// Returns the module with this number. For expansions.
+/// Returns the module with this number. Only macro expansions use it.
 pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Module<'static, F> {
     Module { pack, record: &pack.modules[number] }
 }
 
-/// Message for a module of a pack that is read from disk.
+/// The message for a module that is missing in the pack that was read from disk.
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {

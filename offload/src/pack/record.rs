@@ -8,11 +8,11 @@ use offload_format::select::Code;
 /// [`Module`](super::Module).
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleRecord {
-    /// Its name.
+    /// The module's name.
     pub name: &'static str,
     /// The index of the module's first image, among the images of all modules in file order.
     pub first: usize,
-    /// The number of its images.
+    /// The number of the module's images.
     pub count: usize,
     /// The module's kernels for HIP's runtime, if the program registers them.
     pub registered: Option<&'static registered::Kernels>,
@@ -54,7 +54,7 @@ impl ImageRecord {
         }
     }
 
-    /// Returns the error in the image's place in a pack of `size` bytes, if there is one.
+    /// Returns the fault in the image's offset or size in a pack of `size` bytes, if there is one.
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
             return Some("an image starts past the end of its pack");

@@ -25,7 +25,7 @@ impl Wrapper {
 /// in this program.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
-    /// Their names.
+    /// The names of the kernels.
     pub names: &'static [&'static str],
     /// A byte for each kernel; its address identifies the kernel.
     pub addresses: &'static [u8],

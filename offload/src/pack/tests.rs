@@ -1,4 +1,4 @@
-//! Checks tables that fit the bytes, and tables that do not.
+//! Tests packs whose tables fit their bytes, and packs whose tables do not.
 
 use super::names::position;
 use super::*;

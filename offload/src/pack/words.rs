@@ -1,9 +1,9 @@
-//! Messages that are put together while a program is compiled, where nothing allocates or formats.
+//! Messages that are built at compile time, where code can neither allocate nor use `format!`.
 
 use super::names::position;
 use super::{ImageRecord, ModuleRecord};
 
-/// The number of characters that fit on a few lines of a terminal.
+/// The greatest size of a message in bytes: a few lines of a terminal.
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
@@ -75,8 +75,8 @@ impl Words {
     }
 
     /// Lists the kernels of a module's images, each once, without those that the images in `before`
-    /// have. The compiler stops long evaluations, so text after the limit is not read. Most names
-    /// are found in the module itself.
+    /// have. The compiler stops long evaluations, so the loop ends as soon as the text is full. The
+    /// module's own images are searched first, since they have most of the names.
     pub(crate) const fn list_kernels(
         mut self,
         images: &[ImageRecord],

@@ -20,7 +20,7 @@ pub(super) struct LoadableImage<'a> {
     /// The image. The bytes are aligned to 8, and PTX has a NUL after its end.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
-    /// `sm_90 cubin`.
+    /// The target and the kind of the image, for messages: `sm_90 cubin`.
     pub(super) name: String,
 }
 
@@ -45,8 +45,8 @@ pub(super) trait Backend: Send + Sync {
     /// them.
     fn unload(&self, module: Handle);
 
-    /// Returns the driver's handle of a module: the result of [`Backend::load`], or a handle for
-    /// this context.
+    /// Returns the driver's handle of a module: the result of [`Backend::load`], or, for a CUDA
+    /// library, its module in this context.
     fn raw_module(&self, module: Handle) -> Result<Handle> {
         Ok(module)
     }
@@ -74,7 +74,7 @@ pub(super) trait Backend: Send + Sync {
     /// Allocates memory on the device, of more than 0 bytes.
     fn allocate(&self, size: usize) -> Result<Handle>;
 
-    /// Frees it. Errors are ignored, since nothing can be done about them.
+    /// Frees memory on the device. Errors are ignored, since nothing can be done about them.
     ///
     /// # Safety
     /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.

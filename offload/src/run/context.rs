@@ -24,7 +24,7 @@ pub(super) struct Context {
     pub(super) info: DeviceInfo,
     pub(super) memory: Option<u64>,
     pub(super) limits: DeviceLimits,
-    /// `None` for the context that the device has for all libraries of a program.
+    /// `None` for the device's own context, which all libraries of a program share.
     pub(super) foreign: Option<ForeignContext>,
     pub(super) backend: Box<dyn Backend>,
     pub(super) modules: Modules,
@@ -34,15 +34,16 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A hash table would be a tenth of the code that is compiled
-/// for this module.
+/// Values in the order of their keys. A sorted vector compiles to less code: a hash table would be
+/// a tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ForeignContext {
     pub(super) handle: Handle,
-    /// The context's number in the process, if the driver has one: handles can be reused.
+    /// The context's number in the process, if the driver numbers contexts: a later context can
+    /// have the same handle, but not the same number.
     pub(super) id: Option<u64>,
 }
 
@@ -67,7 +68,8 @@ pub(super) struct LoadedModule {
 pub(super) struct LoadedKernel {
     pub(super) handle: Handle,
     pub(super) limits: Limits,
-    /// The dynamic shared memory that launches are allowed to use so far.
+    /// The bytes of dynamic shared memory that the driver already allows for launches of this
+    /// kernel.
     shared_memory: usize,
 }
 
@@ -178,19 +180,20 @@ impl Context {
         let c_name =
             CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
         let handle = self.backend.function(module.handle, &c_name)?;
-        // If the image has no record of the kernel's limits, the device checks the launch.
+        // If the image records no limits of the kernel, the launch is checked only against the
+        // device's limits.
         let limits = module.image.limits(name).unwrap_or_default();
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been first.
+        // Another thread may have added the kernel in the meantime.
         if let Err(at) = place(&kernels, name) {
             kernels.insert(at, (name.to_string(), loaded));
         }
         Ok(loaded)
     }
 
-    /// Lets the driver allow launches of a kernel this much dynamic shared memory, if the driver
-    /// must be asked.
+    /// Requests the driver's permission for launches of a kernel with this many bytes of dynamic
+    /// shared memory, if they need it.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

@@ -18,9 +18,9 @@ use std::env;
 /// A device that runs kernels, with the modules that are loaded onto it. Clones are the same
 /// device.
 ///
-/// Images stay loaded as long as any clone exists: keep one. A device can be used on any thread;
-/// drivers serialize calls where necessary. After a `fork`, the child cannot use GPUs, since no
-/// driver supports that: start processes with `exec`.
+/// Images stay loaded only while a clone exists, so keep one clone. A device can be used on any
+/// thread; drivers serialize calls where necessary. After a `fork`, the child cannot use GPUs,
+/// since no driver supports that: start processes with `exec`.
 ///
 /// Source: `cuCtxGetDevice` and `cuDeviceGetAttribute` (CUDA driver API), `hipGetDeviceProperties`
 /// (HIP).
@@ -36,14 +36,14 @@ impl Device {
     /// absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
-            // The drivers of other devices are not loaded.
+            // `named` does not load the drivers of other devices.
             Some(name) => Self::named(&name).map_err(|error| error.advice(NAMED)),
             None => devices().best_for(pack),
         }
     }
 
-    /// Returns the device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Other devices
-    /// are not searched for.
+    /// Returns the device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Searches only
+    /// for devices of this kind, and does not load other drivers.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
@@ -71,7 +71,7 @@ impl Device {
     /// `context` is a `CUcontext`, and lives as long as the device, its clones and its buffers are
     /// used. With a driver of CUDA 12 or later, device, clones and buffers may be dropped after the
     /// context was destroyed. An older driver cannot distinguish a context from a later one at the
-    /// same address: drop them before.
+    /// same address: drop device, clones and buffers before the context is destroyed.
     #[inline]
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller guarantees that the context is valid.
@@ -96,7 +96,7 @@ impl Device {
         }
     }
 
-    /// Who drives it.
+    /// Returns the device's kind, which names its driver.
     pub fn kind(&self) -> DeviceKind {
         self.0.kind
     }
@@ -107,7 +107,8 @@ impl Device {
         self.0.ordinal
     }
 
-    /// Returns the product name that is written on the box.
+    /// Returns the product name that the driver reports; for the CPU, the system and the
+    /// architecture.
     pub fn product(&self) -> &str {
         &self.0.product
     }
@@ -117,7 +118,7 @@ impl Device {
         &self.0.info
     }
 
-    /// Returns the memory of a GPU in bytes.
+    /// Returns the size of a GPU's memory in bytes, or `None` for the CPU.
     pub fn memory(&self) -> Option<u64> {
         self.0.memory
     }
@@ -173,7 +174,8 @@ fn parse(name: &str) -> Result<(DeviceKind, i32)> {
     })
 }
 
-/// Returns the device among those of its kind, or the reason why there are none.
+/// Returns the device with this number from the devices of its kind, or the reason why there are
+/// none.
 fn find(
     name: &str,
     (kind, ordinal): (DeviceKind, i32),
@@ -227,7 +229,7 @@ pub struct Devices {
 pub struct Absent {
     /// The kind.
     pub kind: DeviceKind,
-    /// The reason: where it was looked for, and the error.
+    /// The reason: the driver's library was not found or does not start, or it finds no GPU.
     pub why: String,
 }
 
@@ -255,7 +257,7 @@ impl Devices {
                 Some(error) => refusals.push(error.to_string()),
             }
         }
-        // Two GPUs of a kind are refused with the same text.
+        // Equal GPUs are refused with the same text, which is printed once.
         refusals.dedup();
         refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());

@@ -8,7 +8,7 @@ use alloc::string::String;
 use core::fmt;
 use offload_format::select::SelectError;
 
-/// A result of this module.
+/// A result whose error is a [`RunError`].
 pub type Result<T> = core::result::Result<T, RunError>;
 
 /// An error of a device: the attempt, the device, the fact, and the help.
@@ -87,7 +87,7 @@ pub(super) fn in_words(code: i32, text: &str) -> String {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Content { device, attempted, cause, advice } = &*self.0;
-        // The error of a selection is already complete.
+        // The error of a selection is already a complete message.
         if let Cause::NoImage(error) = cause {
             return error.fmt(f);
         }

@@ -5,11 +5,11 @@ use core::fmt;
 /// The kind of a device, by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
-    /// NVIDIA's driver.
+    /// NVIDIA's GPUs, through the CUDA driver.
     Cuda,
-    /// AMD's HIP runtime.
+    /// AMD's GPUs, through the HIP runtime.
     Hip,
-    /// This program.
+    /// The CPU, on which this program itself runs kernels.
     Cpu,
 }
 

@@ -54,7 +54,8 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The dynamic shared memory that a kernel may use if it requests more.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves, and that images count as the kernel's.
+    /// The bytes of shared memory that the driver reserves in each block, if images count them as
+    /// the kernel's.
     pub(super) reserved_shared_memory: u64,
 }
 
@@ -83,7 +84,8 @@ impl Launch {
     }
 
     /// Gives each block this many bytes of shared memory (`extern __shared__`), in addition to
-    /// those that the kernel declares. If that needs the driver's permission, it is requested.
+    /// those that the kernel declares. If a block may use that much only on request, the launch
+    /// requests it from the driver.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }

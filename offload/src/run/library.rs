@@ -21,8 +21,8 @@ pub(super) struct DriverLibrary {
 impl DriverLibrary {
     /// Loads the first of `names` that exists and has these functions. The system's loader searches
     /// for the library: no variable of this crate names a path. Returns an error, in words, if none
-    /// can be loaded. A stub for linking, which lacks functions, may come before the library
-    /// itself.
+    /// can be loaded. The loader may find a stub for linking, which lacks functions: the next name
+    /// is then tried.
     ///
     /// # Safety
     /// A library of one of these names must be the real driver: its code may run in this process.
@@ -70,15 +70,15 @@ impl DriverLibrary {
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
     // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };
-    // For a pointer type, as here, libloading returns the symbol's address, otherwise the value at
-    // that address.
+    // Since the type is a pointer, libloading returns the symbol's address; for other types, it
+    // returns the value at that address.
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
 /// Whether the loader reports that file `name` is missing, as opposed to an error in that file.
 fn is_not_found(name: &str, reason: &str) -> bool {
-    // glibc and musl. Either message may also be about a library that `name` needs; then the text
-    // has the name of that library.
+    // The messages of glibc and musl. Such a message may also be about a library that `name` needs,
+    // but then it contains that library's name.
     (contains(reason, "No such file") && contains(reason, &format!("{name}: ")))
         // macOS.
         || contains(reason, "(no such file)")
@@ -89,8 +89,8 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 /// Declares a table of functions that a library exports under the same names, and `open`, which
 /// fills it. Functions after `optional` may be missing: later versions added them.
 ///
-/// One calling convention is enough: CUDA and HIP exist for 64-bit systems only, which have no
-/// second one.
+/// One calling convention is enough: CUDA and HIP exist only for 64-bit systems, and each of these
+/// has a single convention.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*

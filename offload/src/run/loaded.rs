@@ -28,8 +28,8 @@ impl<F: Form> Module<'_, F> {
     /// thread has loaded it. If several threads call it at the same time, one loads, and the others
     /// wait.
     ///
-    /// Returns an error with the reasons why no image fits, or with the driver's error for the
-    /// image that fits.
+    /// Returns an error if no image fits, with the reasons, or if the driver cannot load the image
+    /// that fits.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -59,13 +59,13 @@ impl<F: Form> KernelPack<F> {
 }
 
 impl Loaded {
-    /// Returns the image that was loaded. For an image of a compressed pack,
-    /// [`PackImage::decompress`] returns its bytes.
+    /// Returns the image that was loaded. If the pack is compressed, get the image's bytes only
+    /// with [`PackImage::decompress`].
     pub fn image(&self) -> PackImage<Plain> {
         self.module.image
     }
 
-    /// The device.
+    /// Returns the device that the module is loaded on.
     pub fn device(&self) -> &Device {
         &self.device
     }

@@ -32,8 +32,8 @@
 //! thread and then restores the previous one.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
-//! The last clone of a device unloads its modules. The driver unloads the modules of a device that
-//! is never dropped, such as one in a `static`.
+//! When the last clone of a device is dropped, the run time unloads its modules. If a device is
+//! never dropped, such as one in a `static`, the driver unloads its modules when the program ends.
 
 mod backend;
 mod buffer;

@@ -1,4 +1,4 @@
-//! Packages and target folders in other places, and with odd names.
+//! Packages and target folders that are moved, in other places, or with unusual names.
 
 use offload_tests::data::read;
 use offload_tests::registry::{CLANG, COMPILERS};
@@ -75,8 +75,8 @@ fn a_header_with_a_tab_in_its_name() {
     }
 }
 
-/// Such names are used in C's `__asm__`. Programs use the same names, even after the build script
-/// has read them for the second time.
+/// Tests a name that a C source gives to a kernel with `__asm__`. Programs use the same name, also
+/// after the build script has run for the second time.
 fn a_kernel_with_control_characters_in_its_name() {
     let scenario = Scenario::without_sources("build_control");
     let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\
@@ -115,7 +115,8 @@ fn folders_with_spaces_and_other_letters() {
     let build = || scenario.build().current_dir(&folder).arg("-v").passes();
     build();
     build().found_fresh("build_strange");
-    // The dependency files of all compilers were read: an edit reaches every image.
+    // The edit of the header reaches every image only if the build has read the dependency files of
+    // all compilers.
     let images = || {
         let all = scratch::times(&scenario.target.join("debug/build")).into_iter();
         let is_image = |path: &Path| {
@@ -214,7 +215,7 @@ fn the_same_bytes_wherever_cargo_builds() {
     };
     let elsewhere = build(scratch::folder("build_target_elsewhere"));
     let inside = build(scratch::target_dir().join("offload-tests/build_target_folder/target"));
-    // The path is in the form that debug information contains.
+    // Debug information contains `OUT_DIR` in place of the real folder.
     assert!(
         String::from_utf8_lossy(&inside[1]).contains("OUT_DIR/"),
         "the PTX names a header in another way"

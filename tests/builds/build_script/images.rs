@@ -94,8 +94,8 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
 }
 
 fn each_image_says_its_target() {
-    // The flags as llvm-readelf names them: processor, xnack, sramecc. A bare "xnack" means any
-    // setting.
+    // The flags as llvm-readelf names them: processor, xnack, sramecc. `xnack` without a sign means
+    // any setting.
     const AMD: [(&str, &str); 5] = [
         ("gfx90a:xnack-", "gfx90a, xnack-, sramecc"),
         ("gfx942", "gfx942, xnack, sramecc"),
@@ -209,7 +209,7 @@ fn a_nul_follows_every_ptx() {
             }
         }
     }
-    // The padding worked: texts from compilers with all eight residues were tested.
+    // The padding worked: the lengths of the texts have all eight remainders modulo 8.
     let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -253,8 +253,8 @@ fn options_reach_every_compiler() {
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
-/// The environment gives the build script other hosts, for which this machine has no standard
-/// library.
+/// Tests other hosts by variables that the build script sets, since this machine has no standard
+/// library for these hosts.
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");
     scenario.build_script(

@@ -1,4 +1,4 @@
-//! How many compilers run at a time, and which starts first.
+//! How many compilers run at a time, and which image's steps run first.
 
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Scenario, Watched};
@@ -19,7 +19,7 @@ fn one_job_is_one_compiler() {
     assert!(calls.0.len() > 15, "{calls:#?}");
     assert!(!calls.overlap(), "two compilers at a time:\n{calls:#?}");
 
-    // All allowed jobs are used: the same build with four jobs.
+    // With four jobs, the same build runs several compilers at a time.
     scenario.kernel("a", "2.0f").kernel("b", "2.0f");
     watched.set(scenario.build()).arg("-j4").passes();
     let calls = watched.log();
@@ -42,7 +42,7 @@ fn a_cap_is_one_for_all_packs() {
         assert!(calls.0.len() > 8, "{calls:#?}");
         assert!(!calls.overlap(), "two at a time:\n{calls:#?}");
     }
-    // The variable is no input: nothing runs when it changes.
+    // The variable is no input of images: no compiler runs when it changes.
     build("3").passes();
     watched.log().assert_none("another number of jobs");
     scenario.kernel("a", "3.0f");
@@ -59,7 +59,8 @@ fn the_longest_chain_starts_first() {
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).arg("-j1").passes();
     let calls = watched.compilations();
-    // Three steps of one chain run before two of another; equal chains keep the order of the list.
+    // The chain with the most remaining steps runs first, so three steps come before two. Equal
+    // chains keep the order of the list.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };

@@ -30,8 +30,8 @@ fn warnings_are_shown_once() {
         .lacks(" generated");
 }
 
-/// Output of `-v` and remarks is for users who request it, beside the warnings of the same
-/// compiler.
+/// Compilers also print remarks, and details for `-v`. Users who request this output see it next to
+/// the warnings of the same compiler.
 fn what_compilers_print_besides_is_shown_on_request() {
     let scenario = Scenario::new("build_chatter");
     scenario.pack(
@@ -109,7 +109,7 @@ fn nothing_is_built_for_docs_rs() {
             "src/lib.rs",
             "pub static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n",
         );
-    // rustc links with `cc`.
+    // rustc links with `cc`, so the tools include it.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
@@ -135,8 +135,8 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
-    // Packages for publication name versions; the crates of this checkout replace the published
-    // ones.
+    // A package can be published only if its dependencies have versions. Here, the crates of this
+    // checkout replace the published ones.
     scenario.write(
         "Cargo.toml",
         scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),

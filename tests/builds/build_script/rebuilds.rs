@@ -73,7 +73,7 @@ fn the_environment_names_the_targets() {
     assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
     let other = pack();
     assert!(own != other);
-    // The features are in canonical order.
+    // The target's name has its features in canonical order, unlike the variable.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
     // The package's own variable has priority over the variable for all packages; an empty variable
     // counts as unset.
@@ -122,7 +122,8 @@ fn only_what_a_change_reaches_is_compiled() {
         watched.compilations()
     };
     let every_image: &[(&str, usize)] = &[("clang", 6), ("c++", 2)];
-    // A pack's name is a folder in every path that the pack's commands write.
+    // Each command of a pack writes into a folder with the pack's name, so the log shows which
+    // packs are compiled.
     let expect = |pack: &str, counts: &[(&str, usize)], why: &str| {
         let calls = build();
         calls.assert_counts(counts, why);
@@ -196,7 +197,8 @@ fn another_compiler_in_path_is_noticed() {
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
         let real = llvm_bin().join("clang");
-        // Each time, the build asks a script which program it starts.
+        // Each build queries the script about the program that it starts. The log omits these
+        // queries.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
             log.display(),
@@ -227,8 +229,8 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is identified by its file, not by its name. The same applies to headers that the
-/// build script makes.
+/// A compiler is identified by its file, not by its name. Also tests a header that the build script
+/// writes in each run.
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");
     scenario
@@ -250,7 +252,8 @@ fn another_compiler_behind_the_same_name_is_noticed() {
         (read(scenario.output("debug", "add/cpu.so")), printed)
     };
     let (first, _) = build("2");
-    // The header in OUT_DIR does not make each build run.
+    // Although the script writes the header in `OUT_DIR`, the next build does not run the script
+    // again.
     build("").1.found_fresh("build_compiler");
     let (second, _) = build("3");
     assert!(first != second, "the image is still the old compiler's");

@@ -221,7 +221,8 @@ fn variables_that_compilers_read() {
             scenario.write("two/val.h", "#define VALUE 2.0f\n");
             assert!(image(&[(name, "two")]) != edited, "{kind}: a header in a folder of {name}");
         }
-        // No step writes a second dependency file. (The `cc` crate runs g++ on a separate file.)
+        // No compiler writes the dependency file that `DEPENDENCIES_OUTPUT` requests in addition.
+        // (The file may exist because the `cc` crate runs g++ on a separate file.)
         scenario.kernel("add", "8.0f");
         image(&[("DEPENDENCIES_OUTPUT", "dependencies")]);
         let written = fs::read_to_string(scenario.folder.join("dependencies")).unwrap_or_default();
@@ -355,7 +356,7 @@ fn a_compiler_behind_a_masquerade() {
     assert_eq!(build(), asks);
 }
 
-/// Only Cargo was ended: its build script still runs when the build script of the next build
+/// The test ends only Cargo: its build script still runs when the build script of the next build
 /// starts.
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
@@ -420,7 +421,8 @@ fn packs_of_several_threads() {
     }
 }
 
-/// A link has the name that a file had while it was written.
+/// Puts a link in the place where the build writes a temporary file. The file to which the link
+/// leads must not change.
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");
     scenario.pack("add", r#".file("kernels/image.ptx").arch("compute_80")"#);

@@ -1,6 +1,6 @@
-//! The modules as PTX in a compressed pack. Each image decompresses to its original bytes, without
-//! the streams of other modules. The test compares with the images of an uncompressed pack and with
-//! sizes of programs.
+//! The modules as PTX in a compressed pack. Each image decompresses to its original bytes, even if
+//! the streams of all other modules are damaged. The test compares with the images of an
+//! uncompressed pack and with sizes of programs.
 
 use super::{MODULES, NVIDIA, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;

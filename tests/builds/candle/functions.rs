@@ -40,7 +40,8 @@ fn all(name: &str, target: &str) {
     assert_eq!(functions(name, &modules, target), expected);
 }
 
-/// Most kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU support.
+/// Most kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU support, so the build script
+/// defines this macro for AMD's GPUs.
 fn functions(name: &str, modules: &[&str], target: &str) -> Vec<(String, usize)> {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(

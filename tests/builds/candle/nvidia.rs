@@ -50,7 +50,7 @@ fn all_of_candle_kernels() {
     build("candle_all", &MODULES.map(|(module, _)| module), &with_launches);
 }
 
-/// Builds with the build.rs of docs/migrating.md: only the folder of the sources is another one.
+/// Builds with the build.rs of docs/migrating.md; only the folder of the sources differs.
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
     let (_, section) = page.split_once("## A crate of kernels").expect("the page has the section");
@@ -140,7 +140,8 @@ fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
             "{target} in {}",
             library.display()
         );
-        // The archive leaves out objects whose functions the program does not use.
+        // The linker takes only those objects from the archive whose functions the program uses, so
+        // the program may contain fewer images.
         assert!(count(&program, target) >= 1, "{target} in {}", program.display());
     }
     let pack = read(scenario.output("release", "candle.pack"));

@@ -78,8 +78,8 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Also ends the child processes, which do the work. Uses the shell's built-in `kill`: the
-        // program is not available everywhere.
+        // Also ends the child processes, which do the work. Uses the shell's built-in `kill`,
+        // because the program `kill` is not installed everywhere.
         let kill = format!("kill -- -{}", self.server.id());
         if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
             let _ = self.server.wait();
@@ -103,7 +103,8 @@ fn two_other_machines_make_the_same_bytes() {
         scenario.write(&format!("{name}.c"), text);
     }
     let pack = || read(scenario.output("debug", "add.pack"));
-    // Debug information contains checksums of the sources, but distcc sends preprocessed sources.
+    // Debug information is disabled: it contains checksums of the sources, but distcc sends
+    // preprocessed sources.
     let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
     build().passes();
     let plain = pack();

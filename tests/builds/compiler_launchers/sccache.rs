@@ -28,11 +28,11 @@ struct Sccache {
 
 impl Sccache {
     fn new(scenario: &Scenario) -> Self {
-        // A socket's path has at most 107 bytes.
+        // A socket's path has at most 107 bytes, so the socket is in the temporary folder.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
         let sccache = Self { folder: scenario.folder.join("cache"), socket };
-        // Otherwise two compilers that start at the same time would each start a server, and the
-        // hits of one server would not be counted.
+        // The test starts the server itself. Otherwise, two compilers that start at the same time
+        // would each start a server, and the hits of one server would not be counted.
         sccache.ask(&["--start-server"]);
         sccache
     }
@@ -93,14 +93,14 @@ fn a_second_build_is_all_hits() {
     let sccache = Sccache::new(&scenario);
     let pack = || read(scenario.output("debug", "add.pack"));
     let build = || {
-        // sccache does not know ptxas with -g.
+        // sccache does not support ptxas with `-g`, so the build has no debug information.
         let run = scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false");
         run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
     };
     build().passes();
     let plain = pack();
 
-    // There is one source for each of five targets, and ptxas.
+    // sccache counts six runs: a compiler for each of five targets, and ptxas.
     for (hits, misses) in [(0, 6), (6, 0)] {
         forget(&scenario);
         build().envs(sccache.variables()).passes();
@@ -149,7 +149,7 @@ fn an_error_is_the_compilers_own() {
         .fails()
         .once("error: use of undeclared identifier 'undefined_name'")
         .has("include/value.h:1:15: ")
-        // The command to copy is the one that ran.
+        // The command that the message shows is the command that ran.
         .has("the command was\n    ")
         .has("/scripts/sccache /");
 }

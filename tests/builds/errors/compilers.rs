@@ -9,7 +9,7 @@ offload_tests::tests! {
     CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
 }
 
-/// The driver comes from LLVM; a script replaces the actual compiler.
+/// The script passes queries to LLVM's clang; for a compilation, it runs the commands of the case.
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
     scenario
@@ -57,7 +57,8 @@ fn compilers_that_do_not_end_well() {
         let printed =
             scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
         let checked = message(&printed, "add").and_then(|message| {
-            // The command line also contains the path.
+            // The command line also contains the path of the bitcode, so only the text before it is
+            // searched.
             let (before, command) =
                 message.split_once("; the command was\n  ").ok_or("no command line")?;
             match command.lines().count() {
@@ -80,7 +81,8 @@ fn a_diagnostic_in_colour() {
         let build = |when: &str| {
             let text =
                 scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
-            // Cargo's own messages are also coloured.
+            // Cargo's own messages are also coloured, so only the text of offload-build is
+            // returned.
             text.split_once("could not make the pack")
                 .expect("offload-build's message")
                 .1

@@ -28,7 +28,7 @@ const PACKS: [&str; 6] = ["cut", "magic", "image_line", "cut_index", "removed", 
 
 const TAKES_A_NAME: &[&str] = &["takes the name of a pack, include_offload!(\"saxpy\"), or "];
 
-/// A program that is not compiled.
+/// A program that the macro rejects.
 struct Case {
     name: &'static str,
     /// The argument of `include_offload!`.

@@ -10,7 +10,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [no_ptxas],
 }
 
-/// A file is in the place of the folder; this also stops root.
+/// A file replaces the folder, so even root cannot write into it.
 fn an_out_dir_that_cannot_be_written() {
     let scenario = Scenario::new("errors_out_dir");
     scenario

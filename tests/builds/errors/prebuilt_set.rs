@@ -122,7 +122,7 @@ fn a_prebuilt_set_that_does_not_fit() {
             }
         }
         let printed = build().envs(env.iter().copied()).ends();
-        // Each message has the help.
+        // Each message also contains the help `OFFLOAD_PREBUILT=update`.
         let sentences = sentences.iter().chain(&["OFFLOAD_PREBUILT=update"]);
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         problems.check(file, checked, &printed);

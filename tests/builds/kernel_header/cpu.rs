@@ -21,7 +21,8 @@ offload_tests::tests! {
     compilers(),
 }
 
-/// A test for each way to change stacks, without and with optimization.
+/// Returns a test for each compiler, optimization level and way to switch between the stacks of
+/// threads.
 fn compilers() -> impl Iterator<Item = Test> {
     let compilers: [(&str, &str, &[&str]); 6] = [
         ("gcc_unoptimized", "g++", &["-O0"]),
@@ -334,7 +335,8 @@ fn atomics(image: &Image) {
     let sum = LAUNCHES * THREADS * last / 2;
     let expected = Cells {
         i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
-        // An even number of equal values cancels out; ten steps up or down return to the start.
+        // With exclusive or, an even number of equal values gives 0. Ten increments or decrements
+        // return a counter to its start.
         u: [!0 << 5, 0x7f, 0, all % 10, (10 - all % 10) % 10, 1, 1],
         l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
         f: [all as f32, -(last as f32)],

@@ -28,7 +28,7 @@ fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
 }
 
 /// Returns the expected sizes. `votes` is the number of bytes for counting at a barrier; `each` is
-/// the number of bytes that every kernel has.
+/// the number of bytes that the system reserves for every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let sizes = [
         ("tree_sum", 4096),
@@ -90,7 +90,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
         }
         expect(target, &code, "votes", &[barrier, "ds_add_u32", "s_bcnt1"]);
         expect(target, &code, "lanes", &["ds_bpermute_b32", "mbcnt_lo", "v_cmp_"]);
-        // gfx9 has the older names.
+        // gfx9 has older names for these instructions.
         let old = target.starts_with("gfx9");
         let renamed = |before: &'static str, now: &'static str| if old { before } else { now };
         let atomics = [
@@ -178,7 +178,8 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// The GPU uses only this instruction if it has it; the first gfx9 processor does not.
+/// A GPU that has the instruction for products of bytes uses no other; the first gfx9 processor
+/// does not have it.
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \
                           x[0] = __dp4a(x[1], x[2], x[3]);\n  y[0] = __dp4a(y[1], y[2], y[3]);\n}\n";

@@ -124,8 +124,8 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 6), "{printed}");
 }
 
-/// Otherwise a GPU would get different results from the measured ones. Instructions that may be
-/// fused have the flag.
+/// If a product and a sum were fused, a GPU would get different results from the measured ones. In
+/// LLVM IR, instructions that may be fused have the flag `contract`.
 fn sums_and_products_in_our_functions_are_never_fused() {
     let folder = scratch::folder("header_contraction");
     scratch::write(folder.join("k.cu"), kernels());
@@ -158,7 +158,7 @@ fn sums_and_products_in_our_functions_are_never_fused() {
         }
         let fusible =
             ["fadd contract", "fsub contract", "fmul contract"].iter().any(|it| line.contains(it));
-        // Infinity less infinity.
+        // The function `nan` is excluded: it only subtracts infinity from infinity.
         if function.contains("12offload_math") && !function.contains("12offload_mathL3nan") {
             assert!(!fusible, "{line}\nin {function}");
             ours += usize::from(line.contains(" fmul "));

@@ -59,7 +59,7 @@ fn launch_bounds_reach_both_vendors() {
     }
 }
 
-/// Each of these once failed to compile for some target.
+/// Each header and each name in this source once failed to compile for some target.
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     built(
         "header_neighbours",

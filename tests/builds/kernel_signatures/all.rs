@@ -1,5 +1,5 @@
-//! Each kernel has a function. `cuobjdump` and `llvm-readelf`, which list the kernels of images,
-//! and rustc check the results.
+//! Tests that a program gets a function for each kernel of a pack. `cuobjdump` and `llvm-readelf`,
+//! which list the kernels of images, and rustc check the results.
 
 use offload_format::signature::Signatures;
 use offload_tests::data::read;
@@ -95,7 +95,7 @@ fn kernels_of_examples_and_tests_have_functions() {
     let mut sources = Vec::new();
     for file in files {
         let text = read(&file);
-        // Such sources are for nvcc.
+        // Sources that launch kernels with `<<<` are for nvcc.
         if String::from_utf8_lossy(&text).contains("<<<") {
             continue;
         }

@@ -118,7 +118,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
     assert_eq!(all, "all [0, 1, 2, 8, 16, 32, 48, 64, 104, 112, 120] 121");
     assert_eq!([all, scale, nothing], [of_source, scale_of_source, nothing_of_source]);
 
-    // The declarations are for one of several modules of the pack.
+    // The program declares the kernels of one module of the pack, which has several modules.
     scenario.build_script(
         r#"Build::new().modules(["kernels/types.cu", "kernels/add.cu"]).arch("compute_80").compile("pack");"#,
     );
@@ -135,7 +135,8 @@ fn what_is_declared_lies_where_the_source_has_it() {
         .fails()
         .once("the pack \"pack\" has several modules: mod types { ... }, mod add { ... } says whose kernel it is");
 
-    // Nothing is known about the kernels, so every declaration is accepted.
+    // Since nothing was built, the macro knows nothing about the kernels and accepts every
+    // declaration.
     scenario.write("src/main.rs", main("mod types { fn unknown(a: f32); fn nothing(); }"));
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
 }
@@ -173,7 +174,7 @@ fn clang_reads_what_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{declared_nowhere}"));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     assert!(super::signatures(&scenario, "debug").contains("comment Adds.\nparameter n i32\n"));
-    // Nothing is read again; only a change of the source is read.
+    // The build reads the signatures again only after a change of the source.
     let signatures = super::signatures(&scenario, "debug");
     scenario.write("kernels/types.cu", source.replace("float a", "int a"));
     scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");

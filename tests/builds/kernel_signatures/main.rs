@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs)]
 
-/// The kernels.
+/// The functions of the kernels in `types.cu`.
 pub mod kernels {
     offload::include_kernels!("pack");
 }

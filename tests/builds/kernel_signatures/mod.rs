@@ -146,7 +146,8 @@ const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float 
 const CALL: &str = "mod kernels { offload::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
 
-/// A prebuilt set has the parameters, and an earlier build's signatures are kept.
+/// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise the
+/// signatures of an earlier build are kept.
 fn builds_without_compilers_have_the_same_functions() {
     let scenario = with_source("signatures_prebuilt", SAXPY.as_bytes());
     scenario.write("src/main.rs", CALL);
@@ -154,7 +155,7 @@ fn builds_without_compilers_have_the_same_functions() {
     let expected = signatures(&scenario, "release");
     assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
 
-    // The test includes optimized code for NVIDIA alone.
+    // Also tests a release build for NVIDIA's GPUs alone.
     let nvidia = with_source("signatures_release", SAXPY.as_bytes());
     nvidia
         .write("src/main.rs", CALL)

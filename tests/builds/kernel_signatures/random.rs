@@ -46,13 +46,13 @@ fn random_parameters_lie_where_every_image_has_them() {
         "{without_buffer} kernels have no buffer"
     );
 
-    // rustc's layout, as assertions for the compilers of all images.
+    // Writes rustc's layouts as assertions into a source, which is compiled for all images.
     scenario.write("kernels/check.cu", checks(records, &layouts));
     scenario.build().passes();
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// Returns the records that Rust has: those of parameters' values and pointees.
+/// Returns the records that the Rust code declares: the types of parameters' values and pointees.
 fn used(signatures: &Signatures) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -119,8 +119,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// Returns the rest of the program. For each call, it prints the places of the arguments; at the
-/// end, it prints the layout of each record.
+/// Returns the end of the program, which prints layouts. For each call, it prints the places of the
+/// arguments; at the end, it prints the layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -162,9 +162,9 @@ fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
 fn end() {
 "#;
 
-/// Checks that each argument has the length that every image records. If all images have the same
-/// places, the call has them, too; otherwise there is no buffer. Returns the number of kernels
-/// without a buffer.
+/// Checks that each argument has the length that every image records. If all images record the same
+/// places, the call must have them, too; otherwise there must be no buffer. Returns the number of
+/// kernels without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {
@@ -216,7 +216,7 @@ struct Layout {
   __device__ static void check() {
 ";
 
-/// C++ reports no place for bit-fields and bases, and lanes have no name there.
+/// C++ reports no place for bit-fields and bases, and lanes have no name in C++.
 fn is_checked(field: &str) -> bool {
     !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
 }
@@ -278,7 +278,8 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // Padding exists inside records, and between bit-fields if some start in a new unit.
+            // The values need not fill all bytes: padding exists inside records, and between
+            // bit-fields if some start in a new unit.
             let is_full = if name.starts_with("bits") {
                 of_field.first() == Some(&true) && of_field.last() == Some(&true)
             } else {

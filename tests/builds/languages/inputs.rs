@@ -52,8 +52,8 @@ pub fn make_inputs(kernels: &Path) {
 
 fn make_ir(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
-    // The IR is for any processor: clang's attributes would name the processor that the functions
-    // were compiled for.
+    // The IR is for any processor. So clang's attributes are removed, which name the processor that
+    // the functions were compiled for.
     let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
     let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
     fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
@@ -117,12 +117,12 @@ fn make_images(kernels: &Path) {
 fn make_containers(kernels: &Path) {
     succeed(cuda("fatbinary").current_dir(kernels).args([
         "--create=ready_fatbin.fatbin",
-        // LZ4, which needs no feature.
+        // Selects LZ4, which is read without any feature.
         "--compress-mode=speed",
         "-64",
         "--image3=kind=elf,sm=80,file=made/sm_80.cubin",
         "--image3=kind=ptx,sm=90,file=text.ptx",
-        // Not asked for.
+        // The build does not request this target.
         "--image3=kind=elf,sm=90,file=made/sm_90.cubin",
     ]));
     bundle(kernels, "ready_bundle.hipfb", &[]);

@@ -1,6 +1,6 @@
 //! Every language for every kind of target, with the real compilers. Other projects' tools read the
-//! target of an image: `llvm-readelf` reads the header, `cuobjdump` the cubin, `file` the type. PTX
-//! is read as text.
+//! target of an image: `llvm-readelf` reads the ELF header, `cuobjdump` reads the cubin, and `file`
+//! reports the file's type. PTX is read as text.
 
 mod inputs;
 
@@ -59,7 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("ready_bundle", &["gfx90a", "gfx1100"]),
     ("ready_offload", &["gfx90a", "sm_80", "compute_90"]),
     ("ready_archive", &["gfx90a", "gfx1100", "sm_80"]),
-    // Each image from the source that has it.
+    // Each image of this module comes from the source that contains it.
     ("mixed", &["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]),
 ];
 
@@ -125,7 +125,7 @@ fn every_language_for_every_kind_of_target() {
         MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
     assert_eq!(found, expected);
 
-    // Compilers warn about unused options and missing libraries.
+    // The compilers warn neither about unused options nor about missing libraries.
     printed.lacks("unused").lacks("not found");
     for (module, targets) in MODULES {
         for target in *targets {
@@ -143,7 +143,7 @@ fn every_language_for_every_kind_of_target() {
             assert!(is_printed, "no {line} in\n{printed}");
         }
     }
-    // An image that was extracted from a file belongs to that file.
+    // An extracted image equals the file that the container was made from.
     for (module, target, source) in [
         ("ready_hsaco", "gfx90a", "gfx90a.hsaco"),
         ("ready_fatbin", "sm_80", "sm_80.cubin"),
@@ -157,8 +157,8 @@ fn every_language_for_every_kind_of_target() {
     }
 }
 
-/// Returns the path of a module's image. If a source already is a code object or cubin, its path
-/// stays the same.
+/// Returns the path of a module's image. If the source is a code object or cubin, returns the path
+/// of the source.
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
         ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
@@ -169,7 +169,7 @@ fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     }
 }
 
-/// With the feature for it, also compressed files are taken apart.
+/// With the feature `compression`, images are also extracted from compressed containers.
 fn compressed_containers_are_taken_apart() {
     let mut scenario = Scenario::new("build_compressed");
     scenario
@@ -254,7 +254,7 @@ fn rocm_headers_are_used_where_they_are_included() {
     assert_is_for("add", "gfx90a", &scenario.output("debug", "add/gfx90a.hsaco"));
 }
 
-/// The contents of a clang's own folder decide, not its version.
+/// Whether clang supports the header depends on the contents of its own folder, not on its version.
 fn a_clang_without_gpuintrin_is_named() {
     let scenario = Scenario::new("build_no_gpuintrin");
     scenario

@@ -1,6 +1,6 @@
-//! Two crates with `links`. One has headers and a source that its users compile. The other is a
-//! prover: its kernels call device functions of other files. The crate `cc` compiles its C++ for
-//! the host. The checks use nvcc's and clang's linkers for devices, the program's linker,
+//! Two crates with a `links` key. One has headers and a source that its users compile. The other is
+//! a prover: its kernels call device functions of other files. The crate `cc` compiles the prover's
+//! C++ for the host. The checks use nvcc's and clang's linkers for devices, the program's linker,
 //! `cuobjdump`, `roc-obj-ls`, and the program.
 
 use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
@@ -87,7 +87,7 @@ fn main() {
 }
 "#;
 
-/// A workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the
+/// Returns a workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the
 /// program.
 fn workspace(prefix: &str) -> Scenario {
     let [field, sys] = ["field", "sys"].map(|part| format!("{prefix}_{part}"));

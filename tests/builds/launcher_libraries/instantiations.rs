@@ -131,7 +131,8 @@ fn main() {{
 "#
             ),
         );
-    // Cargo would link a build script's library into the package's library, if it had one.
+    // Without `src/lib.rs`, Cargo links the build script's library into the program, not into the
+    // package's library.
     fs::remove_file(member.folder.join("src/lib.rs")).expect("a member has a library");
     member
 }

@@ -42,8 +42,8 @@ const RUNTIME: &str = "#pragma once
 #endif
 ";
 
-/// Makes a member the headers crate: sets this `links` key, and passes the path of its folder
-/// `include` to dependents.
+/// Makes a member the headers crate: its build script passes the path of its folder `include` to
+/// dependents.
 fn pass_headers_on(member: &Scenario) {
     member.write(
         "build.rs",
@@ -66,7 +66,7 @@ fn kernels(file: &Path, target: &str) -> Vec<String> {
 /// Returns the number of sources for which a program has code objects for this processor, as
 /// `roc-obj-ls` lists them.
 fn code_objects(program: &Path, target: &str) -> usize {
-    // The reader leaves files next to its input.
+    // `roc-obj-ls` leaves files next to its input, so it gets a copy.
     let copy = program.with_extension("copy");
     fs::copy(program, &copy).expect("it can be copied");
     roc_obj_lists(&copy).iter().filter(|(id, ..)| id.ends_with(target)).count()

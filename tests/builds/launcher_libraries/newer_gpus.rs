@@ -13,7 +13,8 @@ offload_tests::tests! {
     HIP.slow() => [the_files_for_all_gpus_are_compiled_for_amd],
 }
 
-/// The folders: name, number of files, and the least GPU.
+/// The folders: name, number of files, and the lowest compute capability of the files (80 is 8.0,
+/// and 0 is any).
 const FOLDERS: [(&str, usize, usize); 3] = [("common", 21, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
 
 const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
@@ -140,7 +141,8 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     }
     printed.lacks(fp8);
 
-    // Only changed files are compiled: a header of one folder, a new file.
+    // The build compiles only the affected files, after a change of one folder's header and after a
+    // new file.
     scenario.write("kernels/include/marlin.h", "#define FACTOR 3.0f\n");
     build().passes();
     assert_eq!(started(), of_newer, "a header of {marlin}");

@@ -1,5 +1,6 @@
-//! The diffs: their kept lines are a pack in a program, and a static library in another. nvcc,
-//! `cuobjdump`, `nm` and the CUDA runtime without a driver check the results.
+//! The diffs of `docs/migrating.md`: the lines that they keep make one program with a pack and one
+//! with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the
+//! results.
 
 use super::page::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
@@ -69,7 +70,8 @@ fn the_pack_is_built_and_loaded() {
     }
 }
 
-/// Tests the two functions, and whether launches name the stream of the launching thread.
+/// Tests the library's two functions, and whether launches use the default stream of the launching
+/// thread.
 fn the_library_launches_on_the_stream_of_the_thread() {
     let build_script = diffs().pop().expect("the page has diffs");
     let scenario = Scenario::without_sources("migrating_library");
@@ -118,7 +120,7 @@ fn main() {
         assert!(calls[0] != calls[1], "{symbols}");
         calls[0]
     };
-    // The reader wants a folder without other files.
+    // `cuobjdump_extracts` needs a folder without other files.
     let extracted = scratch::folder("migrating_library_extracted");
     let device_code = || cuobjdump_extracts(&scenario.output("debug", "libkernels.a"), &extracted);
     assert!(names_thread_streams(), "with the flag");

@@ -24,7 +24,8 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel",
     "__cudaLaunchKernel_ptsz",
     "__device__",
-    // Texts of the program: the diffs' kept lines have the macro and the selection.
+    // Texts of the user's program: the macro and the selection, which the diffs' kept lines
+    // contain.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
     "select",
@@ -39,7 +40,7 @@ const OTHERS: &[&str] = &[
     "all-major",
     "compute_80",
     "(13, 0)",
-    // Calls of the same row, or general calls.
+    // Names of calls without arguments: calls of the same row, or calls in general.
     "compile",
     ".modules",
 ];
@@ -69,7 +70,7 @@ fn variable(span: &str) -> Option<&str> {
 fn what_is_no_call_is_known() {
     let reference = workspace().join("docs/guide/src/reference/variables.md");
     let reference = fs::read_to_string(reference).expect("the page can be read");
-    // Cargo's own.
+    // `OUT_DIR` is a variable of Cargo, so the reference does not list it.
     let others = ["OUT_DIR"];
     let mut wrong = String::new();
     for Row { line, ours } in rows() {
@@ -111,7 +112,7 @@ fn every_call_compiles() {
     }
     assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
     let mut scenario = Scenario::new("migrating_tables");
-    // `.compress()` takes it.
+    // `.compress()` needs this feature.
     scenario.feature("offload-build", "compression");
     scenario.write(
         "build.rs",

@@ -1,4 +1,4 @@
-//! A stand-in for clang. It joins a source and its includes, searches them like compilers, and
+//! A stand-in for clang. It joins a source and its includes, searches for them like compilers, and
 //! writes the result into "PTX". The test compiles it with rustc.
 
 use std::collections::BTreeSet;

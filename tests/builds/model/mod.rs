@@ -1,6 +1,6 @@
 //! Random edits compared with clean builds. The edits change a tree of sources and headers, flags,
 //! variables and compilers. After each edit, the next build's image must equal the image of a clean
-//! build. The clean build is the reference.
+//! build.
 //!
 //! `OFFLOAD_TEST_SEQUENCES` sets the number of sequences of edits for each of the four tests with
 //! the stand-in. In addition, a tenth of all sequences run through Cargo.
@@ -47,7 +47,8 @@ const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
     }
     build.compile("model");"#;
 
-/// The number of sequences that each test with the stand-in tries, unless the variable sets it.
+/// The number of sequences that each test with the stand-in tries, unless `OFFLOAD_TEST_SEQUENCES`
+/// sets it.
 const SEQUENCES: usize = 20;
 
 fn sequences() -> usize {
@@ -108,7 +109,7 @@ fn nvcc() {
     direct("model-nvcc", 8, real(), Kind::Nvcc);
 }
 
-/// Who compiles.
+/// The compiler of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     StandIn,
@@ -146,10 +147,10 @@ struct Model {
 impl Model {
     fn new(name: &str, kind: Kind) -> Self {
         let scenario = Scenario::new(name);
-        // The script runs thousands of times.
+        // The script runs thousands of times, so it is optimized.
         scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
         scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
-        // The script of the first build has nothing to compile.
+        // The first build only compiles the build script, which has nothing to compile.
         scenario.build().env("OFFLOAD_SKIP", "1").passes();
         let script = scenario.build_script_program("debug");
         Self { scenario, script, kind }
@@ -245,7 +246,8 @@ fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
 }
 
 fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
-    // Only this kit's own headers remain, which are always the same.
+    // Removes the results of the run before. Only this kit's own headers remain, which are always
+    // the same.
     for name in ["model", "model.index", "probes.cache"] {
         let path = clean.join("offload").join(name);
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

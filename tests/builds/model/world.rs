@@ -19,7 +19,7 @@ const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-inclu
 #[derive(Debug)]
 pub struct World {
     pub folder: PathBuf,
-    /// The stand-in, in the folder of a compiler.
+    /// The stand-in and its folder; `None` if a real compiler is used.
     pub compiler: Option<StandIn>,
     flags: BTreeSet<&'static str>,
     pub variables: BTreeMap<&'static str, PathBuf>,
@@ -45,7 +45,7 @@ impl StandIn {
         let path = self.folder.join(which).join("clang");
         fs::create_dir_all(path.parent().expect("it has a folder"))
             .expect("the target folder can be written");
-        // The file of a running program cannot be written.
+        // The file of a running program cannot be written, so it is removed first.
         let _ = fs::remove_file(&path);
         fs::write(&path, bytes).expect("the target folder can be written");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -138,7 +138,7 @@ impl World {
         text
     }
 
-    /// Changes something.
+    /// Makes a random edit, and returns when Cargo notices it.
     pub fn edit(&mut self, random: &mut Random) -> Noticed {
         let (edit, noticed) = self.try_edit(random);
         self.history.push(edit);

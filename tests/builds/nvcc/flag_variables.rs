@@ -80,7 +80,7 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
             "{value}"
         );
         assert_eq!(images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
-        // The other flags are used.
+        // The kernel's name shows that nvcc used the other flags of the variable.
         let bytes = read(&cubin);
         assert!(
             bytes.windows(names.len()).any(|it| it == names.as_bytes()),
@@ -99,7 +99,7 @@ fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
         "(its command line also has the flags of NVCC_APPEND_FLAGS, '--such-a-flag -O1': unset it if they do not fit",
         "; the command was\n    NVCC_APPEND_FLAGS='--such-a-flag -O1' /",
     ]);
-    // An error in the source must not be blamed on the variable.
+    // The message must not name the variable as the cause of an error in the source.
     scenario.write("kernels/named.cu", "__global__ void f() {\n  undeclared();\n}\n");
     scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset it");
 }

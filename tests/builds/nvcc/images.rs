@@ -51,7 +51,7 @@ fn nvcc_makes_every_kind_of_image() {
     }
 }
 
-/// Uses a release build: line information for debuggers names folders.
+/// Uses a release build, since the line information of a dev build names folders.
 fn nvcc_makes_the_same_bytes_in_any_folder() {
     const CALLS: &str =
         r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;

@@ -1,4 +1,5 @@
-//! When nvcc starts, and how many run at the same time. A log of nvcc's calls is checked.
+//! When nvcc starts, and how many nvcc processes run at the same time. A log of nvcc's calls is
+//! checked.
 
 use super::{FACTOR, package};
 use offload_tests::registry::NVCC;

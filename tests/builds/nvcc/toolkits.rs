@@ -18,7 +18,7 @@ offload_tests::tests! {
     GCC => [a_toolkit_that_is_named_and_missing_is_an_error, without_a_toolkit_the_places_are_listed],
 }
 
-/// Tests the folder trees of pip in an active environment.
+/// Tests the folders in which pip installs a toolkit, in an active virtual environment.
 fn a_toolkit_among_pythons_packages_is_found() {
     let scenario = package("vendor_python", "");
     scenario.build_script(
@@ -145,7 +145,7 @@ fn targets_that_nvcc_knows_are_built() {
         .has("version None")
         .has("target sm_80\n")
         .lacks("sm_120a");
-    // The environment variable's list replaces all of these lists.
+    // The list of `OFFLOAD_ARCH` replaces all lists of build.rs.
     scenario
         .build()
         .env("OFFLOAD_ARCH", "sm_90")

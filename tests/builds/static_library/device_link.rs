@@ -87,7 +87,8 @@ fn functions(scenario: &Scenario, target: &str) -> String {
     stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(program)))
 }
 
-/// Asserts that the advice follows the compiler's own message if the call is missing.
+/// Asserts that a build without `.device_link()` shows the compiler's own message and then advises
+/// the call.
 fn assert_advises(run: Run<'_>, message: &str) {
     run.env("APART", "1").fails().has(message).once(
         "each source of a static library is a device program of its own; call .device_link() in build.rs if another source of \
@@ -135,8 +136,8 @@ fn nvcc_links_sources_and_nothing_is_done_again() {
     assert_advises(build("2"), "Unresolved extern function '_Z6factorf'");
 }
 
-/// Each target has those sources that support it. For targets without the source that defines the
-/// function, no code calls the function.
+/// Each target is built from the sources that support it. For targets without the source that
+/// defines the function, no code calls the function.
 fn sources_may_support_fewer_targets() {
     let scenario = package(
         "static_linked_fewer",
@@ -232,7 +233,7 @@ fn clang_links_sources_for_amd() {
     let build = || scenario.build().env("ROCM_PATH", rocm());
     build().passes();
     scenario.start("debug").passes().starts_with("devices 100 launch ").lacks("launch 0");
-    // The reader leaves files next to its input.
+    // `llvm-objdump` leaves files next to its input, so it gets a copy.
     let built = scenario.folder.join("linked");
     fs::copy(scenario.program("debug", scenario.name()), &built).expect("it can be copied");
     let mut images: Vec<String> = objdump_extracts(&built).into_iter().map(|(id, _)| id).collect();
@@ -249,8 +250,8 @@ fn clang_links_sources_for_amd() {
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
-/// Asserts that clang's objects register their kernels when the program starts. Only the section's
-/// bounds refer to the section, so a linker may treat it as unused.
+/// Asserts that clang's objects register their kernels when the program starts. The code refers
+/// only to the section's bounds, so a linker may treat the section as unused and remove it.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());

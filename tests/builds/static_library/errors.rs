@@ -119,7 +119,7 @@ fn by_nvcc(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// The vendor is known before the search for a toolkit.
+/// The error about the vendor comes before the search for a toolkit.
 fn a_library_by_nvcc_is_for_nvidia() {
     let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
     let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
@@ -166,7 +166,8 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
         "the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no compiler of AMD's GPUs",
         "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of another vendor",
     ]);
-    // With a default, the default's targets are built.
+    // With a default, the variable of the other vendor is ignored, and the targets of the default
+    // are built.
     let scenario = by_nvcc("static_default", r#".default_archs(["compute_80"])"#);
     let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").passes();
     printed.lacks("using targets from");

@@ -49,8 +49,8 @@ fn cudas_runtime_can_be_shared() {
     );
 }
 
-/// Without Cargo's lines and without the runtime, nothing is linked. The script prints the lines
-/// itself, and adds the runtime.
+/// With `cargo_metadata(false)` and without the runtime, the program does not link. Then the script
+/// prints the lines for Cargo itself, and adds the runtime.
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
         println!("cargo::rustc-link-search=native={}", folder.display());

@@ -144,7 +144,7 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .write("kernels/scale.hip", source("hip/hip_runtime.h", "hip", "hip"))
         .write("src/main.rs", program("hip"));
     scenario.build().env("ROCM_PATH", rocm()).passes();
-    // The readers leave files next to their input.
+    // The readers leave files next to their input, so they get a copy.
     let built = scenario.folder.join("static_hip");
     fs::copy(scenario.program("debug", "static_hip"), &built).expect("it can be copied");
     let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
@@ -189,7 +189,8 @@ fn two_crates_with_libraries_share_one_runtime() {
 pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) } }
 "#,
     );
-    // Cargo would link a build script's library into the package's library, if it had one.
+    // Without `src/lib.rs`, Cargo links the build script's library into the program, not into the
+    // package's library.
     fs::remove_file(outer.folder.join("src/lib.rs")).expect("a member has a library");
     let prints_both = "fn main() {\n    println!(\"inner {}\", static_inner::devices());\n";
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));

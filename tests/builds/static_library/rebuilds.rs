@@ -34,8 +34,8 @@ fn a_header_that_only_an_amd_device_includes_counts() {
     );
 }
 
-/// clang writes a dependency file for the host's part only, which does not include the header:
-/// `macro_of_device` is not defined there.
+/// clang writes a dependency file only for the host's part. This file does not include the header,
+/// because `macro_of_device` is not defined there.
 fn header_of_devices(
     scenario: &Scenario,
     file: &str,
@@ -103,7 +103,7 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
     assert!(one == other, "the object differs with the folder that Cargo builds into");
 }
 
-/// For machines without compilers: the functions are declared, and nothing is linked.
+/// Tests machines without compilers: the functions are declared, and nothing is linked.
 fn nothing_is_compiled_when_skipped() {
     let scenario = Scenario::new("static_skipped");
     scenario

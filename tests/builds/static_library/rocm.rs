@@ -34,7 +34,8 @@ fn an_image_has_functions_of_rocms_libraries() {
     }
 }
 
-/// clang does not list ROCm's headers, which are the system's: one file represents them.
+/// clang treats ROCm's headers as system headers and does not list them. One file, `hip_version.h`,
+/// represents them.
 fn another_rocm_is_noticed() {
     let scenario = package("static_another_rocm", r#"["gfx90a"]"#);
     let root = scenario.folder.join("rocm");
@@ -42,7 +43,7 @@ fn another_rocm_is_noticed() {
     let version = root.join("include/hip/hip_version.h");
     let header = read(&version);
     let write = |more: &str| {
-        // The file is a link to the real one.
+        // The file is a link to ROCm's own file, which must not change.
         fs::remove_file(&version).expect("it is there");
         fs::write(&version, [&*header, more.as_bytes()].concat())
             .expect("the scratch folder can be written");

@@ -130,8 +130,8 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
-/// No set contains the library. A warning reports this when a set is made; it is an error if only
-/// the set may be used.
+/// A prebuilt set never contains a static library. A warning reports this when a set is made; it is
+/// an error if only the set may be used.
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario

@@ -4,7 +4,7 @@ use offload::{DeviceInfo, KernelPack};
 use offload_elsewhere::{AMD, MIXED, on_cpu};
 use std::{fs, path::Path};
 
-/// Panics unless the pack in memory equals the file that the build script left.
+/// Panics unless the pack in memory equals the file that the build script wrote.
 #[track_caller]
 fn is_whole(pack: &KernelPack) {
     let file = Path::new(env!("OFFLOAD_ELSEWHERE_OUT")).join(format!("{}.pack", pack.name()));
@@ -38,7 +38,7 @@ fn devices_get_their_images() {
 fn retained_packs_are_listed() {
     let mut names: Vec<_> = offload::linked_packs().map(|pack| pack.name()).collect();
     names.sort_unstable();
-    // Only ELF programs have a list.
+    // Only ELF programs contain a list of packs.
     let listed: &[&str] = if cfg!(windows) { &[] } else { &["amd", "mixed"] };
     assert_eq!(names, listed);
 }

@@ -59,7 +59,7 @@ fn two_dependencies_may_have_packs_of_one_name() {
                 let program = app.program(profile, "embed_app");
                 assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
                 if targets.section == MIXED.section {
-                    // There are no gaps, so LLVM's tools see both packs.
+                    // The linker left no gaps between the packs, so LLVM's tools find both.
                     let listing = objdump_offloading(&app, &program);
                     let images = if is_same { count } else { 2 * count };
                     assert_eq!(

@@ -1,6 +1,6 @@
 //! Hosts without packs, such as WebAssembly, systems with 32 bits and iOS. With `allow_empty`, the
-//! pack is empty there, so a library needs no `cfg`. rustc checks the library for hosts that have a
-//! standard library here.
+//! pack is empty on such hosts, so a library needs no `cfg`. rustc checks the library for hosts
+//! that have a standard library here.
 
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::{NOTHING, Needs, needs};
@@ -25,7 +25,8 @@ pub fn report() -> String {
 }
 "#;
 
-/// The environment gives the build script hosts for which nothing can be compiled here.
+/// Tests hosts by variables that the build script sets, since nothing can be compiled for these
+/// hosts here.
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");
     let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"));

@@ -38,8 +38,8 @@ impl Targets {
     }
 }
 
-/// A function for a crate. It panics unless a pack in memory equals the files of the crate's build
-/// script and is in the section that the test has named.
+/// The source of a function that tests write into a crate. It panics unless a pack in memory equals
+/// the files of the crate's build script and is in the section that the test has named.
 const CHECK: &str = r#"
 pub fn check(pack: &offload::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");

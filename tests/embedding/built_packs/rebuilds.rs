@@ -12,7 +12,8 @@ offload_tests::tests! {
     CLANG => [a_pack_that_is_no_longer_made_is_gone],
 }
 
-/// Shorter lists than [`super::MIXED`] and [`AMD`]: a build compiles one image for each target.
+/// Lists that are shorter than [`super::MIXED`] and [`AMD`], because each build compiles one image
+/// for each target.
 const LISTS: [Targets; 2] = [
     Targets { archs: "gfx90a compute_80", section: ".llvm.offloading" },
     Targets { archs: "gfx90a", section: ".hip_fatbin" },
@@ -24,7 +25,7 @@ fn a_changed_kernel_is_embedded_anew() {
     program_with_packs(&scenario, &["kernels"]);
     for profile in PROFILES {
         for incremental in [true, false] {
-            // These are rustc's files for the next run.
+            // The folders in which rustc keeps files for the next incremental build.
             let caches = || {
                 let folder = fs::read_dir(scenario.target.join(profile).join("incremental"));
                 let caches = folder.into_iter().flatten().flatten().map(|cache| cache.path());
@@ -41,7 +42,7 @@ fn a_changed_kernel_is_embedded_anew() {
                     targets
                         .set(scenario.build().profile(profile).args(["--config", &option]))
                         .passes();
-                    // The program compares the pack in memory with this file.
+                    // The program compares the pack in memory with the file `kernels.pack`.
                     targets.set(scenario.start(profile)).passes();
                     read(scenario.output(profile, "kernels.pack"))
                 };

@@ -48,7 +48,7 @@ fn clang_linker_wrapper_takes_images_of_a_file() {
         .arg(format!("-Clinker={}", clang.display()))
         .passes();
     let printed = scenario.start("debug").env("LD_LIBRARY_PATH", &scenario.folder).passes();
-    // The C library prints its buffer when the program ends.
+    // The C library prints its buffer when the program ends, so its line comes last.
     assert_eq!(printed.stdout, "0\nregistered 0x48495046\n");
 
     let bundle = scenario.folder.join("bundle");

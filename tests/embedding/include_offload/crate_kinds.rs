@@ -73,7 +73,7 @@ fn names_of_the_crate_mean_nothing_to_packs() {
     assert_eq!(scenario.run().passes().stdout, "amd 1\nsaxpy 1\n");
 }
 
-/// The test uses all options except those for Linux alone.
+/// The test uses all options except those that only Linux supports.
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
     let packs = pack("A", "\"mixed\", retain")
@@ -165,8 +165,8 @@ fn every_kind_of_crate_has_the_same_packs() {
             + &pack("B", "\"amd\"")
             + &pack("C", "path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\"")
             + SUM;
-        // `strip` is set for the package alone: the dependencies of build scripts are compiled
-        // already.
+        // `strip` is set for the package alone: for a setting of the whole profile, Cargo would
+        // compile the dependencies of build scripts again.
         let manifest = scenario.text("Cargo.toml")
             + "\n[lib]\ncrate-type = [\"rlib\", \"cdylib\", \"staticlib\"]\n\n\
                [[bench]]\nname = \"b\"\nharness = false\n\n\

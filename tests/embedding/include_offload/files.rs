@@ -1,5 +1,6 @@
-//! Files by their paths: the program's view of each kind, its place, and the effect of a change on
-//! the program. The programs print their images; LLVM's readers find them.
+//! Files that programs embed by their paths: the content and the place of each kind of file in the
+//! program, and how a change reaches the program. The programs print their images; LLVM's readers
+//! find them.
 
 use super::{bundle, image, offload_binaries};
 use crate::linked_program::{Section, objdump_offloading, sections};

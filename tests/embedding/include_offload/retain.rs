@@ -52,7 +52,7 @@ fn library(packs: [&str; 2], options: &str) -> String {
         + "pub fn used() -> usize { A.images().len() + B.images().len() }\n"
 }
 
-/// Prints the names of the listed packs.
+/// The statements that print the names of the listed packs.
 const LIST: &str = "
     let mut packs: Vec<_> = offload::linked_packs().collect();
     packs.sort_by_key(|pack| pack.name());

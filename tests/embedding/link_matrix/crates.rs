@@ -80,7 +80,7 @@ pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images
     Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile("amd");
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];
     let mut ptx = Module::new("ptx");
-    // Otherwise, ptxas would also make machine code from the PTX.
+    // Without this filter, ptxas would also make machine code from the PTX.
     ptx.file("../images/saxpy.compute_80.ptx").supports(["compute_80"]);
     Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");"#;
 
@@ -88,7 +88,7 @@ pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images
 pub const IMAGES: [&str; 4] =
     ["saxpy.gfx90a.hsaco", "saxpy.gfx1100.hsaco", "saxpy.compute_80.ptx", "saxpy.sm_80.cubin"];
 
-/// A function that panics unless a pack in memory equals the file that the build script left.
+/// A function that panics unless a pack in memory equals the file that the build script wrote.
 const CHECK: &str = r#"
 pub fn check(pack: &offload::KernelPack, out_dir: &str) {
     let file = std::path::Path::new(out_dir).join("offload").join(format!("{}.pack", pack.name()));

@@ -1,6 +1,6 @@
-//! Packs in all kinds of crates, in every profile, with every linker. Each program is linked alone,
-//! with one pack for AMD's GPUs and one for several vendors' GPUs. The program itself, LLVM's tools
-//! and AMD's tools report whether the packs are present.
+//! Packs in all kinds of crates, in every profile, with every linker. Each program is linked
+//! separately, with one pack for AMD's GPUs and one for several vendors' GPUs. The program itself,
+//! LLVM's tools and AMD's tools report whether the packs are present.
 //!
 //! rustc passes the same files to all linkers. So rustc runs once and calls `linker.sh`, which
 //! links with each linker. Cargo calls `rustc.sh`, which sets this up. The images are supplied: no
@@ -33,8 +33,8 @@ struct Profile {
     /// Cargo's `lto`.
     lto: &'static str,
     /// The option of rustc that replaces Cargo's `lto`: for another `lto`, Cargo would compile all
-    /// dependencies of build scripts again. The commands for "thin" and "fat" differ in that word
-    /// alone.
+    /// dependencies of build scripts again. The commands for "thin" and "fat" differ only in this
+    /// option.
     rustc_lto: &'static str,
 }
 
@@ -149,7 +149,7 @@ impl Matrix {
             "{}: which LTO rustc was told to do",
             profile.name
         );
-        // Other programs link a static library.
+        // No crate links the static library, so a C program does.
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
         link.arg(self.scenario.program(profile.folder, "libmatrix_staticlib.a"))
             .args(["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"])

@@ -29,7 +29,8 @@ fn main() {
         let start = format!("liboffload_{pack}_");
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        // A hash of 32 digits follows. The name of another pack has the same beginning.
+        // In the file's name, a hash of 32 digits follows `start`. The name of another pack has the
+        // same beginning, so the length is checked.
         files
             .find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2)
             .unwrap()

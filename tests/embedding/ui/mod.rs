@@ -1,6 +1,6 @@
 //! The error messages of `include_offload!`. For each file of `cases`, the expected messages and
-//! places are checked in next to the file. Only the macro's own text is compared, not the
-//! compiler's frame around it.
+//! places are checked in next to the file. Only the macro's own text is compared, not the text that
+//! the compiler prints around it.
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -36,13 +36,13 @@ fn errors_with_all_containers_are_as_checked_in() {
     errors_are_as_checked_in(&scenario, "containers");
 }
 
-/// The bugs of `docs/launch-bugs.md`.
+/// Tests that the bugs of `docs/launch-bugs.md` do not compile.
 fn wrong_calls_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_calls"), "calls");
 }
 
-/// The bugs of [`wrong_calls_of_kernels_do_not_compile`] in declarations, which are checked only
-/// against images.
+/// Tests the bugs of [`wrong_calls_of_kernels_do_not_compile`] in declarations, which are checked
+/// only against images.
 fn wrong_declarations_of_kernels_do_not_compile() {
     errors_are_as_checked_in(&with_kernels("ui_declared"), "declared");
 }
@@ -92,7 +92,8 @@ fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
 }
 
 /// Returns `<message>` and below it `--> <line>:<column> <source text>`. For one of offload's own
-/// files, the file's name replaces line and column. Returns nothing for summaries.
+/// files, the file's name replaces line and column. Returns an empty text for messages without a
+/// place, such as summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);

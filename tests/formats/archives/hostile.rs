@@ -133,7 +133,7 @@ fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {
         format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
     };
-    // Thousands of members have the same name: a megabyte without an end.
+    // Thousands of members refer to the same name, which is a megabyte without an end.
     let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
     for _ in 0..20_000 {
         archive.push_str(&header("/0", 0));

@@ -47,7 +47,7 @@ fn ours_are_llvms() {
     }
     let twice: Vec<_> = members.iter().chain(&members).cloned().collect();
     compare(&folder, &twice);
-    // Many symbols.
+    // An object with many symbols.
     let source: String =
         (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);
@@ -61,7 +61,7 @@ fn libraries_for_macos_are_llvms() {
         let symbol = format!("f{}", "n".repeat(number));
         let source = format!("char {symbol}[{}] = {{1}};\n", 1000 + 8 * number);
         let bytes = object(&folder, "arm64-apple-macos11", &source);
-        // Bytes after an object mean nothing to its reader, and make its size odd.
+        // A reader ignores bytes after an object; here, they make the object's size odd.
         let bytes = [bytes, vec![0; number]].concat();
         scratch::write(folder.join(&member), &bytes);
         let theirs = format!("{number}.a");
@@ -115,7 +115,7 @@ fn random_archives() {
             let mut name: String = (0..1 + random.below(40))
                 .map(|_| "abc. -_+:"[random.below(9)..][..1].to_owned())
                 .collect();
-            // Otherwise the name could be reserved by the file system, or be an option.
+            // Without the `x`, the name could be reserved by the file system, or be an option.
             name.insert(0, 'x');
             let bytes = match random.below(6) {
                 kind @ 0..3 => objects[kind].clone(),

@@ -65,7 +65,7 @@ fn over_4_gib() {
     let table = bundle.entry_table(1 << 28).unwrap();
     let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
     assert_eq!((entries[1].size(), entries[2].offset()), (size, second));
-    // The decoder keeps a window and the seven bytes.
+    // The decoder keeps only its window and the seven bytes, not the whole bundle.
     assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
     assert!(matches!(
         bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind(),

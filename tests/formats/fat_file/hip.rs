@@ -67,7 +67,8 @@ fn hip_programs_with_compressed_bundles() {
     let folder = scratch::folder("fat-file-hip-compressed");
     for how in LINKS {
         assert_bundles_are_listed(&link(&folder, how, &["c.o", "d.o"]), 4);
-        // LLVM's tools continue only with the kind of the first bundle.
+        // After the first bundle, LLVM's tools find only bundles of the same kind, compressed or
+        // uncompressed.
         let mixed = link(&folder, how, &["a.o", "c.o", "b.o", "d.o"]);
         let ours = uris(&bundle_entries(&read(&mixed)));
         let theirs = readobj_lists(&mixed);

@@ -184,7 +184,7 @@ fn wrappers_on_windows() {
 fn wrappers_on_macos() {
     let folder = scratch::folder("fat-file-wrappers-macos");
     scratch::write(folder.join("hip.bin"), a_bundle());
-    // The section names come from LLVM's main branch; clang 22 has none.
+    // The section names come from LLVM's main branch; clang 22 has no such names.
     let text = |name: &str| {
         format!(
             ".section __HIP,__hip_fatbin\n.p2align 12\nL_image:\n.incbin \"hip.bin\"\n.section __HIP,__fatbin\n\

@@ -1,5 +1,5 @@
-//! COFF: LLVM's and GNU's readers, `lld-link` and GNU ld, and the images that they link. No program
-//! is run.
+//! COFF objects, tested with LLVM's and GNU's readers, with `lld-link` and GNU ld, and in the
+//! images that they link. No program is run.
 
 use super::{
     NO_USER, USER, assert_line, library, llvm_pack, named_library, object, plain, quietly,
@@ -32,7 +32,7 @@ struct Host {
     /// The values of `Format` and `Machine`, as llvm-readobj prints them.
     format: &'static str,
     machine: &'static str,
-    /// The options that `lld-link` needs beside files.
+    /// The options that `lld-link` needs in addition to files.
     options: &'static [&'static str],
 }
 
@@ -92,7 +92,7 @@ fn coff_readers_agree_on_the_object() {
                         (".llvm.offloading", "0x40401040", "IMAGE_SCN_ALIGN_8BYTES (0x400000)")
                     }
                 };
-                // The name is in the string table: "/4".
+                // The name is in the string table, and the header contains its offset: "/4".
                 assert_line(&lines, &format!("Name: {name} (2F 34 00 00 00 00 00 00)"));
                 assert_line(&lines, &format!("RawDataSize: {size}"));
                 assert_line(&lines, &format!("Characteristics [ ({characteristics})"));

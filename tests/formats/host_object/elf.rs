@@ -1,4 +1,4 @@
-//! ELF: LLVM's and GNU's readers and linkers, and programs that run.
+//! ELF objects, tested with LLVM's and GNU's readers and linkers, and in programs that run.
 
 use super::{
     LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, section_bytes,

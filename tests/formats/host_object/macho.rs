@@ -1,4 +1,5 @@
-//! Mach-O: LLVM's readers, `ld64.lld`, and the libraries that it links. No program is run.
+//! Mach-O objects, tested with LLVM's readers and `ld64.lld`, and in the libraries that it links.
+//! No program is run.
 
 use super::{
     NO_USER, USER, assert_line, library, named_library, named_object, object, plain, quietly,

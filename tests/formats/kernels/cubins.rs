@@ -78,7 +78,7 @@ pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
     let data = read(file);
     let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
     let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
-    // Device functions have no constants; the others are kernels.
+    // Kernels have constants, and device functions have none.
     let with_constants =
         theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]")).map(|(name, _)| name);
     assert_eq!(
@@ -217,7 +217,8 @@ fn kernels_of_published_cubins() {
     }
 }
 
-/// If the attribute is missing, the number stored with the code is used.
+/// If the attribute with the number of registers is missing, the number stored with the code is
+/// used.
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));
     let mut without = data.clone();

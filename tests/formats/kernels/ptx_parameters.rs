@@ -55,13 +55,13 @@ fn parameters_of_all_kinds() {
         };
         writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
-    // The parameters are too large for an attribute of the first kind. Other entries are declared
-    // before their definition, or are not visible.
+    // The parameters are too large for the cubin's first kind of attribute. Other entries are
+    // declared before their definition, or are not visible.
     text += ".visible .entry large(.param .u8 x, .param .align 8 .b8 s[20000], .param .u16 y) { ret; }\n";
     text += ".entry hidden() { ret; }\n.weak .entry weak() { ret; }\n";
     text += ".visible .entry later(.param .u32 x);\n.visible .entry later(.param .u32 x) { { ret; } }\n";
-    // References are bound, not passed, but they affect the alignment of later parameters. Separate
-    // text for these kernels: with them, ptxas records the size of `large` as 0.
+    // References are bound, not passed, but they affect the alignment of later parameters. These
+    // kernels have a separate text: in one text with them, ptxas records the size of `large` as 0.
     let refers = ".visible .entry refers(.param .b8 a, .param .texref t, .param .samplerref s, .param .f16 h, .param .surfref u,\n\
                   .param .b8 c, .param .b8 octal[011], .param .b16 last) { ret; }\n";
     for arch in ["sm_80", "sm_90", "sm_120"] {

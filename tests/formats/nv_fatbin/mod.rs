@@ -45,7 +45,7 @@ const ARCHES: [(&str, &str, &str); 7] = [
     ("120", "sm_120", "+ptx87"),
 ];
 
-/// A folder with `<arch>.ptx`, `<arch>.cubin`, and the output of `-c`, `<arch>.o.cubin`.
+/// A folder with `<arch>.ptx`, `<arch>.cubin`, and `<arch>.o.cubin`, the output with `-c`.
 static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("nv-fatbin-inputs");
     let source = "void __attribute__((device_kernel)) add(int *to, int value) { *to += value; }";

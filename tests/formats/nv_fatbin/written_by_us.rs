@@ -1,4 +1,4 @@
-//! Fatbins that we write: they have the bytes that `fatbinary` writes, and `cuobjdump` and
+//! Fatbins that this library writes: they equal the fatbins of `fatbinary`, and `cuobjdump` and
 //! nvJitLink read them.
 
 use super::{
@@ -95,7 +95,8 @@ fn cuobjdump_lists_and_extracts_ours() {
 
 fn nvjitlink_chooses_from_ours() {
     let library = JitLink::load();
-    // nvJitLink uses no code from cubins that ptxas made without `-c`.
+    // nvJitLink uses no code from cubins that ptxas made without `-c`, so these cubins are made
+    // with it.
     let cubins: Vec<(&str, Vec<u8>)> = ["80", "90a", "100f"]
         .into_iter()
         .map(|arch| (arch, input(&format!("{arch}.o.cubin"))))
@@ -125,7 +126,7 @@ fn nvjitlink_chooses_from_ours() {
         assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);
         assert!(linked.windows(3).any(|window| window == b"add"), "{gpu}");
     }
-    // Only the text is in the fatbin, and is compiled for each GPU.
+    // The fatbin contains only PTX, which nvJitLink compiles for each GPU.
     let text = ours(&[("90", &ptx)]);
     assert!(library.link(&text, "sm_100").is_some());
     assert!(library.link(&text, "sm_80").is_none());
@@ -166,7 +167,8 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     assert!(refused("80", &cubin).is_some());
     assert!(refused("90", b"text").is_some());
     assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
-    // If bit 1 of the cubin's flags is set, `.nv.compat` is used; then the section table is read.
+    // If bit 1 of the cubin's flags is set, the writer reads the section table to find
+    // `.nv.compat`.
     let mut portable = cubin.clone();
     portable[48] |= 2;
     assert_eq!(refused("90", &portable), None);

@@ -138,8 +138,8 @@ fn one_zero_byte_of_device_code() {
     assert!(read(folder.join("out")) == object_bundle::strip(&fat).unwrap());
 }
 
-/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. LLVM reads the
-/// bundles that we write.
+/// LLVM 22 crashes if the kinds of all entries are HIP's and the first file is an object. LLVM
+/// reads the bundles that we write.
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
     let id = "hip-amdgcn-amd-amdhsa--gfx906";
@@ -177,7 +177,8 @@ fn what_is_no_host() {
             object_bundle::bundle(bytes, &entries).map(drop),
             object_bundle::strip(bytes).map(drop),
         ] {
-            // Without a bundle there is nothing to take out.
+            // A call may succeed only for a file with a bundle: without one, there is nothing to
+            // remove.
             assert!(error.is_err() || ObjectBundle::parse(bytes).is_ok(), "{what}");
         }
         let error = object_bundle::bundle(bytes, &entries).unwrap_err();

@@ -48,8 +48,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             visit(&bytes[..length]);
             let error = ObjectBundle::parse(&bytes[..length]);
-            // The end of an ELF file has the section table; the end of a COFF file has the string
-            // table with the sections' names.
+            // Each truncated file must be an error. The end of an ELF file has the section table;
+            // the end of a COFF file has the string table with the sections' names.
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
     }
@@ -79,7 +79,8 @@ fn every_field_changed() {
 }
 
 /// Returns an ELF file with `count` sections, all at offset 64, with this size and the same name.
-/// The name consists of the `x`s there from `name` on, up to the last of the `size` bytes, a NUL.
+/// The name consists of the `x`s from `name` on, up to the NUL, which is the last of the `size`
+/// bytes.
 fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
     let mut file = corpus("host.o")[..64].to_vec();
     file.extend(std::iter::repeat_n(b'x', size - 1));

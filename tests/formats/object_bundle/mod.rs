@@ -1,7 +1,7 @@
 //! Bundles in host objects, for objects of many compilers: compared with clang-offload-bundler 22
 //! and llvm-objcopy 22, and linked with the linkers that must accept them.
 //!
-//! The document docs/formats.md, "Object bundles", contains the facts behind the cases.
+//! The section "Object bundles" of docs/formats.md explains the facts that the cases test.
 //! tests/corpus has small files that LLVM wrote.
 
 mod differences;

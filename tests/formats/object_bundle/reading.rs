@@ -12,7 +12,7 @@ offload_tests::tests! {
     NOTHING => [bundles_of_llvm_are_read, objects_at_any_address],
 }
 
-/// Tests such objects, which the old driver writes for device code that is linked later.
+/// Tests objects that clang's old driver for HIP writes for device code that is linked later.
 fn objects_of_clangs_hip_driver() {
     let folder = scratch::folder("object-bundle-hip");
     let source = r#"
@@ -55,7 +55,7 @@ fn objects_of_clangs_hip_driver() {
     }
 }
 
-/// ID, offset, size, whether it represents the host.
+/// The expected entries: ID, offset, size, and whether the entry represents the host.
 type Expected<'a> = &'a [(&'a str, u64, usize, bool)];
 
 fn bundles_of_llvm_are_read() {

@@ -1,5 +1,5 @@
 //! Compares bundles in the objects of many compiler runs with those of LLVM 22's
-//! `clang-offload-bundler`: same bytes, bundled and stripped.
+//! `clang-offload-bundler`: the bytes are equal after bundling and after stripping.
 
 use super::{C, CXX, THREAD_LOCAL, compile, from_yaml, same_as_llvm};
 use offload_tests::registry::{CLANG, LLVM};
@@ -52,8 +52,8 @@ fn objects_of_gcc() {
             );
         }
     }
-    // Optimized, this source needs no group with a local signature. The next test covers such
-    // groups.
+    // With optimization, this source needs no group with a local signature.
+    // `groups_with_a_local_signature_stay_comdat` covers such groups.
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), CXX, "c.cpp", "-O2 -g", "host.o"));
 }
 
@@ -108,7 +108,8 @@ fn coff_objects() {
             }
         }
     }
-    // There are more names than a decimal offset in a section's name has room for.
+    // The names are so long that their offsets have more decimal digits than a section's name can
+    // contain.
     let long = "x".repeat(1 << 20);
     let sections: String = (0..10)
         .map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n"))

@@ -1,4 +1,4 @@
-//! Bundles that are taken out of objects again, beside LLVM 22's `llvm-objcopy --remove-section`.
+//! Bundles that are removed from objects, compared with LLVM 22's `llvm-objcopy --remove-section`.
 
 use super::{C, DEVICES, THREAD_LOCAL, compile, contents, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
@@ -105,7 +105,7 @@ fn bundles_between_other_sections() {
         let ours = object_bundle::strip(&read(&host)).unwrap();
         assert_same_bytes(&ours, &read(folder.join("theirs.o")), target);
     }
-    // Code that refers to the bundle needs the section.
+    // The section cannot be removed because code refers to the bundle.
     for target in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
         let flags = if target.contains("windows") { "dr" } else { "a" };
         let source = format!(

@@ -109,7 +109,7 @@ fn malformed_compressed_binaries() {
             bytes.truncate(end as usize);
             assert!(matches!(inflate(&bytes), Err(ErrorKind::Compression { .. })));
         }
-        // Bytes between header and stream stay there.
+        // Decompression keeps the bytes between header and stream at their place.
         let mut moved = [&good[..40], b"between ", &good[40..]].concat();
         set(&mut moved, 8, size + 8);
         set(&mut moved, 16, 48);
@@ -174,7 +174,7 @@ fn text_that_is_shared_too_often() {
     assert!(error.to_string().contains("share too much text"), "{error}");
 }
 
-/// One file of each kind, several of them of all images.
+/// Returns one file of each kind; several of them contain all images.
 fn files() -> Vec<Vec<u8>> {
     let samples = samples();
     let (builder, datas) = builder(&samples);
@@ -228,7 +228,7 @@ fn every_byte_changed() {
     }
 }
 
-/// Reads all parts: no panic, and no part is outside the file.
+/// Reads all parts of a file. Nothing may panic, and no part may be outside of the file.
 fn visit(file: &[u8]) {
     let range = file.as_ptr_range();
     let inside = |part: &[u8]| {

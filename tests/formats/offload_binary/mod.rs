@@ -1,8 +1,8 @@
 //! Offload binaries of versions 2 and 3, and cases of version 1 that versus_llvm/ lacks.
 //!
-//! LLVM 22 knows version 1 alone. Tests build files of the other versions by hand, field by field,
-//! from docs/formats.md, and read our files in the same way. LLVM 22 compresses and decompresses
-//! their streams, in ELF sections.
+//! LLVM 22 supports only version 1. Tests build files of the other versions by hand, field by
+//! field, from docs/formats.md, and read our files in the same way. LLVM 22 compresses and
+//! decompresses their streams, in ELF sections.
 
 mod compression;
 mod hostile;
@@ -79,8 +79,8 @@ fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
     by_hand_behind(b"something", version, images)
 }
 
-/// Returns an offload binary with these bytes after the header; the entries go there if they fit
-/// exactly.
+/// Returns an offload binary with these bytes after the header. If the bytes have exactly the size
+/// of the entries, the entries replace them.
 fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
     let header = if version == 3 { 40 } else { 32 };
     let mut body = first.to_vec();
@@ -149,7 +149,7 @@ fn set(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// An image as we read it.
+/// Converts an image that our reader returns into a [`Made`].
 fn read(image: Image) -> Made {
     Made {
         image_kind: image.image_kind().0,
@@ -166,7 +166,7 @@ fn read_all(file: &[u8]) -> Vec<Made> {
 
 const METHODS: [(Method, &str, u64); 2] = [(Method::Zlib, "zlib", 1), (Method::Zstd, "zstd", 2)];
 
-/// Images with repeated content, so that compression makes them smaller.
+/// Returns images with repeated content, which compression makes smaller.
 fn large_samples() -> Vec<Made> {
     let mut samples = samples();
     samples[0].data = samples[0].data.repeat(1000);

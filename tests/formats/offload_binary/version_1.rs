@@ -31,13 +31,13 @@ fn the_last_of_equal_keys_counts() {
     assert!(listing.contains("arch            b\n"), "{listing}");
 }
 
-/// `file` and `kind` anywhere among the keys, or `kind` missing: we write the same bytes as the
-/// tool.
+/// Tests `file` and `kind` anywhere among the keys, and images without `kind`: we write the same
+/// bytes as the tool.
 fn arguments_in_any_order() {
     let folder = scratch::folder("offload-binary-arguments");
     scratch::write(folder.join("image.o"), "image");
-    // Keys that share buckets with `file` and `kind`, or with keys that these two displace. There
-    // are so many keys that the table grows.
+    // Keys that share buckets of LLVM's hash table with `file` and `kind`, or with keys that these
+    // two displace. There are so many keys that the table grows.
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}")).collect();
     let strategy = (
         proptest::sample::subsequence(keys, 0..=60).prop_shuffle(),

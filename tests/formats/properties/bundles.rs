@@ -1,5 +1,5 @@
-//! Random bundles, plain, compressed, and several in a row: the reader returns the inputs, and the
-//! writer writes them again.
+//! Random bundles, uncompressed, compressed, and several in a row: the reader returns the inputs,
+//! and the writer writes them again.
 
 use super::{LIMIT, bytes, canonical, check, compare, entries, methods, payloads, write_bundle};
 use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};

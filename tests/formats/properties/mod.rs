@@ -1,6 +1,6 @@
 //! Round trips of containers with random content, of every version, in every order, at every
 //! alignment. Readers return the writers' input, and writers then write the same bytes again. The
-//! numbers are the same in each run.
+//! random numbers are the same in each run.
 
 mod archives;
 mod bundles;
@@ -105,7 +105,7 @@ fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entrie
     );
 }
 
-/// Methods with levels, none of them slow.
+/// Returns compression methods with levels, none of them slow.
 fn methods() -> impl Strategy<Value = (Method, Option<i32>)> + Clone {
     let zlib = proptest::option::of(0..=9).prop_map(|level| (Method::Zlib, level));
     prop_oneof![zlib, proptest::option::of(-5..=12).prop_map(|level| (Method::Zstd, level))]
@@ -122,7 +122,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Random images; values contain a NUL if the version can store it.
+/// Returns random images; values contain a NUL if the version can store it.
 fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
     let key = prop_oneof![
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),

@@ -21,7 +21,7 @@ fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
         object.symbol_by_index(index).expect("a symbol").name().expect("its name").to_owned()
     };
     let sections = object.sections().filter(|section| {
-        // Made anew.
+        // The writer makes these sections anew.
         !matches!(section.name(), Ok(".strtab" | ".shstrtab" | ".symtab"))
     });
     let sections = sections.map(|section| {

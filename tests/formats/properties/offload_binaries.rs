@@ -73,7 +73,8 @@ fn compressed_offload_binaries_are_written_again_as_they_were() {
     });
 }
 
-/// Each image read separately from a compressed offload binary equals the one read from the whole.
+/// Asserts that each image that is read separately from a compressed offload binary equals the
+/// image read from the whole.
 fn images_one_by_one(file: &[u8]) {
     for (_, binary) in OffloadBinaries::new(file).flatten() {
         let Some(compressed) = binary.compressed() else { continue };
@@ -96,7 +97,7 @@ fn images_one_by_one(file: &[u8]) {
             }
             assert_eq!(out.len() as u64, size + 6);
         }
-        // A header that promises more than the stream has.
+        // The header records more bytes than the stream has.
         let mut longer = file.to_vec();
         let promised = whole.len() as u64 + 100;
         longer[32..40].copy_from_slice(&promised.to_le_bytes());

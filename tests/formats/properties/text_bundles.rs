@@ -12,8 +12,8 @@ offload_tests::tests! {
     NOTHING => [text_bundles_are_written_again_as_they_were],
 }
 
-/// Text that is nearly a marker. Payloads that contain a complete END line would be read as
-/// something else.
+/// Generates text that is nearly a marker. Payloads that contain a complete END line would be read
+/// as something else.
 fn text(leader: CommentLeader) -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "\n",

@@ -11,7 +11,7 @@ offload_tests::tests! {
     LLVM.slow() => [target_ids_that_clang_refuses],
 }
 
-/// Returns clang's answer to a list of targets: the target IDs that it passes to the bundler, or
+/// Returns clang's result for a list of targets: the target IDs that it passes to the bundler, or
 /// its message.
 fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     let mut clang = llvm("clang");
@@ -36,7 +36,8 @@ fn clang(targets: &[String]) -> Result<Vec<String>, String> {
     Ok(list.split(',').skip(1).map(|id| EntryId::parse(id).unwrap().target().to_owned()).collect())
 }
 
-/// All ways to name the features of every processor, by every name of it, in either order.
+/// Tests every combination of features for each processor, with each of the processor's names and
+/// in either order.
 fn target_ids_that_clang_takes() {
     let form = |features: &[&str], number: usize| -> String {
         let sign = |at: usize| if number >> at & 1 == 0 { "+" } else { "-" };
@@ -51,7 +52,7 @@ fn target_ids_that_clang_takes() {
             for row in processors_of_llvm_22()
                 .filter(|row| order.iter().all(|name| row.features.contains(name)))
             {
-                // Replaces names that mean the same by one of them, another one each time.
+                // Uses each of the processor's names in turn.
                 let names: Vec<&str> =
                     [row.name].into_iter().chain(row.aliases.iter().copied()).collect();
                 targets.push(format!("{}{}", names[number % names.len()], form(order, number)));

@@ -1,4 +1,5 @@
-//! The entry of a bundle that serves a target, compared with LLVM 22's `clang-offload-bundler`.
+//! The entry of a bundle that is selected for a target, compared with LLVM 22's
+//! `clang-offload-bundler`.
 
 use super::{some_target, words};
 use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
@@ -37,7 +38,7 @@ fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> C
     provided.provides_for(&requested, hip_openmp_compatible)
 }
 
-/// Triples with one field replaced by another that may mean the same.
+/// Tests triples in which one field is replaced by another that may mean the same.
 fn triples_that_go_together() {
     const ALIKE: [&[&str]; 4] = [
         &[
@@ -80,8 +81,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // We keep a part of the triple that LLVM drops beside `windows`; two vendors are the same
-        // for LLVM in one direction.
+        // LLVM drops a part of the triple next to `windows`, and this library keeps it. LLVM treats
+        // two vendors as equal, but only in one direction.
         if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
             && (groups[3].contains(&"elf")
                 || groups[3].contains(&"foo")

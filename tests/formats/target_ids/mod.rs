@@ -1,8 +1,8 @@
 //! Target triples, bundle entry IDs and target IDs, compared with LLVM 22: their spelling,
 //! compatibility, and which may be in one bundle.
 //!
-//! Everything is generated, the same in every run. Where we differ on purpose
-//! (docs/llvm-differences.md) a test says so.
+//! All cases are generated, and they are the same in every run. Where this library differs on
+//! purpose (docs/llvm-differences.md), a test states the difference.
 
 mod clang;
 mod compatibility;

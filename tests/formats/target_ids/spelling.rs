@@ -90,8 +90,8 @@ fn compare_spellings(name: &str, ids: impl IntoIterator<Item = String>) {
     );
 }
 
-/// Whether docs/llvm-differences.md lists this difference: `amdhsa` in another's place, and names
-/// beside `windows` that LLVM drops.
+/// Whether docs/llvm-differences.md lists this difference: `amdhsa` in the place of another field,
+/// and names next to `windows`, which LLVM drops.
 fn is_meant_to_differ(id: &str, entry: &EntryId, theirs: &str) -> bool {
     let ours = entry.triple();
     let (our_text, third) = (entry.to_canonical(), id.split('-').nth(3).unwrap());
@@ -124,7 +124,7 @@ fn every_known_name_in_its_place() {
     compare_spellings("names", ids);
 }
 
-/// Triples whose fields have their own values, values of other fields, or nothing.
+/// Returns a triple whose fields have their own values, values of other fields, or nothing.
 fn some_triple(random: &mut Random) -> String {
     let fields =
         [words(VENDORS), words(SYSTEMS), [words(ENVIRONMENTS), words(NO_ENVIRONMENTS)].concat()];
@@ -165,7 +165,7 @@ fn names_of_gpus() {
     compare_spellings("gpus", amd.chain(nvidia).chain(others.map(str::to_owned)));
 }
 
-/// Invalid IDs on the command line: LLVM's message and ours.
+/// Tests invalid IDs on the command line: LLVM's message and ours.
 fn what_the_tool_refuses() {
     let folder = scratch::folder("target-ids-refused");
     let mut ids: Vec<String> =

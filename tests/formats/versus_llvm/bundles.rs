@@ -61,7 +61,7 @@ fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleE
     assert_eq!(unbundled(folder, "ours", &ids(&ours)), payloads_by_id(&ours), "{what}");
 }
 
-/// Returns the output of `-list`.
+/// Returns the IDs that `-list` prints for a bundle.
 pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     let mut tool = llvm("clang-offload-bundler");
     let listing =
@@ -69,7 +69,7 @@ pub(super) fn listed_ids(bundle: &Path) -> BTreeSet<String> {
     stdout(&listing).lines().map(str::to_owned).collect()
 }
 
-/// The code objects that `-unbundle` finds for these IDs, in their order.
+/// Returns the code objects that `-unbundle` finds for these IDs, in their order.
 fn unbundled(folder: &Path, bundle: &str, ids: &BTreeSet<String>) -> Vec<Vec<u8>> {
     let mut tool = llvm("clang-offload-bundler");
     tool.current_dir(folder).args(["-type=bc", "-unbundle"]).arg(format!("-input={bundle}"));
@@ -81,7 +81,7 @@ fn unbundled(folder: &Path, bundle: &str, ids: &BTreeSet<String>) -> Vec<Vec<u8>
     outputs.into_iter().map(read).collect()
 }
 
-/// The code objects in a bundle, in the order of their IDs, as we read them.
+/// Returns the code objects that our reader finds in a bundle, in the order of their IDs.
 fn payloads_by_id(bundle: &[u8]) -> Vec<Vec<u8>> {
     let mut entries: Vec<_> = Bundle::parse(bundle).unwrap().entries().collect();
     entries.sort_by_key(|entry| entry.id_str());
@@ -147,7 +147,7 @@ fn bundles_of_many_alignments_and_orders() {
     }
 }
 
-/// LLVM divides by the alignment; for us 0 means no alignment (`bundle::write::tests`).
+/// LLVM divides by the alignment; this library treats 0 as no alignment (`bundle::write::tests`).
 fn an_alignment_of_0() {
     let folder = scratch::folder("versus-llvm-bundle-align-0");
     let mut tool = llvm("clang-offload-bundler");
@@ -161,7 +161,7 @@ fn an_alignment_of_0() {
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
-/// Spellings that LLVM 22 changes to another form; it loses none of these names.
+/// Tests spellings that LLVM 22 changes to another form; it loses none of these names.
 fn bundles_with_old_spellings_of_triples() {
     let folder = scratch::folder("versus-llvm-bundle-spellings");
     let hosts = [
@@ -213,7 +213,7 @@ fn bundles_with_old_spellings_of_triples() {
     }
 }
 
-/// The processors whose names LLVM 22's bundler keeps.
+/// Returns the processors whose names LLVM 22's bundler keeps.
 fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
     PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941"))
 }
@@ -273,8 +273,8 @@ fn bundles_of_llvm_are_read() {
     }
 }
 
-/// LLVM 22 takes the target ID of a three-field triple for an environment, and writes it with a
-/// dash after it.
+/// LLVM 22 treats the target ID after a triple of three fields as an environment, and writes a dash
+/// after it.
 fn ids_without_an_environment() {
     let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/bundle/nvptx4.bc"));
     let entry = Bundle::parse(&bytes).unwrap().entries().nth(1).unwrap();

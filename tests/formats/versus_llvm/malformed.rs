@@ -31,7 +31,7 @@ fn malformed_bundles() {
         ("dup_after_normalise", Ok(&["hip-amdgcn-amd-amdhsa--"; 2])),
         ("overlap", Ok(&[GFX906, GFX908])),
         ("in_header", Ok(&[GFX906])),
-        // From here on LLVM stops in silence, reads past the end or crashes
+        // For the cases from here on, LLVM stops without a message, reads past the end or crashes
         // (docs/llvm-differences.md).
         ("offset0", Err(ErrorKind::Malformed)),
         ("magic_only", truncated(8, 0)),
@@ -72,8 +72,8 @@ fn malformed_bundles() {
     }
 }
 
-/// Cases with one offload binary of the corpus in which one field is overwritten: fields that LLVM
-/// does not check, and some others.
+/// Tests one offload binary of the corpus in which one field is overwritten: fields that LLVM does
+/// not check, and some others.
 fn malformed_offload_binaries() {
     use ErrorKind::{BadMagic, Malformed, OutOfBounds, Truncated, UnsupportedVersion};
     // 152 bytes: header, entry at 32, two string pairs at 72, strings from 104 on, image of 8 bytes
@@ -156,7 +156,7 @@ fn every_truncation_of_an_offload_binary() {
                 starts[1..].iter().filter(|end| **end <= length as u64).count(),
                 "{length} bytes"
             );
-            // A file cut in two gives one error, at the end.
+            // If the file is cut inside an offload binary, there is one error, at the end.
             let cut = !starts.contains(&(length as u64));
             assert_eq!(found.len(), whole + usize::from(cut), "{}: {length} bytes", file.display());
             if let Some(Err(error)) = found.last() {

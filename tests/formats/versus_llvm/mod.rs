@@ -1,7 +1,8 @@
-//! Our bundles and offload binaries beside those of LLVM 22's tools: the same bytes, and each side
-//! reads the other's.
+//! Our bundles and offload binaries, compared with those of LLVM 22's tools: the bytes are equal,
+//! and each side reads the other's.
 //!
-//! The facts behind the cases are in docs/formats.md. Small files that LLVM wrote: tests/corpus.
+//! docs/formats.md explains the facts that the cases test. Small files that LLVM wrote are in
+//! tests/corpus.
 
 mod bundles;
 mod malformed;
@@ -18,13 +19,13 @@ offload_tests::tests! {
     offload_binaries::tests(),
 }
 
-/// The IDs in a bundle, as we read them. LLVM's order is that of a hash table, so sets are
-/// compared.
+/// Returns the IDs that our reader finds in a bundle. LLVM's order is that of a hash table, so sets
+/// are compared.
 fn ids(bundle: &[u8]) -> BTreeSet<String> {
     Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
 }
 
-/// Every target ID of a processor that names exactly these features.
+/// Returns every target ID of a processor that names exactly these features.
 fn target_ids(row: &Processor, features: &[&str]) -> Vec<String> {
     let mut ids = vec![row.name.to_owned()];
     for feature in features {

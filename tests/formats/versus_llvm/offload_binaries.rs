@@ -27,7 +27,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Extensions of image files; the last one means nothing to the tool.
+/// Extensions of image files; the tool does not know the last one.
 const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
 
 const KINDS: [(&str, OffloadKind); 5] = [
@@ -45,7 +45,7 @@ impl Image {
         Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
     }
 
-    /// The offload binary that we write.
+    /// Returns the offload binary that this library writes.
     fn ours(&self) -> Vec<u8> {
         let (_, kind) =
             KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
@@ -109,13 +109,13 @@ fn objdump(file: &Path) -> String {
     stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(file)))
 }
 
-/// The images of all offload binaries in a file.
+/// Returns the images of all offload binaries in a file.
 fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
     OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
 }
 
 /// Returns the listing that `llvm-objdump --offloading` should print, made from the offload
-/// binaries as we read them.
+/// binaries that our reader finds.
 fn our_listing(bytes: &[u8]) -> String {
     let mut text = String::new();
     for (number, image) in images(bytes).into_iter().enumerate() {
@@ -177,7 +177,7 @@ fn offload_binaries_of_all_kinds_and_sizes() {
     extract(&folder, &images);
 }
 
-/// Offload binaries with the keys that offload-build gives its images.
+/// Tests offload binaries with the keys that offload-build gives its images.
 fn offload_binaries_of_packs() {
     let folder = scratch::folder("versus-llvm-binary-packs");
     let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
@@ -232,8 +232,8 @@ fn offload_binaries_with_odd_strings() {
     compare_binaries(&folder, &images);
 }
 
-/// Every number of keys over several growths of LLVM's table. The keys come in runs of similar
-/// ones, which may or may not share low bits of the hash.
+/// Tests every number of keys over several growths of LLVM's hash table. The keys come in runs of
+/// similar ones, which may or may not share low bits of the hash.
 fn offload_binaries_with_many_keys() {
     let folder = scratch::folder("versus-llvm-binary-many");
     let mut images = Vec::new();
@@ -250,8 +250,8 @@ fn random_offload_binaries() {
     let mut random = Random::new(2);
     let mut images = Vec::new();
     for number in 0..2000 {
-        // Usually the table does not grow; other cases are around its first growth, or up to its
-        // third.
+        // In most cases, the hash table does not grow. In the others, the number of keys is around
+        // its first growth, or up to its third.
         let count = match number % 8 {
             0..=4 => random.below(44),
             5 | 6 => 42 + random.below(16),
@@ -284,7 +284,7 @@ fn random_offload_binaries() {
             };
             strings.push((key, value));
         }
-        // The tool uses these two keys itself.
+        // The tool uses the keys `file` and `kind` itself.
         strings.retain(|(key, _)| key != "file" && key != "kind");
         let (extension, kind) =
             (EXTENSIONS[random.below(EXTENSIONS.len())], KINDS[random.below(KINDS.len())].0);
@@ -321,8 +321,8 @@ fn offload_binaries_of_llvm_are_read() {
     assert_eq!(all[1].0, all[0].1.size());
 }
 
-/// Zeros between offload binaries, as linkers and older writers leave them. LLVM 22 refuses them,
-/// later versions do not.
+/// Tests zeros between offload binaries, which linkers and older writers leave. LLVM 22 refuses
+/// them, later versions do not.
 fn zeros_between_and_behind_offload_binaries() {
     let folder = scratch::folder("versus-llvm-zeros");
     let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];
@@ -338,7 +338,7 @@ fn zeros_between_and_behind_offload_binaries() {
         !output.status.success()
     };
 
-    // The size field of the first one excludes the zeros after its image.
+    // The size field of the first offload binary excludes the zeros after its image.
     let mut unpadded = whole.concat();
     let size = whole[0].len() as u64 - 5;
     unpadded[8..16].copy_from_slice(&size.to_le_bytes());
@@ -360,7 +360,7 @@ fn zeros_between_and_behind_offload_binaries() {
         padded.resize(padded.len() + zeros, 0);
         assert_eq!(found(&padded), expected, "{zeros} zeros");
         assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros");
-        // Something else behind them is no offload binary.
+        // Other bytes after the offload binaries are no offload binary.
         padded.push(1);
         assert_eq!(
             OffloadBinaries::new(&padded).map(|found| found.is_ok()).collect::<Vec<_>>(),

@@ -1,9 +1,9 @@
-//! LLVM's libomptarget 22, which finds the images for its own CPU in offload binaries, and runs
-//! them.
+//! Tests with LLVM's libomptarget 22, which finds the images for this machine's CPU in offload
+//! binaries, and runs them.
 //!
-//! libomptarget reads the ELF header only and loads images with the dynamic linker. It ignores for
-//! which system and C library an image is. So no two images here differ only in these:
-//! docs/formats.md, "Selection".
+//! libomptarget reads the ELF header only and loads images with the dynamic linker. It ignores the
+//! operating system and the C library that an image is for. So no two images here differ only in
+//! the system or the C library: docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice};
 use offload_format::offload_binary::{
@@ -41,10 +41,11 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
     load
 });
 
-/// A library for each triple; its kernel writes its place in the list.
+/// One library for each entry of `TRIPLES`; its kernel writes the index of the entry.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
-    // The runtime passes every argument as 64 bits, after one argument that it adds.
+    // libomptarget adds one argument before the others (`own`), and passes every argument as 64
+    // bits.
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
@@ -109,7 +110,8 @@ fn pack(images: &[&Image]) -> Vec<u8> {
     file
 }
 
-/// Returns the name of the image that runs.
+/// Returns the triple of the image that libomptarget runs; `name` is the name of the files that
+/// this run writes.
 fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
     let file = pack(images);
     let path = FOLDER.join(format!("{name}.pack"));
@@ -140,7 +142,8 @@ fn alone() {
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
-    // libomptarget ignores the C library: an image for another C library runs if it needs none.
+    // libomptarget ignores the C library in a triple: an image that needs no C library runs under
+    // any name.
     let own = IMAGES
         .iter()
         .find(|image| judge(*image, &DeviceInfo::cpu()).is_ok())

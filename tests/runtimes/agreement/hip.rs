@@ -78,8 +78,8 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// Returns the image that the runtime loads from a file of several; `name` is that of a log which
-/// no other run uses.
+/// Returns the target of the image that the runtime loads from `file`, which contains `images`.
+/// `name` is the name of a log that no other test uses.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -129,8 +129,9 @@ fn alone() {
     assert!(fits > DEVICES.len(), "{fits}");
 }
 
-/// Pairs of images for one processor, and bundles with all images that may be in one. At most one
-/// image of a pair for two processors fits, which `alone` tests.
+/// Compares the choices for pairs of images for one processor, and for larger bundles in which all
+/// images for a processor name the same features. At most one of two images for different
+/// processors fits a device, and `alone` tests each of them.
 fn together() {
     let (mut bundles, mut chosen) = (0, BTreeSet::new());
     let processor = |image: &Image| image.target.split(':').next().map(str::to_owned);
@@ -143,7 +144,8 @@ fn together() {
                 .flat_map(|b| [vec![a, b], vec![b, a]]),
         );
     }
-    // Images that name the same features: the runtime has one choice for gfx906, one for gfx90a.
+    // All images for a processor in one bundle must name the same features. Each set has one choice
+    // of features for gfx906, and one for gfx90a.
     let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
     for names in [[false, false], [false, true], [true, false], [true, true]] {
         for others in [[false, false], [false, true], [true, false], [true, true]] {

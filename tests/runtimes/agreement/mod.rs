@@ -12,7 +12,7 @@ use offload_format::target::{NvidiaArch, NvidiaCode, TargetId};
 
 offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
 
-/// An image, in the form for the rules and for a judge (a vendor's program).
+/// An image that our rules and a vendor's program can choose.
 #[derive(Debug, Clone, PartialEq)]
 struct Image {
     /// The target: `gfx90a:xnack-`, `sm_90a`, `compute_80`, or a target triple.
@@ -42,7 +42,8 @@ impl Candidate for Image {
     }
 }
 
-/// Compares our choice with the judge's; `how` describes what the judge was given.
+/// Asserts that we choose the same image as the vendor's program; `how` describes images and device
+/// in the message.
 #[track_caller]
 fn assert_same_choice(ours: Option<&Image>, theirs: Option<&str>, how: &str) {
     assert_eq!(ours.map(|image| image.target.as_str()), theirs, "{how}: ours is on the left");

@@ -1,7 +1,8 @@
-//! nvJitLink of CUDA 13.5, for every GPU that it knows; and the driver, where there is a GPU.
+//! Tests with nvJitLink of CUDA 13.5, for every GPU that it knows, and with NVIDIA's driver, if
+//! this machine has a GPU.
 //!
-//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: for `sm_90` it uses no image that is
-//! for 9.0 alone.
+//! The tests pass nvJitLink the name `sm_90a` for a GPU of compute capability 9.0: for `sm_90` it
+//! uses no image that is only for 9.0.
 
 use super::{Image, assert_same_choice};
 use libloading::{Library, Symbol};
@@ -45,7 +46,7 @@ const DEVICES: [(u32, u32, &str); 12] = [
     (12, 1, "sm_121a"),
 ];
 
-/// The driver version of CUDA 13.5: nvJitLink and that driver compile the same PTX.
+/// The version of CUDA 13.5's driver, which compiles the same versions of PTX as nvJitLink.
 const DRIVER: u32 = 13050;
 
 /// Returns a cubin and PTX for each architecture, each with one kernel named after the
@@ -67,7 +68,7 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     let [source, cubin] = ["ptx", "cubin"]
                         .map(|extension| folder.join(format!("{name}.{extension}")));
                     scratch::write(&source, text);
-                    // ptxas 13.5 knows 10.1 under its new name only.
+                    // ptxas 13.5 knows compute capability 10.1 only by its new number, 11.0.
                     let real = name.replace("101", "110");
                     succeed(
                         cuda("ptxas")
@@ -79,7 +80,8 @@ fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
                     );
                     let mut cubin = read(&cubin);
                     if name != real {
-                        // Bits 8 to 15 of `e_flags`.
+                        // This byte has bits 8 to 15 of `e_flags`, which contain the architecture's
+                        // number.
                         cubin[49] = 101;
                         assert_eq!(CubinHeader::parse(&cubin).unwrap().number(), 101);
                     }
@@ -109,7 +111,8 @@ fn fatbin(images: &[&Image]) -> Vec<u8> {
     builder.layout().to_vec(&payloads)
 }
 
-/// Returns the image from which nvJitLink takes its code.
+/// Returns the target of the image from which nvJitLink takes the code for this GPU; `None` if no
+/// image fits.
 fn linked<'i>(
     library: &JitLink,
     fatbin: &[u8],
@@ -158,8 +161,9 @@ fn alone() {
     assert_eq!(crossed, 4, "sm_80 and sm_86 on 8.7, sm_87 on 8.8 and 8.9");
 }
 
-/// Whether machine code is for a lower 8.x than the device, and one of the two is a Tegra, Orin.
-/// nvJitLink compares the numbers. According to NVIDIA's guide such code does not run.
+/// Whether an image is machine code for a lower 8.x than the device, and either of them is 8.7,
+/// Orin (a Tegra). nvJitLink accepts such an image, because it only compares the numbers. According
+/// to NVIDIA's guide such code does not run.
 fn crosses_to_orin(image: &Image, major: u32, minor: u32) -> bool {
     let arch = NvidiaArch::parse(&image.target).unwrap();
     let is_lower =
@@ -173,8 +177,8 @@ fn pairs() {
     let (mut same, mut other) = (0, 0);
     for (number, a) in images.iter().enumerate() {
         for b in &images[..number] {
-            // Of two such images nvJitLink chooses the one without a letter, which comes last for
-            // all other numbers.
+            // Of two images for 10.1, nvJitLink chooses the one without a letter; for all other
+            // numbers, it prefers those with a letter.
             if [a, b].iter().all(|image| image.target.contains("_101")) && of_one_code(a, b) {
                 continue;
             }
@@ -182,7 +186,7 @@ fn pairs() {
                 let fatbin = fatbin(&pair);
                 for (major, minor, gpu) in DEVICES {
                     let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
-                    // In all other pairs at most one image fits, and `alone` tests that.
+                    // If only one image of the pair fits, or none, `alone` has tested the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
@@ -209,8 +213,9 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
     a == b
 }
 
-/// Returns the PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink
-/// then chooses it. According to NVIDIA's guide, machine code that fits comes before any PTX.
+/// Returns the PTX of a pair of PTX and machine code, if the PTX is for the higher compute
+/// capability. nvJitLink chooses such PTX. According to NVIDIA's guide, machine code that fits
+/// comes before any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
     let [ptx, cubin] = match (a.code, b.code) {

@@ -38,7 +38,8 @@ fn the_variable_chooses_the_image() {
     assert!(image() == plain, "without the variable the image is what it was");
 }
 
-/// The compiler prints only the bare name of a file that it does not find.
+/// If a compiler does not find a file, it prints the file's name without a folder, as the script in
+/// this test does.
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");
     let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";

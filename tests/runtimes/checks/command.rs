@@ -116,7 +116,7 @@ fn each_end_has_its_status() {
         assert_eq!(printed.status.code(), Some(status), "cargo offload test {line}\n{printed}");
         printed.stdout
     };
-    // No kernel is launched.
+    // No test has this name, so no kernel is launched.
     let printed = ends("--check memory --lib -- --exact no_such_test", 2);
     assert!(
         printed.contains(
@@ -125,7 +125,7 @@ fn each_end_has_its_status() {
         ),
         "{printed}"
     );
-    // The kernel is correct; its test passes or fails.
+    // The kernel is correct, so the exit status depends only on whether its test passes.
     let printed = ends("--check memory --lib -- --exact right", 0);
     assert!(printed.contains("\n0 findings in 1 kernel launched on the CPU\n"), "{printed}");
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
@@ -146,7 +146,7 @@ fn each_end_has_its_status() {
         fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer")
     );
 
-    // A kernel that does not end is stopped, checked or not.
+    // A kernel that does not end is stopped, with `--check` and with `--orders`.
     let printed = ends("--check memory --time-limit 2 --lib -- --exact endless", 1);
     let expected =
         "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
@@ -159,7 +159,7 @@ fn each_end_has_its_status() {
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 
-    // A terminal sends Ctrl-C to every process that runs in it.
+    // The test sends the signal of Ctrl-C to all processes of the command, as a terminal does.
     for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
         let mut command = run(line).command();
         let folder = scenario.target.join("offload-check");
@@ -175,7 +175,7 @@ fn each_end_has_its_status() {
             "memory/log/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
-        // The pass before has left a log.
+        // The log of an earlier run would look like a launch.
         let _ = fs::remove_file(&log);
         let started = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(100));
@@ -189,7 +189,8 @@ fn each_end_has_its_status() {
         assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
     }
 
-    // Cargo reports the errors in a program.
+    // If a program does not compile, Cargo reports the errors, and `cargo offload test` adds
+    // nothing.
     scenario.write("src/lib.rs", "fn main() { 1 }");
     let printed = ends("--check memory --lib", 101);
     assert_eq!(printed, "");

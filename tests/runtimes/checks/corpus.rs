@@ -14,7 +14,7 @@ offload_tests::tests! {
 
 const CHECKS: [&str; 3] = ["memory", "races", "undefined"];
 
-/// Correct programs.
+/// The correct programs in `program/hosts.rs`, which must cause no report.
 const HOSTS: [&str; 10] = [
     "host:mutex",
     "host:rwlock",
@@ -115,7 +115,7 @@ fn corpus(compiler: Compiler, check: &str) {
             "{compiler:?}: {text}"
         );
     } else {
-        // No sanitizer detects this error, and a run that ignores the results does not either.
+        // No sanitizer detects the error in `unwritten_sum_wrong`: only its results show it.
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(
             text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
@@ -124,7 +124,8 @@ fn corpus(compiler: Compiler, check: &str) {
     }
 }
 
-/// A launch that takes too long ends the program with a report of where it was.
+/// Asserts that a launch that takes too long ends the program, and that the message names the line
+/// where the kernel was.
 fn endless(program: &Program) {
     let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
     let text = stderr(&output);
@@ -135,8 +136,9 @@ fn endless(program: &Program) {
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
-/// The program prints how it must be started. The loader finds g++'s library of
-/// UndefinedBehaviorSanitizer.
+/// Asserts that a program that is started without the sanitizer's library prints how it must be
+/// started. With the check `undefined` the program may run instead, because the loader finds g++'s
+/// library of UndefinedBehaviorSanitizer.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));
@@ -150,7 +152,8 @@ fn without_the_library(program: &Program) {
     assert!(text.contains(&start), "{text}");
 }
 
-/// Runs threads that wait for each other forever.
+/// Asserts that threads that wait for each other forever (`mask_wrong`) end the program with a
+/// report.
 fn stuck(compiler: Compiler, program: &Program) {
     let output = program.run(&["mask_wrong"], &[]);
     let text = stderr(&output);

@@ -50,11 +50,12 @@ impl Compiler {
     }
 }
 
-/// The program that launches the corpus, built with a check, or without one if the name is empty.
+/// The program that launches the kernels of the corpus. It is built with the check of this name, or
+/// without a check if the name is empty.
 struct Program {
     path: PathBuf,
     check: String,
-    /// Dropped last, because that removes Cargo's build of the program.
+    /// Kept as long as the program is used: its drop removes Cargo's build of the program.
     _scenario: Scenario,
 }
 
@@ -84,7 +85,7 @@ impl Program {
         }
     }
 
-    /// Runs the program with the sanitizer that it names as needed.
+    /// Runs the program; if its image names a sanitizer's library, that is in `LD_PRELOAD`.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);
@@ -110,7 +111,8 @@ impl Program {
     }
 }
 
-/// Returns the text in which a checked image in these bytes names what it needs.
+/// Returns the text in which a checked image names its check and the sanitizer's library; `None` if
+/// these bytes contain no checked image.
 fn said(bytes: &[u8]) -> Option<&str> {
     const START: &[u8] = b"offload-cpu-check 1\n";
     let start = bytes
@@ -120,7 +122,7 @@ fn said(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(&bytes[start..start + end]).ok()
 }
 
-/// The names of all kernels of the corpus.
+/// Returns the names of all kernels of the corpus.
 fn names() -> impl Iterator<Item = &'static str> {
     KERNELS
         .lines()

@@ -63,17 +63,18 @@ fn hip_vector_add() {
     }
 }
 
-/// Makes a library that cubecl-hip-sys needs beside the runtime but does not use.
+/// Makes an empty library: cubecl-hip-sys searches for it in the runtime's folder, but uses none of
+/// its functions.
 fn empty_library(folder: &Path, name: &str) {
     scratch::write(folder.join("empty.c"), "");
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
-/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. The
-/// runtime loads the image, but no kernel runs.
+/// Runs the example with AMD's runtime of version 5 on a pretended GPU; `hip6_names.c` adds the
+/// function that HIP 6 has in addition. The runtime loads the image, but no kernel runs.
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries("examples-hip-runtime");
-    // The binding looks for libamdhip64.so, and for libhiprtc.so beside it.
+    // cubecl-hip-sys searches for libamdhip64.so, and for libhiprtc.so in the same folder.
     let hip = libraries.join("libamdhip64.so");
     fs::remove_file(&hip).expect("it is a link to the runtime");
     let runtime = libraries.join(hsa::RUNTIME);
@@ -107,7 +108,7 @@ fn hip_vector_add_with_the_real_runtime() {
     let lines = read_log();
     assert_eq!(printed.text(), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
     let image = described(&read(example.scenario.output("debug", "vector_add/gfx90a.hsaco")));
-    // Four threads requested the image at the same time.
+    // Four threads requested the image at the same time, and it was loaded once.
     let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{lines:#?}");
     assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");

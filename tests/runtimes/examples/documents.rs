@@ -1,4 +1,4 @@
-//! Documents and manifests of the examples, and the files that two of them share.
+//! Tests of the examples' documents and manifests, and of files that two examples have copies of.
 
 use super::ALL;
 use offload_tests::registry::NOTHING;
@@ -9,7 +9,7 @@ offload_tests::tests! {
     NOTHING => [readmes_say_first_what_the_examples_need, what_examples_share_is_the_same],
 }
 
-/// The text of a file in `examples`.
+/// Returns the text of a file in `examples`.
 pub fn text_of(path: &str) -> String {
     let path = scratch::workspace().join("examples").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,4 +1,5 @@
-//! The example with launches in its source (`<<<...>>>`), which nvcc compiles to a static library.
+//! Tests of the example with launches in its source (`<<<...>>>`), which nvcc compiles to a static
+//! library.
 
 use super::documents::text_of;
 use super::{ALL, Example, HIDDEN, LAUNCHERS};
@@ -13,11 +14,12 @@ offload_tests::tests! {
     NOTHING.slow() => [cuda_launchers_without_nvcc],
 }
 
-/// The program starts without a driver, and has the images of all targets.
+/// Asserts that the program starts without a driver, and contains the images of all targets.
 fn cuda_launchers() {
     let example = Example::new(LAUNCHERS);
     if Path::new("/dev/nvidiactl").exists() {
-        // The driver can be older than the runtime.
+        // If there is a driver, it finds no GPU here, or is too old for the CUDA runtime in the
+        // program.
         let printed = example.fails("cargo run", &HIDDEN);
         let errors = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "];
         assert!(errors.iter().any(|error| printed.text().starts_with(error)), "{printed}");
@@ -38,8 +40,8 @@ fn cuda_launchers_on_a_real_gpu() {
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
 }
 
-/// The build fails with the reason. `cargo check` with `OFFLOAD_SKIP`, and the other examples, need
-/// no nvcc.
+/// Asserts that a build without nvcc fails and prints the reason. `cargo check` with
+/// `OFFLOAD_SKIP`, and the other examples, need no nvcc.
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");
     let nowhere = ("NVCC", "/no/such/nvcc");

@@ -1,5 +1,6 @@
 //! Tests of the examples as a new user meets them: copied out of the repository, built and run with
-//! the commands of their READMEs. Stand-ins pretend GPUs; other runs have none.
+//! the commands of their READMEs. Stand-ins pretend GPUs; without a stand-in, an example finds no
+//! GPU, except in tests that need a real one.
 
 mod amd;
 mod documents;
@@ -63,7 +64,7 @@ impl Example {
 
     fn copied(name: &'static str, to: &str) -> Self {
         let scenario = Scenario::example(name, to);
-        // The README's commands expect the folder here.
+        // The README's commands use programs in `target`, but tests build into another folder.
         std::os::unix::fs::symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
         let blocks: Vec<Vec<Step>> =
@@ -99,7 +100,7 @@ impl Example {
             [] => panic!("an empty command in the README of {}", self.name),
         };
         let mut printed = run
-            // GPUs of this machine are hidden; stand-ins look at other variables.
+            // Settings of this machine that select GPUs or a ROCm must not affect the example.
             .without(&[
                 "ROCM_PATH",
                 "HIP_PATH",
@@ -141,7 +142,8 @@ impl Example {
     }
 }
 
-/// Returns the steps between the fences of a block.
+/// Returns the commands of a `console` block with their output; `rest` starts with the block's
+/// first line.
 fn steps(rest: &str) -> Vec<Step> {
     let (block, _) = rest.split_once("```").expect("a block of code ends");
     let mut steps: Vec<Step> = Vec::new();
@@ -160,8 +162,9 @@ fn steps(rest: &str) -> Vec<Step> {
     steps
 }
 
-/// A folder with a `hipconfig` whose version cubecl-hip-sys has bindings for, if this machine has
-/// any `hipconfig`. The crate's build fails for unknown versions.
+/// A folder with a script `hipconfig`, which prints a version that cubecl-hip-sys has bindings for;
+/// `None` if this machine has no `hipconfig`. The crate's build fails if this machine's `hipconfig`
+/// prints an unknown version.
 pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
@@ -212,8 +215,8 @@ fn read_log(log: &Path) -> Vec<String> {
 /// The variables that hide all GPUs.
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
-/// The output of examples if there is a driver and no GPU, and the output that READMEs show for the
-/// more frequent case.
+/// Replacements in the output of a machine with a driver and no GPU: READMEs show the more frequent
+/// message, that there is no driver.
 const NO_GPU: [(&str, &str); 3] = [
     (
         "the CUDA driver, libcuda.so.1, finds no GPU",

@@ -37,7 +37,8 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // Threads that request at the same time an image that cannot be loaded.
+    // In each run, another call of the driver fails: loading, for example, while four threads
+    // request the image.
     for (failure, error) in [
         (
             "cuLibraryLoadData=200",
@@ -60,7 +61,7 @@ fn cuda_vector_add() {
         example.fails("cargo run", &variables).starts_with(&format!("error: {error}"));
         read_log(&log);
     }
-    // The kernel computes the first 1000 elements only.
+    // The stand-in computes only the first 1000 elements, so the program reports a wrong result.
     let variables = [on_gpus("9.0", &log), vec![("FAKE_KERNEL_END", "1000")]].concat();
     let printed = example.fails("cargo run", &variables);
     assert_eq!(printed.text(), "error: wrong result: element 1000 is 0, not 1001\n");

@@ -1,5 +1,5 @@
-//! The example whose kernels are written in Rust: the program, and the script that compiles the
-//! kernels.
+//! Tests of the example whose kernels are written in Rust: the program, and the script that
+//! compiles the kernels.
 
 use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::data;
@@ -37,7 +37,8 @@ fn rust_kernels_from_source() {
         PathBuf::from(env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
     let libraries = rust.join("usr/lib/x86_64-linux-gnu");
     let rustc = rust.join("usr/bin/rustc");
-    // The dependencies of `core`, which Cargo would download, are vendored beside it.
+    // Cargo would download the dependencies of `core`, but Rust's sources contain them in the
+    // folder `vendor`.
     let home = scratch::folder("rust-kernels-cargo-home");
     let vendor = rust.join("usr/lib/rustlib/src/rust/library/vendor");
     let config = format!(

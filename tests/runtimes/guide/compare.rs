@@ -10,7 +10,7 @@ pub fn shortened(printed: &str) -> String {
         }
         _ => format!("{line}\n"),
     });
-    // The names of build scripts' folders contain a hash.
+    // The names of build scripts' folders contain a hash, which a page shows as `…`.
     let start = format!("build/{NAME}-");
     let text = lines.collect::<String>();
     let mut parts = text.split(&start);
@@ -54,8 +54,8 @@ fn is_line(shown: &str, printed: &str) -> bool {
     }
 }
 
-/// Replaces numbers of bytes and shares by `N`, removes bars, and makes columns one space wide:
-/// compilers of other versions make other images.
+/// Replaces sizes and percentages by `N`, removes bars, and makes columns one space wide: sizes
+/// depend on the versions of the compilers.
 fn without_sizes(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_bar = |word: &str| word.chars().all(|c| ('\u{2580}'..='\u{259f}').contains(&c));

@@ -1,20 +1,22 @@
 //! Follows the guide, docs/guide, and the README's first screen line by line. Writes a page's
 //! files, runs its commands, and compares their output with what the page shows.
 //!
-//! The parts of a page that the tests read, from top to bottom:
+//! From top to bottom, the tests read these parts of a page:
 //!
 //! * a line such as `` `build.rs`: `` before a block of code names a file of the reader's package,
-//!   and the block is its text. A `diff` block means its lines without those that start with `-`;
+//!   and the block is its text. Lines of a `diff` block that start with `-` do not belong to the
+//!   file;
 //! * a line that starts with a file's name and links into `examples` names the file that the reader
 //!   copies;
-//! * a line that links to another page and starts with "Start from" means that page's files;
+//! * a line that starts with "Start from" links to another page, with whose files the reader
+//!   starts;
 //! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` gives the commands after it such a GPU,
 //!   which a stand-in for the driver pretends;
-//! * commands after a comment `<!-- without a GPU -->` run on machines where no GPU has to be
-//!   hidden;
+//! * the block of commands after a comment `<!-- without a GPU -->` is skipped on machines with a
+//!   GPU;
 //! * a `console` block has commands after `$ `, and their output. A line `...` stands for any
-//!   lines, `…` for anything in a line, and a size for any other size. Such a `...` also replaces
-//!   Cargo's lines around the output of a failed build script.
+//!   lines, `…` for anything in a line, and a size for any other size. The tests also replace the
+//!   lines that Cargo prints around the output of a failed build script by `...`.
 //!
 //! `BLESS=1` writes the printed output into the pages.
 
@@ -49,11 +51,11 @@ fn pages() -> impl Iterator<Item = Test> {
     })
 }
 
-/// A page that is followed.
+/// A page that a test follows.
 struct Page {
     path: &'static str,
     needs: Needs,
-    /// A tool that is offered to this page only.
+    /// A tool that only the commands of this page can find.
     own_tool: Option<Tool>,
 }
 
@@ -94,7 +96,7 @@ const PAGES: &[Page] = &[
     Page::new("docs/guide/src/debug.md", COMPILERS),
 ];
 
-/// Pages without a package.
+/// Pages of text, without files or commands to follow.
 const TEXT: &[&str] = &["introduction.md"];
 
 /// The folder of pages that contain tables. `tests/tidy/reference.rs` compares them with the code.
@@ -158,10 +160,10 @@ fn follow(page: &Page) {
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
 }
 
-/// Runs AMD's HIP runtime 5.2 above a stand-in for the driver: it gets the README's image for
-/// gfx90a. This runtime accepts only code objects of version 4, which generic targets do not have.
-/// An unoptimized kernel asks the host for a service that the stand-in lacks. No kernel runs, so y
-/// keeps the uploaded values.
+/// Runs the README's program on AMD's HIP runtime 5.2, above a stand-in for the driver. The runtime
+/// gets the image for gfx90a. This runtime accepts only code objects of version 4, which generic
+/// targets do not have. An unoptimized kernel asks the host for a service that the stand-in lacks.
+/// No kernel runs, so y keeps the uploaded values.
 fn the_readmes_program_on_amds_own_runtime() {
     let page = Page::new("README.md", HIP_RUNTIME);
     let reader = Reader::named("readme-hip", &page);

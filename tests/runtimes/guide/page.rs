@@ -1,4 +1,4 @@
-//! Pages as steps: files that are written or copied, and commands.
+//! Reads a page as steps: files that are written or copied, and commands.
 
 use offload_tests::tools::Tool;
 use std::collections::BTreeSet;
@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 
 /// A step of a page; steps are in the page's order.
 pub enum Step {
-    /// A file is written.
+    /// Writes a file with this text.
     File { path: String, text: String },
-    /// A file of this repository is copied.
+    /// Copies a file of this repository.
     Copy { path: String, from: PathBuf },
     /// Marks that the files before this step belong to another page, which has its own test.
     Followed,
-    /// Provides this GPU from here on.
+    /// Provides a pretended GPU to all commands after this step: a compute capability, or an AMD
+    /// target.
     On { capability: String },
-    /// A command, and the output that the page shows.
+    /// Runs a command, and compares its output with the output that the page shows.
     Run { command: String, shown: String },
 }
 
-/// The text of a page.
+/// Returns the text of a page.
 pub fn text_of(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
@@ -30,13 +31,13 @@ fn file_name(line: &str) -> Option<&str> {
     (name.contains('.') && !name.contains([' ', '(', '"'])).then_some(name)
 }
 
-/// Returns the target of a line's first link, relative to the page's folder.
+/// Returns the path of a line's first link, which is relative to the page's folder.
 fn link(line: &str, page: &Path) -> Option<PathBuf> {
     let (target, _) = line.split_once("](")?.1.split_once(')')?;
     Some(page.parent()?.join(target))
 }
 
-/// The steps of a page, from top to bottom.
+/// Returns the steps of a page, from top to bottom.
 pub fn steps(page: &Path) -> Vec<Step> {
     let text = text_of(page);
     let mut steps = Vec::new();
@@ -90,7 +91,7 @@ pub fn steps(page: &Path) -> Vec<Step> {
     steps
 }
 
-/// Returns the files with which a page starts, without those that are replaced later.
+/// Returns the first version of each file that a page writes or copies.
 fn first_files(page: &Path) -> Vec<Step> {
     let mut seen = BTreeSet::new();
     let is_first = |step: &Step| match step {
@@ -100,7 +101,7 @@ fn first_files(page: &Path) -> Vec<Step> {
     steps(page).into_iter().filter(is_first).collect()
 }
 
-/// The commands of a block.
+/// Returns the commands of a `console` block.
 fn commands(block: &[&str]) -> Vec<Step> {
     let mut found: Vec<Step> = Vec::new();
     for line in block {

@@ -12,13 +12,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// The reader's package.
+/// The reader of a page: the package that the page writes, and the GPU and the tool that its
+/// commands find.
 pub struct Reader {
-    /// The scenario, whose name takes the place of [`NAME`].
+    /// The folder and name of the package; this name takes the place of [`NAME`].
     pub scenario: Scenario,
     /// The variables by which programs find a pretended GPU.
     gpu: Vec<(&'static str, String)>,
-    /// A tool that is offered to this page only.
+    /// A tool that only the commands of this page can find.
     own_tool: Option<Tool>,
 }
 
@@ -30,7 +31,7 @@ impl Reader {
 
     pub fn named(name: &str, page: &Page) -> Self {
         let scenario = Scenario::empty(&format!("guide-{name}"));
-        // The pages' commands expect the folder here.
+        // The pages' commands use programs in `target`, but tests build into another folder.
         symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
@@ -71,7 +72,7 @@ impl Reader {
 
     fn command(&self, words: &[&str]) -> Run<'_> {
         match *words {
-            // The manifest of a packaged crate has no patches.
+            // Cargo leaves patches out of a packaged manifest, so they are passed as options.
             ["cargo", "package", ref rest @ ..] => {
                 let patches = ["offload", "offload-build"].map(|name| {
                     let path = scratch::workspace().join(name).display().to_string();
@@ -87,7 +88,7 @@ impl Reader {
         }
     }
 
-    /// Adds the tools that the page may use; only pretended GPUs are visible.
+    /// Adds the tools that the page may use, and hides all GPUs except pretended ones.
     fn on_the_machine<'a>(&self, run: Run<'a>) -> Run<'a> {
         const HIDDEN: [&str; 9] = [
             "RUST_BACKTRACE",
@@ -127,15 +128,17 @@ impl Reader {
 
     /// Adds a server of sccache that only this page uses.
     fn with_own_cache<'a>(&self, run: Run<'a>) -> Run<'a> {
-        // A socket's path has at most 107 bytes.
+        // A socket's path has at most 107 bytes, which a path in the scenario's folder could
+        // exceed.
         let socket =
             env::temp_dir().join(format!("{}-{}", self.scenario.name(), std::process::id()));
         run.env("SCCACHE_DIR", self.scenario.folder.join("cache")).env("SCCACHE_SERVER_UDS", socket)
     }
 
-    /// Returns a command's output, with the names and folders of the reader that the pages show.
+    /// Returns a command's output, in which the names and folders that the pages show replace the
+    /// reader's own.
     fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
-        // Cargo's own progress lines start with a word that ends in this column.
+        // Cargo's own progress lines start with a word that ends in column 12.
         let is_status = |line: &&str| {
             line.len() > 12
                 && line[..12].trim_start().starts_with(char::is_uppercase)
@@ -150,7 +153,8 @@ impl Reader {
             (self.scenario.target.as_path(), "/home/you/saxpy/target"),
             (&real(&self.scenario.target), "/home/you/saxpy/target"),
             (self.scenario.folder.as_path(), "/home/you/saxpy"),
-            // This folder is replaced before the checkout, because set-up may have put it inside.
+            // The folder of CUDA is replaced before that of the checkout, because set-up may have
+            // installed CUDA inside the checkout.
             (&cuda_home, "/usr/local/cuda"),
             (scratch::workspace(), "/home/you/offload"),
             (&llvm_bin(), "/usr/lib/llvm-22/bin"),

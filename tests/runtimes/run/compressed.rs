@@ -37,7 +37,8 @@ fn compressed_images_are_inflated_for_the_driver() {
         outcome.succeeds();
         let loads: Vec<&String> =
             outcome.log.iter().filter(|line| line.contains("LoadData")).collect();
-        // The program uses one of the modules, and only this is inflated; 8 threads request it.
+        // Only the module that the program uses is decompressed and loaded, once, although 8
+        // threads request it.
         let image = described(&read(scenario.output("debug", &format!("pack/second.{file}"))));
         assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, {kind}, {image}")], "{outcome:#?}");
         assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");

@@ -24,7 +24,8 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with an empty library under each driver's name, as on machines that can only link.
+/// A folder with an empty library under each driver's name: stubs, as on machines that have only
+/// what a linker needs.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     scratch::write(folder.join("empty.c"), "");
@@ -34,7 +35,7 @@ static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// The names of drivers.
+/// The file names of CUDA's driver and of HIP's runtime.
 const DRIVERS: [&str; 5] =
     ["libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
 
@@ -57,7 +58,8 @@ fn devices(libraries: &Path) -> Outcome {
     outcome
 }
 
-/// The loader of this machine may find real drivers, so its message is not compared.
+/// Asserts that the program prints why there is no GPU. If the loader finds real drivers of this
+/// machine, the reason is that they find no GPU.
 fn a_machine_without_drivers_has_reasons() {
     let outcome = devices(&scratch::folder("run_time_nothing"));
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
@@ -91,8 +93,8 @@ fn libraries_that_are_no_drivers_are_told() {
     assert_expected("stubs", &text);
 }
 
-/// Development packages install a stub under the plain name; the runtime comes after it in the
-/// search.
+/// Development packages install a stub under the name without a version; the run time then tries
+/// the next name, which is the runtime's.
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
     scratch::write(folder.join("empty.c"), "");
@@ -112,7 +114,8 @@ fn images_for_the_cpu_do_not_pass_for_each_other() {
     run(&on_cpu(), &["in-turn"]).succeeds().prints("[1] [2] [1] [2] [1] [2] [1] [2]\n");
 }
 
-/// Debuggers read such an image from its file; other images are in memory.
+/// Debuggers read an image with debug information from its file; other images are loaded from
+/// memory.
 fn an_image_with_debug_information_is_a_file() {
     let folder = scratch::folder("run_time_tmp");
     let folder = folder.to_str().expect("the target folder's name is UTF-8");

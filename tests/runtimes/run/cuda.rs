@@ -24,7 +24,7 @@ offload_tests::tests! {
 static OLD: LazyLock<PathBuf> =
     LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
 
-/// Returns the log's line for the image of a target.
+/// Returns the description of an image file in the stand-in's log.
 fn image(file: &str) -> String {
     let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
     format!(
@@ -87,8 +87,8 @@ fn launches_beyond_a_limit_do_not_reach_the_driver() {
     assert_expected("limits", &text);
 }
 
-/// Above 48 KiB, the run time calls the driver whenever a launch needs more than all launches
-/// before.
+/// Asserts that the run time raises the limit for shared memory only for launches above 48 KiB that
+/// need more than all launches before.
 fn shared_memory_is_asked_for_once() {
     for libraries in [&*DRIVER, &*OLD] {
         let outcome = run(&on_driver(libraries, "9.0"), &["shared-memory"]);
@@ -120,7 +120,8 @@ fn a_variable_names_the_device() {
         let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
         text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
     }
-    // AMD's runtime may or may not be installed.
+    // The error for `hip:0` depends on whether AMD's runtime is installed, so that line is not
+    // compared.
     let hip = text
         .lines()
         .position(|line| line.starts_with("error: could not use the device \"hip:0\": "));
@@ -130,7 +131,8 @@ fn a_variable_names_the_device() {
     assert_expected("offload_device", &(text.join("\n") + "\n"));
 }
 
-/// The driver applies `CUDA_VISIBLE_DEVICES`; our code does not read that variable.
+/// Asserts that the list has the GPUs that the driver reports: the driver applies
+/// `CUDA_VISIBLE_DEVICES`, and our code does not read that variable.
 fn what_the_driver_says_of_its_gpus_is_told() {
     let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(

@@ -1,4 +1,5 @@
-//! Every call of the driver fails once, in turn: each gives an error in words, and nothing leaks.
+//! Tests in which each call of the driver fails once: every failure gives an error in words, and
+//! nothing leaks.
 
 use super::{driver, hip, on_driver, run};
 use offload_tests::registry::COMPILERS;
@@ -12,8 +13,8 @@ offload_tests::tests! {
     ],
 }
 
-/// Functions that release something: they can return the error of earlier work, which has no caller
-/// to report it to.
+/// Functions that release something. No caller could get their error, which can also be the error
+/// of earlier work.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -92,11 +93,13 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &[&str]) {
     assert!(failed.len() > 50, "{failed:?}");
 }
 
-/// Asserts that the program ends with the error, unless it had already finished its requests.
+/// Asserts that the program ends with the function's error, or succeeds if the function only
+/// releases something.
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
-        // A destructor makes this call: it tries twice to make the GPU current.
+        // A destructor also calls these functions to make the GPU current; if that fails, it tries
+        // again.
         let is_for_an_end =
             ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");

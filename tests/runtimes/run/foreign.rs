@@ -1,5 +1,5 @@
-//! Contexts, memory and streams of cudarc, cust and cubecl-hip-sys: they keep theirs, and
-//! `offload::run` loads and launches.
+//! Tests of `offload::run` with cudarc, cust and cubecl-hip-sys: these crates own contexts, memory
+//! and streams, and `offload::run` loads and launches.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
@@ -19,7 +19,7 @@ offload_tests::tests! {
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
 }
 
-/// Programs that use the crates, in the versions of the examples.
+/// Programs that use cudarc and cubecl-hip-sys, in the versions that the examples use.
 static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
     let scenario = Scenario::empty("run_time_borrowed");
     scenario
@@ -77,7 +77,8 @@ fn cudarc_shares_its_context() {
                 vec![on_gpu(1)],
             ),
             ("own", "1000\n1000\n1\n1000\n", vec![on_gpu(0); 2]),
-            // The context ends, and everything loaded in it ends too.
+            // Everything loaded in a context ends with the context, so each of the three contexts
+            // loads the image again.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
             let outcome = on_driver(&libraries, command);
@@ -105,7 +106,8 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // Context numbers distinguish a device from another whose context now has its address.
+    // A new context may have the address of a destroyed one; their numbers distinguish the devices
+    // of both.
     let libraries = driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     outcome.succeeds();
@@ -118,10 +120,10 @@ fn cudarc_shares_its_context() {
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
 }
 
-/// The program links with the driver, so it does not start without one.
+/// A program that uses cust links with the driver, so it does not start without one.
 fn cust_shares_its_context() {
     let libraries = driver("run_time_borrowed_cust_driver", &[]);
-    // The crate searches for the library here, under the name that linkers use.
+    // cust searches for the library in this folder, under the name that linkers use.
     fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
     let library = libraries.join("lib64/libcuda.so");
     std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library)
@@ -153,7 +155,8 @@ fn cust_shares_its_context() {
 /// Asserts that the binding and the run time use AMD's own runtime together in one process.
 fn cubecl_hip_sys_shares_its_gpu() {
     let libraries = hsa::libraries("run_time_borrowed_hsa");
-    // The binding looks for libamdhip64.so of HIP 6 or later, and for libhiprtc.so beside it.
+    // cubecl-hip-sys searches for libamdhip64.so of HIP 6 or later, and for libhiprtc.so in the
+    // same folder.
     let hip = libraries.join("libamdhip64.so");
     fs::remove_file(&hip).expect("it is a link to the runtime");
     let runtime = libraries.join(hsa::RUNTIME);

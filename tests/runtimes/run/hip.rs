@@ -1,5 +1,5 @@
-//! Tests on pretended AMD GPUs, below AMD's own HIP runtime 5.2: everything happens except the
-//! kernel. This runtime does not know gfx1100.
+//! Tests on pretended AMD GPUs with AMD's own HIP runtime 5.2, which does everything except run the
+//! kernels. This runtime does not know gfx1100; tests with it use a stand-in for the runtime.
 
 use super::{PROGRAM, count, run};
 use offload_tests::data::read;
@@ -24,14 +24,14 @@ offload_tests::tests! {
     ],
 }
 
-/// A stand-in for the whole runtime, which runs the kernels.
+/// A folder with a stand-in for the whole HIP runtime, which computes the kernels.
 pub static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_hip");
     compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so"));
     folder
 });
 
-/// Returns the program on GPUs of that stand-in.
+/// Returns the program on GPUs that the stand-in in [`RUNTIME`] pretends, without NVIDIA GPUs.
 pub fn on_gpus(targets: &str) -> Staged {
     let kernels = PROGRAM.scenario.folder.join("stand_in_kernels");
     Staged::new(&PROGRAM.path, &RUNTIME)
@@ -46,7 +46,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// Returns the log's line for the image of a target.
+/// Returns the description of a target's image in the log.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }
@@ -54,7 +54,8 @@ fn image(target: &str) -> String {
 fn the_runtime_gets_the_image_of_each_gpu() {
     for (gpu, target) in [("gfx90a:sramecc+:xnack-", "gfx90a"), ("gfx1030", "gfx1030")] {
         let outcome = run(&on_gpu(gpu), &["saxpy"]);
-        // 0 of 1000: no kernel runs. The first element is 0 anyway.
+        // No kernel runs, so all elements stay 0. Only the first element is right, because its
+        // result is 0.
         outcome.succeeds().prints(&format!(
             "hip:0 (Fake AMD GPU): the {target} code object computed 1 of 1000\n"
         ));
@@ -90,7 +91,7 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
         );
     }
     assert_eq!(count(&outcome, "hipModuleLaunchKernel"), 24, "{outcome:#?}");
-    // The variable selects one GPU of several, whichever is current.
+    // `OFFLOAD_DEVICE` selects one GPU of several, whichever GPU is current.
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"])
         .succeeds()
         .prints("false\nfalse\n1000\ndone\n");

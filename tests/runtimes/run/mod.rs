@@ -1,5 +1,6 @@
-//! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs
-//! of both vendors. The stand-ins report violations of a driver's rules; no run here may cause one.
+//! Tests of the run time, `offload::run`: one program, `program/main.rs`, runs on the CPU and on
+//! pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run here
+//! may cause one.
 
 mod compressed;
 mod cpu;
@@ -28,7 +29,8 @@ offload_tests::tests! {
     process::tests(),
 }
 
-/// The program. A panic ends the program with a signal, so no panic is hidden in a thread.
+/// The program that these tests run. A panic ends the program with a signal, so no panic is hidden
+/// in a thread.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_time");
     let manifest = scenario.text("Cargo.toml");
@@ -42,7 +44,8 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/one.cu", value("value", 1))
         .write("kernels/two.cu", value("value", 2))
         .build_script(BUILD);
-    // No image has debug information that was not requested.
+    // Otherwise Cargo's dev profile would add debug information to all images: only the pack
+    // `traced` requests it.
     scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "0").passes();
     let path = scenario.program("debug", scenario.name());
     Program { scenario, path }
@@ -53,13 +56,13 @@ struct Program {
     path: PathBuf,
 }
 
-/// Returns a kernel that writes a number.
+/// Returns the source of a kernel that writes a number.
 fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Kernels for the stand-in for NVIDIA's driver, which does not compute them and reads only this
-/// text (tests/src/stand_ins/kernels.h).
+/// The kernels that stand-ins for drivers do not compute: names, and offset and size of each
+/// parameter (tests/src/stand_ins/kernels.h).
 const KERNELS: &str = "\
 reverse 0:8 8:8
 block_sum 0:8 8:8
@@ -68,8 +71,9 @@ value 0:8
 other 0:8
 ";
 
-// Signatures come from images for GPUs. HIP's runtime of version 5 takes code objects of version 4,
-// and without optimization kernels ask the host for a service that the stand-in lacks.
+// Packs for tests on the CPU also have a target for GPUs, because the signatures of kernels come
+// from images for GPUs. HIP's runtime of version 5 takes code objects of version 4, and without
+// optimization kernels ask the host for a service that the stand-in lacks.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
         let mut build = Build::new();
@@ -95,7 +99,7 @@ fn driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// The stand-in with all functions.
+/// The folder of the stand-in for NVIDIA's driver, with all functions of a driver.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_driver", &[]));
 
 /// Returns the program on pretended NVIDIA GPUs, without AMD GPUs.
@@ -137,7 +141,7 @@ fn assert_expected(name: &str, text: &str) {
     assert_as_checked_in(&path, text);
 }
 
-/// Returns a run as text: the program's arguments, its output, and its exit status.
+/// Returns a run as text: a title, the program's output, and its exit status.
 fn transcript(title: &str, outcome: &Outcome) -> String {
     let status = outcome.status.map_or("a signal".to_owned(), |status| status.to_string());
     format!("--- {title}\n{}{}status: {status}\n", outcome.stdout, outcome.stderr)

@@ -12,7 +12,8 @@ offload_tests::tests! {
     ],
 }
 
-/// The child's errors are those of the driver, and the parent goes on.
+/// Asserts that a forked child gets the driver's errors, and that the parent can still use the
+/// device.
 fn a_child_gets_an_error() {
     let text = transcript("a GPU", &run(&on_gpus("9.0"), &["fork"]));
     let text = text
@@ -23,7 +24,8 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // The driver releases what is left, as it does for all programs.
+    // The stand-in reports as misuse what the program leaves; a real driver releases it at the end
+    // of any program.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
     assert_eq!(
         misuse,

@@ -1,4 +1,4 @@
-//! The example's command line: `--device`, `--explain`, and wrong ones.
+//! Tests of the example's command line: `--device`, `--explain`, and wrong arguments.
 
 use super::{PREBUILT, TARGETS, Target, assert_runs_on_cpu, cpu_row, rows_below};
 use offload_tests::registry::GCC;
@@ -35,8 +35,7 @@ fn devices_are_taken_by_name() {
     }
 }
 
-/// For each device the image that it gets and why, or the reason why one of the images does not
-/// fit.
+/// Devices, with the image that each gets and why; if no image fits, the reason for one of them.
 const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("gfx90a:sramecc+:xnack+", Some("gfx90a"), "made for this processor, in any mode"),

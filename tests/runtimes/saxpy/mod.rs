@@ -22,7 +22,7 @@ struct Target {
     name: &'static str,
     /// The file of the image in `OUT_DIR`; in the prebuilt set its name has the prefix `saxpy.`.
     file: &'static str,
-    /// The image's kind, in the example's terms and in LLVM's.
+    /// The image's kind as the example prints it; `llvm_kind` is LLVM's name for it.
     kind: &'static str,
     llvm_kind: &'static str,
     /// LLVM's name for the programming model.
@@ -59,7 +59,7 @@ impl Target {
         }
     }
 
-    /// The string `arch` of its offload binary.
+    /// Returns the string `arch` of the target's offload binary; the CPU's has none.
     fn arch(&self) -> Option<&'static str> {
         (self.name != "cpu").then_some(self.name)
     }
@@ -148,12 +148,12 @@ fn prebuilt_folder() -> PathBuf {
     scratch::workspace().join("examples/saxpy/prebuilt")
 }
 
-/// An image of the set in the repository.
+/// Returns an image of the prebuilt set in the repository.
 fn prebuilt(file: &str) -> Vec<u8> {
     read(prebuilt_folder().join(format!("saxpy.{file}")))
 }
 
-/// The bytes of a section of a program.
+/// Returns the bytes of a section of a program.
 fn section(program: &Path, name: &str) -> Vec<u8> {
     let (dump, rest) = (program.with_extension("section"), program.with_extension("rest"));
     let what = format!("{name}={}", dump.display());
@@ -198,7 +198,7 @@ fn rows_below(text: &str, header: &str) -> Vec<String> {
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// Part of the line that a build prints of prebuilt images.
+/// Part of the line that a build prints if it uses prebuilt images.
 const PREBUILT_LINE: &str = " from prebuilt/, because ";
 
 /// A build that finds no GPU compiler: the variables name programs that do not exist.

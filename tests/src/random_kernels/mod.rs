@@ -1,7 +1,7 @@
 //! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
 //!
-//! One seed makes one kernel, `k<seed>`, and its records. So a failure message has everything that
-//! reproduces it. The same sources are CUDA for GPUs and C++17 for a CPU:
+//! One seed makes one kernel, `k<seed>`, and its records. So the kernel's name in a failure message
+//! is enough to reproduce the failure. The same sources are CUDA for GPUs and C++17 for a CPU:
 //!
 //! | file | has |
 //! |---|---|
@@ -39,7 +39,8 @@ pub struct RandomKernels {
     pub kernels: Vec<RandomKernel>,
 }
 
-/// Hexadecimal digits of masks, by the names of kernels and records.
+/// The masks of the arguments of a kernel, or of a record, in hexadecimal digits, by the name of
+/// the kernel or record.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
@@ -68,10 +69,10 @@ const MOST_BYTES: u64 = 3000;
 const MOST_PARAMETERS: u64 = 24;
 
 impl RandomKernels {
-    /// Makes a kernel for each of these seeds, or for those in [`SEEDS`].
+    /// Makes a kernel for each of these seeds, or for the seeds in the variable [`SEEDS`].
     ///
     /// # Panics
-    /// Panics if the variable has no seeds.
+    /// Panics if the variable's value is neither a seed nor a range of seeds.
     pub fn new(seeds: RangeInclusive<u64>) -> Self {
         let asked = env::var(SEEDS).ok().map(|text| {
             let (first, last) = text.split_once('-').unwrap_or((&text, &text));
@@ -88,7 +89,8 @@ impl RandomKernels {
         this
     }
 
-    /// Returns whether the seeds are the test's own: seeds from the variable may be few.
+    /// Returns whether the seeds are the test's own: seeds from the variable may be too few for a
+    /// check that counts kernels.
     pub fn are_usual(&self) -> bool {
         env::var_os(SEEDS).is_none()
     }
@@ -195,7 +197,8 @@ impl RandomKernels {
     }
 }
 
-/// Returns a declaration, with the name after its type or within it.
+/// Returns the declaration of a parameter: the name comes after the type, or within the type of a
+/// pointer to an array.
 fn declaration(ty: &str, name: &str) -> String {
     match ty.split_once("(*)") {
         Some((before, behind)) => format!("{before}(*{name}){behind}"),

@@ -36,7 +36,7 @@ impl Numbers {
         &of[self.below(of.len() as u64) as usize]
     }
 
-    /// Returns an index of the weights; each index is as frequent as its weight.
+    /// Returns an index of `weights`; the chance of each index is proportional to its weight.
     pub(super) fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum());
         let found = weights.iter().position(|weight| {

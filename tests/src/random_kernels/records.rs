@@ -7,13 +7,13 @@ use std::fmt::Write;
 /// A type of a parameter or field.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
-    /// In C++.
+    /// The type in C++.
     pub(super) cpp: String,
     /// The type in Rust, as a parameter.
     pub(super) parameter: String,
     /// The type in Rust, in memory.
     memory: String,
-    /// The maximum size in bytes, and the maximum alignment.
+    /// The maximum size in bytes; `align` is the maximum alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     is_union: bool,
@@ -24,9 +24,9 @@ pub(super) struct Value {
 pub(super) struct Records {
     seed: u64,
     count: u64,
-    /// The number of packed records that contain the next one.
+    /// The number of packed records that are unfinished and will contain the next record.
     packed: u64,
-    /// Their definitions.
+    /// The definitions of the records in C++.
     pub(super) cpp: String,
     /// Functions `ones`, one for each record, that set all bits of its values.
     pub(super) ones: String,
@@ -94,7 +94,7 @@ impl Records {
                 (value.cpp, value.memory)
             }
             3 => {
-                // The type is only declared.
+                // The pointer is to a type that is declared and not defined.
                 let name = self.name('O');
                 let _ = writeln!(self.cpp, "struct {name};");
                 (name.clone(), format!("kernels::{name}"))
@@ -129,7 +129,8 @@ impl Records {
     /// Returns a record; `depth` is the number of other records that contain it.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
         const UNION: usize = 4;
-        // Compilers differ in whether a packed struct packs a field that is no plain old data.
+        // Compilers differ in whether a packed struct packs a field that is no plain old data, so
+        // packed structs get no such fields.
         let kind = match self.packed {
             0 => numbers.weighted(&[46, 12, 10, 6, 8, 8, 5, 3, 2]),
             _ => numbers.weighted(&[46, 12, 10, 6, 8, 0, 5, 3]),

@@ -28,7 +28,7 @@ pub(super) const SCALARS: [Scalar; 20] = [
     ("double", "f64", 8),
 ];
 
-/// Integers of bit-fields, with their bits.
+/// Types of bit-fields, with their maximum number of bits.
 pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("bool", 1),
     ("char", 8),
@@ -41,7 +41,7 @@ pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("unsigned long long", 64),
 ];
 
-/// Clang's vectors: name, element, count; g++ gets structs.
+/// Vectors as in clang: name, type of the elements, number of elements. For g++ they are structs.
 const VECTORS: [(&str, &str, u64); 16] = [
     ("v2_char", "signed char", 2),
     ("v3_char", "signed char", 3),
@@ -77,7 +77,7 @@ fn size(cpp: &str) -> u64 {
     SCALARS.iter().find(|(name, ..)| *name == cpp).map_or(0, |(.., size)| *size)
 }
 
-/// Returns a vector: its name, which is the same in Rust, its size and its alignment.
+/// Returns a vector type: its name, which is the same in Rust, its size and its alignment.
 pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     if numbers.percent(35) {
         return *numbers.pick(&STRUCTS);
@@ -94,7 +94,7 @@ pub(super) fn vectors() -> String {
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// g++ 12 has neither of these types.
+/// The type `bf16_t` and clang's vectors: g++ 12 has neither, and gets an integer and structs.
 const TYPES: &str = "\
 #if defined(__clang__)
 typedef __bf16 bf16_t;

@@ -88,7 +88,7 @@ impl Watched {
 pub struct Calls(pub Vec<String>);
 
 impl Calls {
-    /// There are none.
+    /// Asserts that there are no calls.
     #[track_caller]
     pub fn assert_none(&self, why: &str) {
         assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);

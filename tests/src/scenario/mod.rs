@@ -1,6 +1,6 @@
-//! Scenarios: packages as outsiders write them, with kernels, a build script and the compilers that
-//! it finds, in scratch folders. Cargo builds them offline, each as a workspace of its own, against
-//! this checkout.
+//! Scenarios: packages in scratch folders, as users of the crates write them, with kernels, a build
+//! script and the compilers that it finds. Cargo builds each offline, as a separate workspace, with
+//! the crates of this checkout.
 //!
 //! ```ignore
 //! let scenario = Scenario::new("add_twice")
@@ -38,7 +38,8 @@ pub struct Scenario {
     /// Features of the project's crates that the manifest enables, such as
     /// `offload-build/containers`.
     features: BTreeSet<String>,
-    /// Cargo's files of the package, which are removed with it; `None` for a member of a workspace.
+    /// Cargo's files of the package, which are removed when the scenario is dropped; `None` for a
+    /// member of a workspace.
     #[expect(dead_code, reason = "it is there to be dropped")]
     outputs: Option<Outputs>,
 }
@@ -121,7 +122,8 @@ impl Scenario {
 
     /// Copies an example as a user would: only the registry's crates are replaced by those of this
     /// checkout. `name` is the name of the scratch folder; a second copy also has its own package
-    /// name. Cargo confuses packages of the same name at the same place in their workspaces.
+    /// name. Otherwise Cargo would confuse both packages, which have the same name at the same
+    /// place in their workspaces.
     ///
     /// # Panics
     /// Panics if the example cannot be copied.
@@ -138,8 +140,8 @@ impl Scenario {
         }
     }
 
-    /// Makes a package without any file, for a package that is written as in the registry: see
-    /// [`Scenario::patched`].
+    /// Makes a package without any file. The test writes a manifest that names the crates as in the
+    /// registry: see [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
         Self {
             target: target_folders::of_examples(),
@@ -167,8 +169,8 @@ impl Scenario {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Makes Cargo build in the package's own folder, in which the project's crates are compiled
-    /// already.
+    /// Makes Cargo build into this folder, which no other package uses. The project's crates are
+    /// not compiled again: their files are linked into it.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }
@@ -246,7 +248,7 @@ impl Scenario {
         )
     }
 
-    /// Replaces the registry's crates by those of this checkout in a manifest that was written.
+    /// Makes the manifest use the crates of this checkout in place of the registry's.
     pub fn patched(&self) -> &Self {
         self.write("Cargo.toml", manifest::patched(&self.text("Cargo.toml")))
     }
@@ -259,12 +261,12 @@ impl Scenario {
         Run::cargo(self, args)
     }
 
-    /// `cargo build`
+    /// Returns a run of `cargo build`.
     pub fn build(&self) -> Run<'_> {
         self.cargo(&["build"])
     }
 
-    /// `cargo check`
+    /// Returns a run of `cargo check`.
     pub fn check(&self) -> Run<'_> {
         self.cargo(&["check"])
     }
@@ -274,7 +276,8 @@ impl Scenario {
         self.cargo(&["run", "--quiet"])
     }
 
-    /// Runs the program that a build left in this profile's folder (`debug`, `release`).
+    /// Returns a run of the program that a build left in this profile's folder (`debug`,
+    /// `release`).
     pub fn start(&self, profile: &str) -> Run<'_> {
         self.tool(self.program(profile, self.name()))
     }

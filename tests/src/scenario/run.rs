@@ -73,12 +73,12 @@ impl<'a> Run<'a> {
         Self { command, scenario, is_cargo: false, is_release: false }
     }
 
-    /// With `--release`.
+    /// Adds `--release`.
     pub fn release(self) -> Self {
         Self { is_release: true, ..self }.arg("--release")
     }
 
-    /// Adds `--release` if this is the folder of that profile, `release`.
+    /// Adds `--release` if `folder` is `release`, the folder of that profile.
     pub fn profile(self, folder: &str) -> Self {
         if folder == "release" { self.release() } else { self }
     }
@@ -96,7 +96,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.command.args(args);
         self
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// In another folder.
+    /// Sets the folder in which the command runs.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
     /// Runs the command, which must succeed.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if the command fails.
     #[track_caller]
     pub fn passes(self) -> Printed {
         let printed = self.ends();
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
     /// Runs the command, which must fail.
     ///
     /// # Panics
-    /// If it succeeds.
+    /// Panics if the command succeeds.
     #[track_caller]
     pub fn fails(self) -> Printed {
         let printed = self.ends();
@@ -225,14 +225,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The output of a command, and its exit status. Checks that fail show all of it.
+/// The output of a command, and its exit status. A check that fails prints all of it.
 #[derive(Debug, Clone)]
 pub struct Printed {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
     command: String,
 }

@@ -25,8 +25,9 @@ pub const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// The names of the folders. A test thread uses one of the first folders. The last is for the
-/// examples, and for other packages that depend on the same crates, which are compiled there once.
+/// The names of the folders. A test thread always uses one of the first two folders. The last is
+/// for the examples, and for other packages that depend on the same crates, which are compiled
+/// there once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {

@@ -10,9 +10,9 @@ use std::process::Command;
 /// The file name of version 5 of the runtime.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
-/// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the
-/// name that programs try first. Other versions on this machine do not matter. Requires
-/// `Tool::Hip5` and `Tool::Gcc`.
+/// Makes a folder with two libraries. One is the stand-in, under the name of AMD's layer below the
+/// runtime. The other is the runtime, under the name that programs try first. So programs do not
+/// load other versions that this machine has. Requires `Tool::Hip5` and `Tool::Gcc`.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");

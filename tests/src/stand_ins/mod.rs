@@ -34,15 +34,15 @@ pub fn described(image: &[u8]) -> String {
     format!("{} bytes, fnv1a {hash:016x}", image.len())
 }
 
-/// A program under a stand-in.
+/// A program that runs with a stand-in, and its environment variables.
 #[derive(Debug)]
 pub struct Staged {
     program: PathBuf,
     variables: BTreeMap<&'static str, String>,
 }
 
-/// The exit status, output and log of a program that ran with a stand-in. Its checks show all of it
-/// when they fail.
+/// The exit status, output and log of a program that ran with a stand-in. A check that fails prints
+/// all of it.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit status; `None` if a signal ended it.
@@ -63,17 +63,17 @@ impl Staged {
             .with("LD_LIBRARY_PATH", libraries.to_str().expect("the target folder's name is UTF-8"))
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.variables.insert(name, value.to_owned());
         self
     }
 
-    /// Runs it. `log` is a file that no other run uses.
+    /// Runs the program. `log` is a file that no other run uses.
     pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
-        // Variables with which a user hides GPUs also hide the pretended ones.
+        // A user's variables that hide GPUs would also hide the pretended ones.
         for name in [
             "CUDA_VISIBLE_DEVICES",
             "HIP_VISIBLE_DEVICES",

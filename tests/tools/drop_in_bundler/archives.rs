@@ -43,7 +43,7 @@ fn archives_for_one_target() {
     }
     let lines = [
         format!("-targets={OPENMP}gfx90a -output=x"),
-        // The outputs before the missing one are written.
+        // gfx90a has no entry: the outputs before it are written.
         format!("-targets={OPENMP}gfx906,{OPENMP}gfx90a -output=x -output=y"),
         "-targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x".into(),
     ];
@@ -59,7 +59,7 @@ fn archives_that_cannot_be_read() {
     }
     archive(&format!("-allow-missing-bundles {line}")).file("lib.a", "!<arch>\n").assert_same();
     bundler(&format!("-type=a -unbundle -input=missing {line}")).assert_same();
-    // LLVM has many messages for the different malformed parts.
+    // LLVM's message depends on the part that is malformed, so only its start is compared.
     let cut = &corpus_bytes("archive/lib.a")[..100];
     let (theirs, ours) = archive(&line).file("lib.a", cut).both();
     for ran in [&theirs, &ours] {
@@ -109,7 +109,7 @@ fn archives_of_compressed_members() {
         let line = "-targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x";
         assert!(archive(line).file("lib.a", lib.clone()).assert_same().succeeded(), "{file}");
     }
-    // The lines about speed differ from run to run.
+    // The lines about speed differ from run to run, so they are not compared.
     let lib = in_archive("member.bc", &corpus_bytes("compressed/v3_zstd.ccob"));
     let line = "-verbose -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x";
     let (theirs, ours) = archive(line).file("lib.a", lib).both();
@@ -139,7 +139,7 @@ fn archives_are_checked() {
     assert!(ran.stderr.contains("conflicting TargetIDs ["), "{}", ran.stderr);
 }
 
-/// LLVM 22 lists nothing for archives.
+/// Asserts that our tool lists the bundles in archives; LLVM 22 lists nothing for them.
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {
         let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();

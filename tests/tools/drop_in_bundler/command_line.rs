@@ -1,4 +1,4 @@
-//! Options, their spellings, and the messages about wrong ones.
+//! Tests of options, their spellings, and the messages about wrong ones.
 
 use super::{GFX906, GFX908, HOST, bundler};
 use offload_tests::registry::LLVM;
@@ -170,7 +170,7 @@ fn standard_input_and_output() {
         let line =
             format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=one -output=-");
         let written = bundler(&line).stdin("what the host has").assert_same().stdout;
-        // The second input has no bytes left to read.
+        // If both inputs are standard input, the second has no bytes left to read.
         let line =
             format!("-type={file_type} -targets={HOST},{GFX906} -input=- -input=- -output=-");
         bundler(&line).stdin("what the host has").assert_same();
@@ -196,7 +196,8 @@ fn help_and_version() {
         let with_it = ours_lines.len();
         ours_lines.retain(|line| !line.trim_start().starts_with("--debug-only"));
         assert_eq!(ours_lines.len() + 1, with_it, "{option}");
-        // Two options that have no effect here, and do not claim one.
+        // Two options have no effect in our tool, and its help does not claim one, so these lines
+        // differ.
         let mut their_lines = lines(&theirs.stdout);
         for lines in [&mut ours_lines, &mut their_lines] {
             lines.retain(|line| !line.starts_with("  --print-"));

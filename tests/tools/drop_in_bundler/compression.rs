@@ -70,11 +70,11 @@ fn compressed_bundles() {
             assert_alike(&compress(file_type, rest), file_type);
         }
     }
-    // Level 0 is the default, and there is none above 22.
+    // Level 0 means the default level, and 22 is the highest level.
     for level in ["0", "22", "100"] {
         assert_alike(&compress("bc", &format!("-compress -compression-level={level}")), "bc");
     }
-    // The option has no effect on unbundling.
+    // `-compress` has no effect on unbundling.
     let line = format!("-type=bc -compress -unbundle -targets={HOST} -input=x -output=h");
     bundler(&line).file("x", corpus_bytes("bundle/basic.bc")).assert_same();
 }
@@ -94,8 +94,8 @@ fn environment() {
     let both = compress("bc", "-compression-level=5").env("OFFLOAD_BUNDLER_COMPRESS", "1");
     let said = assert_alike(&both.env(level, "9").env("OFFLOAD_BUNDLER_VERBOSE", "1"), "bc").stderr;
     assert!(said.contains("Compression level: 5\n"), "{said}");
-    // Only the value 1 enables compression; options override the variables, and all variables can
-    // be disabled.
+    // Only the value 1 enables compression. Options override the variables, and
+    // `OFFLOAD_BUNDLER_IGNORE_ENV_VAR` disables all variables.
     for value in ["true", "", "01", "2"] {
         compress("bc", "").env("OFFLOAD_BUNDLER_COMPRESS", value).assert_same();
         compress("bc", "").env("OFFLOAD_BUNDLER_VERBOSE", value).assert_same();
@@ -107,7 +107,7 @@ fn environment() {
 
 fn verbose() {
     assert_alike(&compress("bc", "-compress -verbose"), "bc");
-    // Nothing is compressed here, so the messages are identical except for the speed.
+    // These command lines compress nothing, so the messages are identical except for the speed.
     for file in [
         "v2_zstd",
         "v3_zstd",

@@ -1,4 +1,4 @@
-//! Tests of intentional differences, which show both sides.
+//! Tests of intentional differences from LLVM's tool, with the results of both tools.
 
 use super::{GFX906, GFX908, HOST, bundler};
 use crate::corpus_bytes;
@@ -64,7 +64,8 @@ fn a_full_disk() {
     assert_eq!(theirs.status, ours.status);
 }
 
-/// LLVM compresses nothing but prints that it does, and then writes the same object.
+/// LLVM's tool prints that it compresses an object bundle, but writes the same object as ours,
+/// which is not compressed.
 fn compressing_an_object_bundle() {
     let line = format!(
         "-type=o -compress -verbose -targets={HOST},{GFX906} -input=h.o -input=one -output=x"
@@ -106,7 +107,8 @@ fn damage_behind_what_is_asked_for() {
     // The header's total size is correct, so only the stream is wrong.
     let size = bytes.len() as u64;
     bytes[8..16].copy_from_slice(&size.to_le_bytes());
-    // The table comes first, and only this part is decompressed for it.
+    // The table comes first, and our tool decompresses only that part for the list, so the damage
+    // has no effect.
     let (theirs, ours) = bundler("-type=bc -list -input=x").file("x", bytes.clone()).both();
     assert!(!theirs.succeeded());
     assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n"));

@@ -33,7 +33,8 @@ fn every_type() {
         let taken = bundler(&line).file("x", bundle.clone()).assert_same();
         assert_eq!((taken.file("e"), taken.file("h")), (&b""[..], &b"host's own\n"[..]));
         assert_eq!(taken.file("o"), b"code for one\n");
-        // LLVM lists the binary form in the order of a hash table.
+        // LLVM lists entries of the binary form in the order of a hash table, so the test sorts
+        // them.
         let (theirs, ours) =
             bundler(&format!("-type={file_type} -list -input=x")).file("x", bundle).both();
         assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n{GFX908}\n"));
@@ -49,7 +50,7 @@ fn alignment() {
         let line = format!("-type=bc -bundle-align={align} -targets={HOST},{GFX906},{GFX908}");
         bundler(&format!("{line} -input=empty -input=one -input=two -output=x")).assert_same();
     }
-    // Text has none.
+    // Text bundles have no alignment.
     bundler(&format!(
         "-type=s -bundle-align=64 -targets={HOST},{GFX906} -input=host -input=one -output=x"
     ))
@@ -68,7 +69,7 @@ fn order_and_hosts() {
         ),
         // An existing output is replaced.
         format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=two"),
-        // An output may also be an input.
+        // An output may also be a device.
         format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=/dev/null"),
     ];
     for line in lines {
@@ -86,7 +87,8 @@ fn targets_without_entries() {
                 .file("x", bytes.clone());
             case.file("old", "what was there").assert_same()
         };
-        // The tool writes the entries that it found before the message about missing ones.
+        // If an entry is missing, the tool writes the others before its message, and keeps an old
+        // file of the missing one.
         let ran = run(&format!("-targets={HOST},{gfx90a} -output=h -output=old"));
         assert!(!ran.succeeded(), "{file_type}");
         assert_eq!(ran.file("old"), b"what was there");
@@ -191,7 +193,7 @@ fn commands_for_objects() {
             (theirs.status, theirs.stdout, theirs.files)
         );
     }
-    // Other types need no commands.
+    // Types other than `o` need no commands.
     bundler(&format!("-type=bc -### -targets={HOST},{GFX906} -input=host -input=one -output=x"))
         .assert_same();
 }

@@ -1,6 +1,6 @@
 //! Tests of features of `clang-offload-bundler` that LLVM 22 lacks: `amdgpu` triples,
-//! `-check-input-archive` across offload kinds. LLVM's main branch tests them (2026, commit
-//! 0867e555). LLVM 22 refuses these command lines, so ours runs alone.
+//! `-check-input-archive` across offload kinds. LLVM's main branch has them, with tests (2026,
+//! commit 0867e555). LLVM 22 refuses these command lines, so ours runs alone.
 //!
 //! The requirements are those of
 //! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two
@@ -50,7 +50,8 @@ fn fails(case: &Case, message: &str) {
     assert!(ran.stderr.contains(message), "{message:?} is not in {}", ran.stderr);
 }
 
-/// Returns a bundle with an entry for each target: the files `one`, `two` in turn.
+/// Returns a bundle with an entry for each target; the contents are the files `one` and `two` in
+/// turn.
 fn bundle(targets: &[&str]) -> Vec<u8> {
     let inputs =
         ["one", "two"].iter().cycle().take(targets.len()).map(|name| format!(" -input={name}"));
@@ -227,8 +228,8 @@ fn hip_and_openmp() {
     }
 }
 
-/// Bundling groups by kind and triple, so both entries can be written, although they are for one
-/// processor.
+/// Checks conflicts between entries of different kinds or triples. Such entries can be bundled,
+/// although they are for one processor: bundling compares only entries of one kind and triple.
 fn conflicts_across_kinds_in_archives() {
     let target = "hip-amdgcn-amd-amdhsa--gfx906";
     let message =
@@ -247,7 +248,7 @@ fn conflicts_across_kinds_in_archives() {
     ));
 }
 
-/// LLVM's builds with assertions print these explanations.
+/// Checks the explanations that LLVM's builds with assertions print.
 fn compatibility_is_explained() {
     let explain =
         "-debug-only=CodeObjectCompatibility -hip-openmp-compatible -allow-missing-bundles";
@@ -298,7 +299,8 @@ fn targets_of_another_form() {
     );
 }
 
-/// LLVM 22 lists nothing for these files.
+/// Asserts that our tool lists bundles in objects and in archives of objects; LLVM 22 lists nothing
+/// for these files.
 fn bundles_inside_of_other_files_are_listed() {
     let object = corpus_bytes("fat_file/hip_nordc.o");
     let lines = |ran: Ran| {

@@ -117,13 +117,13 @@ fn which_entry_serves() {
             }
         }
     }
-    // Each pair that fits without the option gives two successes, and each pair that needs it gives
-    // one.
+    // Each pair that fits without `-hip-openmp-compatible` gives two successes, and each pair that
+    // needs this option gives one.
     assert!(found > 12, "{found} of them fit");
 }
 
-/// LLVM has this option only in builds with assertions, which no distribution ships: the texts come
-/// from its tests.
+/// LLVM has `-debug-only` only in builds with assertions, which no distribution ships, so the
+/// expected texts come from LLVM's tests.
 fn compatibility_is_explained() {
     let targets = format!("{HOST},{GFX906},hip-amdgcn-amd-amdhsa--gfx90a:xnack+");
     let line = format!("-type=bc -targets={targets} -input=host -input=one -input=two -output=x");

@@ -1,5 +1,5 @@
-//! Tests that run clang with our tools in place of its own: the same objects and libraries, byte
-//! for byte.
+//! Tests that run clang with our tools in place of LLVM's: the objects and libraries are the same,
+//! byte for byte.
 
 mod new_driver;
 mod old_driver;

@@ -1,4 +1,4 @@
-//! Objects of the new driver, which clang makes with `llvm-offload-binary`.
+//! Tests of objects of clang's new driver, which runs `llvm-offload-binary`.
 
 use super::{HIP, clang, put_tools};
 use offload_tests::data::{assert_same_bytes, read};
@@ -60,7 +60,8 @@ fn assert_same_files(folder: &Path, files: [&str; 2]) {
     assert_same_bytes(&ours, &theirs, &folder.display().to_string());
 }
 
-/// Compiles, and compares the two objects, which contain an offload binary.
+/// Compiles with both tools, and asserts that the two objects are equal and contain an offload
+/// binary.
 fn assert_same(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = compile(name, arguments);
     assert_same_files(&folder, ["ours", "theirs"]);
@@ -117,8 +118,8 @@ fn images_for_nvidia() {
     assert_same("nvidia_cuda", &[&options[..], &cuda].concat());
 }
 
-/// Objects of a build with link-time optimization are bitcode, with the offload binary among its
-/// constants.
+/// Compares objects of a build with link-time optimization: they are bitcode, with the offload
+/// binary among its constants.
 fn openmp_in_bitcode() {
     let options = [
         "-fopenmp",
@@ -145,7 +146,8 @@ fn openmp_in_bitcode() {
     assert!(size > 1000, "{size} bytes");
 }
 
-/// Builds a library for devices: objects, then the images for one target from each object.
+/// Builds a library for devices: an archive of objects, and then the images for one target from
+/// each object.
 fn device_libraries_by_the_linker_wrapper() {
     let folder =
         assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);

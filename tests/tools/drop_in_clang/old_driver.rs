@@ -1,5 +1,5 @@
-//! Clang with `clang-offload-bundler`: objects of the old driver, device code that is linked across
-//! objects and archives, and the output of `clang-linker-wrapper`.
+//! Tests of clang with `clang-offload-bundler`: objects of the old driver, device code that is
+//! linked across objects and archives, and the output of `clang-linker-wrapper`.
 
 use super::{HIP, clang, path, put_tools};
 use offload_tests::data::{assert_same_bytes, read};
@@ -140,8 +140,8 @@ fn hip_compressed() {
     }
 }
 
-/// Builds objects with device code in their sections, an archive of them, and the link that
-/// unbundles all of it.
+/// Builds objects with device code in their sections, an archive of them, and a program; linking it
+/// unbundles all of them.
 fn relocatable_device_code() {
     let options = [&HIP_OPTIONS[..], &["--no-offload-new-driver", "-fgpu-rdc"]].concat();
     let link = [
@@ -254,7 +254,7 @@ fn openmp_archives() {
                 [&format!("-targets={target}"), &format!("-output={output}")].map(String::from);
             succeed(bundler().args(["-type=a", "-unbundle", "-input=fat.a"]).args(words));
         }
-        // The linker finds the device code by its symbols.
+        // The linker finds the device code by the archive's index of symbols.
         let nm = succeed(llvm("llvm-nm").current_dir(folder).args(["--print-armap", "amd.a"]));
         assert!(stdout(&nm).contains("device in "), "the archive has an index");
         ["fat.o", "fat.a", "amd.a", "nvidia.a"].map(PathBuf::from).to_vec()

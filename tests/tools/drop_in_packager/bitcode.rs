@@ -1,4 +1,4 @@
-//! Offload binaries that clang has embedded in bitcode.
+//! Tests of offload binaries that clang has embedded in bitcode.
 
 use super::{archive, case, names, packed, several};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -68,12 +68,12 @@ fn bitcode_for_hosts() {
                 .succeeded()
         );
     }
-    // LLVM's tool takes one module only.
+    // The file contains several modules; LLVM's tool reads only files with one module.
     let (theirs, ours) =
         case(&["cat.bc", "--image="]).file("cat.bc", read(folder.join("cat.bc"))).both();
     assert!(!theirs.succeeded());
     assert_eq!(names(&ours).len(), 3);
-    // Members of archives, and truncated bitcode.
+    // The next cases are bitcode in an archive, and truncated bitcode.
     let library =
         archive("bitcode_in_archives", "rcD", &[("three.bc", read(folder.join("three.bc")))]);
     assert!(

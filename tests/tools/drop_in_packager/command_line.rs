@@ -197,7 +197,8 @@ fn response_files() {
             .collect::<Vec<u8>>();
         assert!(case(&["@arguments"]).file("arguments", units).assert_same().succeeded());
     }
-    // A folder, or a file that includes itself, does not end this tool with a signal.
+    // If a response file is a folder or includes itself, LLVM's tool ends with a signal, and ours
+    // with an error.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
         let (theirs, ours) = case(&[argument]).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
@@ -247,7 +248,8 @@ fn help_and_version() {
             let structure = |help: &str| -> Vec<String> {
                 let mut lines = Vec::new();
                 for line in help.lines() {
-                    // These options are from LLVM's main branch.
+                    // The options for compression are from LLVM's main branch, so LLVM 22's help
+                    // lacks them.
                     if line.trim_start().starts_with("--compress") {
                         continue;
                     }
@@ -350,7 +352,7 @@ fn options_of_libraries() {
 
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
-    // Both results are in the form of the harness.
+    // Both outputs are decoded in the same way, although the argument is no UTF-8.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,".as_slice(), bytes].concat();

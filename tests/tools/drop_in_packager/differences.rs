@@ -1,4 +1,4 @@
-//! Tests of intentional differences, which show both sides.
+//! Tests of intentional differences from LLVM's tool, with the results of both tools.
 
 use super::{Image, TOOL, binary, case, inputs, names};
 use offload_format::compression::Method;

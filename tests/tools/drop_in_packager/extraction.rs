@@ -41,7 +41,7 @@ fn images_are_extracted() {
         .file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
     let ran = old.file("in", several()).assert_same();
     assert_eq!(ran.file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc"), some_bytes(4, 8));
-    // Images of all kinds that have numbers.
+    // Images of known kinds, and of two numbers without a kind, 7 and 100.
     for kind in [0, 1, 2, 3, 4, 5, 7, 100] {
         let binary =
             binary(Version::V1, &[(ImageKind(kind), OffloadKind::HIP, &[("arch", "a")], b"bytes")]);
@@ -96,7 +96,7 @@ fn one_file_for_several_images() {
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
     let ran = case(&["in", "--image=file=out,kind=cuda"]).file("in", several()).assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
-    // The value is a name, not a list.
+    // Two values for one key become one value with a comma, here the name of a file.
     let ran = case(&["in", "--image=file=a,file=b,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(names(&ran), ["a,b", "in"]);
     let path =
@@ -129,7 +129,7 @@ fn files_that_have_offload_binaries_in_them() {
             }
         }
     }
-    // The shared object keeps the section.
+    // A shared object keeps the section with the images.
     let folder = scratch::folder("drop_in_packager/shared");
     scratch::write(folder.join("images"), several());
     let source = "__attribute__((section(\".llvm.offloading\"), used, aligned(8))) static const char images[] = {\n\

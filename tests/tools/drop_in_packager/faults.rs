@@ -27,7 +27,7 @@ fn a_full_disk() {
         case(&["in", "--image=file=/dev/full,arch=sm_80"]).file("in", several()).both();
     assert_eq!(theirs.stderr, "LLVM ERROR: IO failure on output stream: No space left on device\n");
     assert_eq!(ours.stderr, "llvm-offload-binary: error: '/dev/full': No space left on device\n");
-    // LLVM's tool would make an ordinary file of the device.
+    // Only our tool runs: LLVM's would replace the device by an ordinary file.
     let ran = case(&["in", "--archive", "--image=file=/dev/full,arch=sm_80"])
         .file("in", several())
         .run(Whose::Ours);

@@ -1,4 +1,4 @@
-//! Malformed offload binaries, objects, archives and bitcode.
+//! Tests of malformed offload binaries, objects, archives and bitcode.
 
 use super::{assert_fails, binary, case, names, packed};
 use crate::corpus_bytes;

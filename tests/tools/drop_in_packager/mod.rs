@@ -36,7 +36,7 @@ offload_tests::tests! {
 
 const TOOL: &str = "llvm-offload-binary";
 
-/// Returns a case with the files that all cases use.
+/// Returns a command line of the tool, with the files that all cases use.
 fn case(arguments: &[&str]) -> Case {
     case_of(TOOL, arguments)
 }
@@ -99,7 +99,8 @@ fn names(ran: &Ran) -> Vec<String> {
 /// The kinds, strings and bytes of an image.
 type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
-/// Returns a binary for each image, or one for all.
+/// Returns offload binaries with these images: version 1 has a binary for each image, later
+/// versions have one for all.
 fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {

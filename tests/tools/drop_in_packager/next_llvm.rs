@@ -1,6 +1,7 @@
 //! Tests of features of `llvm-offload-binary` that LLVM 22 lacks: compression, extraction of all
-//! images, archive members by name, images that are offload binaries. LLVM's main branch tests them
-//! (2026, commits 033952c2, 02bdb943 and ce65873a). LLVM 22 has none of these, so ours runs alone.
+//! images, archive members by name, images that are offload binaries. LLVM's main branch has them,
+//! with tests (2026, commits 033952c2, 02bdb943 and ce65873a). LLVM 22 has none of these, so ours
+//! runs alone.
 //!
 //! The requirements are those of `llvm/test/tools/llvm-offload-binary`. LLVM's tests print the
 //! results with `llvm-objdump`; here our own reader reads them. Two requirements intentionally do
@@ -42,7 +43,7 @@ fn fails(case: &Case, message: &str) -> Ran {
     ran
 }
 
-/// Packs the file of this name with these bytes.
+/// Packs a file with this name and these bytes, and returns the offload binary.
 fn packed(file: &str, bytes: &[u8], arch: &str, options: &[&str]) -> Vec<u8> {
     let image = format!("--image=file={file},arch={arch},triple=x-y-z");
     let arguments = [&["-o", "out", image.as_str()][..], options].concat();
@@ -72,12 +73,13 @@ fn compressed_and_back() {
             succeeded(&case(&["in", "--image=file=back,arch=abc,triple=x-y-z"]).file("in", out));
         assert_eq!(ran.file("back"), bytes, "{options:?}");
     }
-    // Without the option nothing is compressed, and the bytes are those of LLVM 22.
+    // Without `--compress` nothing is compressed, and the bytes are those of LLVM 22.
     let plain = packed("text", &bytes, "abc", &["--compression-level=9"]);
     assert_eq!(plain, packed("text", &bytes, "abc", &[]));
 }
 
-/// All images of one command line are in one binary.
+/// Tests a file with a compressed and a plain offload binary. With `--compress`, all images of one
+/// command line are in one binary.
 fn compressed_beside_plain() {
     let both = [
         "-o",
@@ -126,13 +128,14 @@ fn all_images_are_extracted() {
         succeeded(&case(&["in.bin"]).file("in.bin", packed("text", b"some text", "abc", &[])));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Extracted: in-x-y-z-abc.0.\n");
     assert_eq!(ran.file("in-x-y-z-abc.0."), b"some text");
-    // The option also works in a response file, and without strings.
+    // Packing also works with a response file, and with an image that has no strings.
     let ran = succeeded(&case(&["@list"]).file("list", "-o out --image=file=one.o"));
     let ran = succeeded(&case(&["out"]).file("out", ran.file("out")));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Extracted: out-.0.o\n");
 }
 
-/// Returns the printed lines, without the name of the file.
+/// Extracts all images of a file, and returns the names that the tool prints, without the name of
+/// the file.
 fn extracted(bytes: &[u8]) -> Vec<String> {
     let ran = succeeded(&case(&["in"]).file("in", bytes));
     let lines = String::from_utf8(ran.stdout).unwrap();
@@ -152,7 +155,8 @@ fn nested_images() {
     let two = two.file("out").to_vec();
     let nested = packed("two", &two, "nested", &[]);
     assert_eq!(extracted(&nested), ["abc.0.", "def.1."]);
-    // Two levels are nested, compressed inside, beside an image that is not nested.
+    // First, a compressed binary contains two levels of nested images. Then an image that is not
+    // nested follows nested ones.
     let deeper = packed("nested", &nested, "deeper", &["--compress"]);
     assert_eq!(extracted(&deeper), ["abc.0.", "def.1."]);
     let mut mixed = packed("two", &two, "nested", &[]);
@@ -207,7 +211,8 @@ fn images_by_the_name_of_their_member() {
     );
 }
 
-/// Each level refers many times to the level below.
+/// Tests nested offload binaries with many levels, and with levels that refer several times to the
+/// level below.
 fn images_that_are_named_without_end() {
     let mut inner = b"end".to_vec();
     for _ in 0..20 {

@@ -27,7 +27,7 @@ fn images_of_all_kinds_are_packed() {
         let image = format!("--image=file={name}");
         case(&["-o", "out", &image]).file(name, b"bytes").assert_same();
     }
-    // In a wrapper.
+    // This is bitcode in a wrapper.
     let wrapped = [b"\xde\xc0\x17\x0b".as_slice(), &[0; 40]].concat();
     case(&["-o", "out", "--image=file=x"]).file("x", wrapped).assert_same();
     let ran = case(&["-o", "out"]).assert_same();
@@ -69,7 +69,7 @@ fn what_image_takes() {
     for image in ["file=", "file=,triple=x", "file=one.o,file=", "file=none", "file=one.o,file"] {
         assert_fails(&case(&["-o", "out", &format!("--image={image}")]), message);
     }
-    // One good image does not prevent the error.
+    // An image that can be read does not prevent the error for a missing one.
     assert_fails(&case(&["-o", "out", "--image=file=one.o", "--image=file=none"]), message);
 }
 
@@ -116,7 +116,8 @@ fn standard_input_and_output() {
     assert!(case(&["-", "--image="]).assert_same().succeeded());
     let ran = case(&["in", "--image=file=-,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(ran.stdout, some_bytes(2, 1000));
-    // LLVM's tool writes an archive to a file that is called `-`.
+    // If the archive is called `-`, LLVM's tool writes a file of that name, and ours writes to
+    // standard output.
     let (theirs, ours) =
         case(&["in", "--archive", "--image=file=-,arch=sm_80"]).file("in", several()).both();
     assert!(theirs.file("-").starts_with(b"!<arch>\n"));

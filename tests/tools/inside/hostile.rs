@@ -167,7 +167,7 @@ fn what_is_wrong_with_a_zip() {
         let archive = zip(&[&entries[..], std::slice::from_ref(&good)].concat());
         let said = complaint(&folder, &format!("{what}.zip"), &archive, &[]);
         assert!(said.contains(expected), "{what}: {said}");
-        // Good members are listed beside the damaged one.
+        // Good members are listed, although another member is damaged.
         let ran = offload(&folder, &["ls", &format!("{what}.zip")]);
         assert!(ran.stdout.contains("\ngood.cubin  "), "{what}: {ran:?}");
         let ran = offload(&folder, &["verify", &format!("{what}.zip")]);
@@ -256,7 +256,7 @@ fn bombs_end_at_the_limit() {
     ] {
         let said = complaint(&folder, name, &archive, &["--max-size", "32M"]);
         assert!(said.contains(refused), "{name}: {said}");
-        // The limit leaves room for the member.
+        // With a higher limit, the archive is read.
         let ran = offload(&folder, &["ls", name, "--max-size", "64M"]);
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
     }
@@ -268,7 +268,7 @@ fn bombs_end_at_the_limit() {
 
 fn nothing_stays_on_the_disk() {
     let folder = scratch::folder("inside-large");
-    // The member is too large for memory, and begins with an image.
+    // The member is large, so it is unpacked into a temporary file; it begins with an image.
     let mut large = cubin();
     large.resize(257 << 20, 0);
     scratch::write(folder.join("large.zip"), zip(&[Entry::deflated(b"large.cubin", &large)]));

@@ -1,4 +1,4 @@
-//! Archives that tests make.
+//! Makes archives for tests.
 
 use offload_tests::tools::succeed;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub struct Entry {
     pub checksum: u32,
     pub method: u16,
     pub flags: u16,
-    /// The offset in the list, if it is not the real one.
+    /// The offset that the list states, if it is not the real one.
     pub offset: Option<u32>,
 }
 

@@ -114,8 +114,8 @@ fn kernels_as_the_notes_have_them() {
     ] {
         assert_eq!(kernel[key].to_string(), value(theirs), "{key}");
     }
-    // Each argument's lines begin with one of these, and the arguments that the runtime fills in
-    // come last.
+    // The lines about each argument contain `key`, and the arguments that the runtime fills in come
+    // last.
     let of_arguments = |key: &str| {
         let lines =
             notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
@@ -142,7 +142,8 @@ fn kernels_as_the_notes_have_them() {
 }
 
 fn bundles_as_objdump_extracts_them() {
-    // From a compressed bundle the tool extracts bytes of the compressed file.
+    // The list has no compressed bundle: from these, llvm-objdump extracts bytes of the compressed
+    // file.
     for file in ["fat_file/hip_nordc.o"] {
         let folder = scratch::folder("ls-extract-objdump");
         let mut objdump = llvm("llvm-objdump");
@@ -179,7 +180,8 @@ fn bundles_as_the_bundler_extracts_them() {
         assert_eq!(ours.len(), images.len());
         for (image, ours) in images.iter().zip(ours) {
             if image["offload_kind"] == "host" && image["container"] == "object-bundle" {
-                // The tool writes the object itself for the placeholder.
+                // For the host's entry, which is a placeholder, LLVM's tool writes the object
+                // itself.
                 continue;
             }
             let id = string(&image["entry_id"]);

@@ -81,10 +81,11 @@ fn targets_choose_by_compatibility() {
     let (run, files) = extract(&folder.join("half"), &[text(&file), "-t", "gfx906", "-t", "sm_80"]);
     assert_eq!((run.code, files.len()), (1, 2));
     assert_eq!(run.stderr, "offload: warning: no image for gfx906\n");
-    // The argument is not a target.
+    // `sm_8x` is not a target.
     let (run, _) = extract(&folder.join("wrong"), &[text(&file), "-t", "sm_8x"]);
     assert_fails(&run, &["--target sm_8x: no target has such a name"]);
-    // An entry of a bundle is selected by LLVM's rules, and by its kind.
+    // If the argument is an ID of a bundle entry, LLVM's rules select the entries, and the kind
+    // must match.
     for (id, count) in [
         ("hip-amdgcn-amd-amdhsa--gfx906", 1),
         ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", 1),

@@ -218,7 +218,7 @@ fn large_claims_cost_nothing() {
             if claim > 1 << 60 {
                 assert_fails(&run, &[&format!("{claim} bytes are needed")]);
             } else {
-                // The claimed size is larger than the content, and all of the content is listed.
+                // A claim of 60 GiB is more than the content has, but all of the content is listed.
                 assert_eq!(run.code, 0, "{}", run.stderr);
             }
         }
@@ -245,7 +245,7 @@ fn large_claims_cost_nothing() {
         assert!(refused || ends, "{}", run.stderr);
         assert_eq!(run.stderr.contains("--max-size"), claim > 1 << 60, "{}", run.stderr);
     }
-    // The user can choose the limit.
+    // `--max-size` sets the limit for the decompressed size.
     scratch::write(&file, compressed_bundle(1));
     let run = offload(&["ls", "--max-size", "4K", text(&file)]);
     assert_fails(&run, &["4096 are allowed", "--max-size"]);

@@ -1,4 +1,4 @@
-//! Inputs that are missing, folders or pipes, and outputs that cannot be written.
+//! Tests of inputs that are missing, folders or pipes, and of outputs that cannot be written.
 
 use super::hostile::everything_in;
 use super::{extracted, images, offload};

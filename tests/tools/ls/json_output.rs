@@ -1,4 +1,4 @@
-//! Output of `offload ls --json`: its fields, and the hashes of images.
+//! Tests of the output of `offload ls --json`: its fields, and the hashes of images.
 
 use super::{extracted, images, json, number, offload, records, string};
 use crate::corpus_bytes;

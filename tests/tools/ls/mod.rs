@@ -83,7 +83,7 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
     (run, files.collect())
 }
 
-/// Returns the files in the order in which their names were printed.
+/// Extracts into an empty folder; returns the files in the order in which their names were printed.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
     let names = run

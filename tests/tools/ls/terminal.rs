@@ -1,4 +1,4 @@
-//! Colour, the width of lines, the help, and completions of shells.
+//! Tests of colour, the width of lines, the help, and completions of shells.
 
 use super::hostile::hostile_files;
 use super::offload;
@@ -44,13 +44,13 @@ fn lines_fit_the_terminal() {
     for file in files {
         for columns in [80, 100] {
             let text = in_terminal(columns, "NO_COLOR=1", &format!("ls --kernels {file}"));
-            // The first line has the path that the user gave.
+            // The first line has the path that the user gave, which may be wider than the terminal.
             for line in text.lines().skip(1).filter(|line| !line.starts_with("offload: ")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }
         }
     }
-    // Without a terminal nothing is left out.
+    // Without a terminal, names are printed in full.
     let run = offload(&["ls", text(&folder.join("bad.bin"))]);
     assert!(run.stdout.contains(&"x".repeat(10_000)));
 }

@@ -1,4 +1,4 @@
-//! Sizes of kernels and sections, compared with LLVM's `llvm-readelf`.
+//! Tests that compare the sizes of kernels and sections with those of LLVM's `llvm-readelf`.
 
 use super::{check_sums, json, list, number, sizes};
 use crate::{corpus_path, text};

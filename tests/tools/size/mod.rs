@@ -58,7 +58,7 @@ fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
     values.into_iter().map(|value| number(&value[key])).sum()
 }
 
-/// Size by name.
+/// Returns sizes by name.
 fn sizes(values: &[Value]) -> BTreeMap<String, u64> {
     values
         .iter()
@@ -147,7 +147,7 @@ fn lines_fit_the_terminal() {
         ] {
             let printed = in_terminal(columns, "NO_COLOR=1", &format!("size {arguments}"));
             assert!(printed.contains("SHARE"), "{printed}");
-            // The first line has the path that the user gave.
+            // The first line has the path that the user gave, which may be wider than the terminal.
             for line in printed.lines().skip(1).filter(|line| !line.contains("--kernels")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }

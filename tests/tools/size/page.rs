@@ -36,7 +36,7 @@ fn page(folder: &Path, file: &str) -> (String, Value) {
     (page, data)
 }
 
-/// Returns each share as a name and two numbers.
+/// Returns the rows of a list in the page's data: each has a name and two numbers.
 fn shares(data: &Value, all: &Value) -> Vec<(String, u64, u64)> {
     let row = |row: &[Value]| {
         let name = data["names"][number(&row[0]) as usize].as_str().expect("a name");
@@ -77,7 +77,7 @@ fn the_page_has_what_json_has() {
                 assert_eq!(drawn[key].is_null(), image[key].is_null(), "{file}");
                 assert_eq!(shares(&data, &drawn[key]), named(&image[key]), "{file}");
             }
-            // The sizes that are drawn add up to the image.
+            // The sizes that are drawn add up to the size of the image.
             let drawn_bytes: u64 = ["kernels", "sections"]
                 .iter()
                 .flat_map(|key| shares(&data, &drawn[*key]))
@@ -108,7 +108,7 @@ fn the_page_needs_nothing_else() {
     let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
     assert!(page.contains(policy), "the page has no policy");
     assert!(!page.contains("unsafe-inline"), "the policy lets anything run");
-    // The policy comes before all content that it restricts.
+    // The content security policy comes before all content that it restricts.
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
     // The policy allows the page's own scripts and styles, and no others.
@@ -138,7 +138,7 @@ fn base64(digits: &str) -> String {
     text
 }
 
-/// Names that mean harm to a page or a terminal.
+/// Names that could insert code or control sequences into a page or a terminal.
 const BAD_NAMES: [&str; 8] = [
     "</script><script>alert(1)</script>",
     "<!--<script>",

@@ -53,7 +53,8 @@ impl Builds<'_> {
     }
 }
 
-/// Returns the folder for all hosts: dependencies of build scripts are compiled once.
+/// Returns the target folder that all hosts share, so that dependencies of build scripts are
+/// compiled only once.
 fn target_folder() -> PathBuf {
     run::workspace().join("target/elsewhere")
 }
@@ -68,7 +69,7 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     tests("the libraries' unit tests", unit, row);
 
     // Under emulation, the tests that damage each file of the corpus in every way take minutes per
-    // file.
+    // file, so they are left out.
     let is_emulated = matches!(host.runner, Runner::Qemu(_));
     let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
     for module in ["golden", "properties", hostile] {
@@ -114,7 +115,7 @@ pub fn tests(what: &str, mut cargo: Command, row: &mut Row) {
     }
 }
 
-/// Runs the examples that use the CPU, as copies.
+/// Runs the examples that use the CPU.
 fn examples(builds: &Builds<'_>, row: &mut Row) {
     let one_source = ["--manifest-path=examples/Cargo.toml", "--package=one-source"];
     for (name, package) in [("one-source", &one_source[..]), ("saxpy", &["--package=saxpy"][..])] {
@@ -129,7 +130,7 @@ fn examples(builds: &Builds<'_>, row: &mut Row) {
     }
 }
 
-/// A part of the error that programs without a loader get.
+/// A part of the error of static programs, which have no loader for images.
 const STATIC: &str = "this program is static";
 
 /// Checks that a command prints this text.

@@ -52,7 +52,7 @@ const LINES: [(&str, &str); 19] = [
         "llvm-offload-binary",
         "packed.bin --image=file=unpacked.o,triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=hip",
     ),
-    // An output that is an input, too.
+    // In these command lines, the output is also an input.
     (
         "clang-offload-bundler",
         "-type=o -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx90a -input=NULL \
@@ -97,12 +97,13 @@ pub fn run(program: &dyn Fn(&str) -> Command, builds: &Builds<'_>, row: &mut Row
     }
 }
 
-/// Returns text with slashes: Windows has another separator of folders, which JSON doubles.
+/// Returns text with slashes in place of backslashes: Windows separates folders by backslashes,
+/// which JSON doubles.
 fn with_slashes(text: &str) -> String {
     text.replace("\\\\", "/").replace('\\', "/")
 }
 
-/// The outcome of a command line: its exit status and its output.
+/// The outcome of a command line: its exit status, its output, and the files that exist afterwards.
 #[derive(Debug)]
 struct Outcome {
     status: Option<i32>,
@@ -133,7 +134,7 @@ impl Outcome {
     }
 }
 
-/// Runs a line in a folder.
+/// Runs a command line in a folder, and returns its outcome.
 fn outcome(mut command: Command, folder: &Path, line: &str, null: &str) -> Result<Outcome, String> {
     for word in line.split(' ') {
         if word == "FILES" {

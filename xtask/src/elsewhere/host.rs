@@ -4,7 +4,8 @@ use crate::tools::{self, Need};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A system that programs are built for here and run without its hardware.
+/// A system other than this machine's: programs for it are built here, and run without its
+/// hardware.
 #[derive(Debug)]
 pub struct Host {
     /// The name on the command line and in the table.
@@ -30,7 +31,7 @@ pub struct Host {
 pub enum Runner {
     /// Wine.
     Wine,
-    /// qemu-user, which has this name for the processor.
+    /// qemu-user; the text is its name for the processor.
     Qemu(&'static str),
     /// This machine, with musl linked statically or as a library.
     Musl { is_static: bool },
@@ -162,8 +163,8 @@ impl Host {
             Runner::Wine => list.extend([
                 ("WINEPREFIX".to_owned(), wine_prefix(folder).into()),
                 ("WINEDEBUG".to_owned(), "-all".into()),
-                // Under Wine, tests find Linux programs as files, but Windows programs cannot start
-                // them.
+                // Under Wine, tests find Linux programs as files, but cannot start them, so LLVM
+                // counts as missing.
                 ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
                 ("OFFLOAD_REQUIRE".to_owned(), "".into()),
             ]),
@@ -189,7 +190,7 @@ impl Host {
     }
 }
 
-/// Returns the folder of Wine's files, which represent a machine.
+/// Returns the folder of Wine's files, which represent a Windows machine.
 pub fn wine_prefix(folder: &Path) -> PathBuf {
     folder.join("wine")
 }
@@ -199,5 +200,5 @@ pub fn musl_folder(folder: &Path) -> PathBuf {
     folder.join("musl")
 }
 
-/// A C++ compiler for musl.
+/// The name of the script that compiles C++ for musl.
 pub const MUSL_CXX: &str = "musl-g++";

@@ -22,7 +22,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use sysroot::Compiler;
 
-/// `cargo xtask elsewhere [HOST...]`
+/// Runs `cargo xtask elsewhere [HOST...]`.
 pub fn command(args: &[String]) -> Result {
     if let Some(other) = args.iter().find(|arg| !HOSTS.iter().any(|host| host.name == **arg)) {
         let names = HOSTS.map(|host| host.name).join(", ");
@@ -46,14 +46,14 @@ pub fn command(args: &[String]) -> Result {
     finish(&rows)
 }
 
-/// The hosts of the step of `ci`.
+/// The hosts that the step of `ci` checks.
 const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 
-/// The maximum time of a host, if everything is compiled again.
+/// The maximum time that one host takes, if everything is compiled again.
 const WORST: Duration = Duration::from_secs(240);
 
-/// Runs as a step of `ci`: hosts whose compiler, runner and standard library are here, until the
-/// step's time ends. Each commit starts with another host, so that all hosts run in turn.
+/// Runs the step of `ci`: checks the hosts whose compiler, runner and linker are installed, until
+/// the step's time ends. Each commit starts with another host, so that all hosts run in turn.
 pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// The result of a host.
 #[derive(Debug)]
 pub struct Row {
-    /// Its name.
+    /// The host's name.
     pub host: String,
     how: String,
     passed: usize,
@@ -50,7 +50,7 @@ impl Row {
         }
     }
 
-    /// Counts a check of our own.
+    /// Counts a check that is not one of Cargo's tests, and prints why it failed.
     pub fn check(&mut self, what: &str, result: std::result::Result<(), String>) {
         match result {
             Ok(()) => self.passed += 1,

@@ -1,5 +1,5 @@
-//! The requirements for building and running a host's programs: Debian's Rust compiler, the
-//! standard library for the target, and missing parts besides the runner.
+//! Prepares what a host's programs need to be built and run: Debian's Rust compiler, the standard
+//! library, and parts that no package has.
 
 use super::host::{self, Host, Runner};
 use crate::run::{self, Failure, Result};
@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiler for other hosts. rustup's compiler is the project's own. Where only package
-/// registries are reachable, it cannot get the libraries of other targets.
+/// The compiler for other hosts, from Debian's packages. rustup's compiler builds the project
+/// itself. If only package registries are reachable, rustup cannot get the libraries of other
+/// targets.
 #[derive(Debug)]
 pub struct Compiler {
     root: PathBuf,
@@ -137,7 +138,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 }
 ";
 
-/// The place of that library in Wine's files.
+/// The path of that library in Wine's files.
 const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
 fn make_wine(host: &Host, folder: &Path) -> Result {
@@ -157,9 +158,9 @@ fn make_wine(host: &Host, folder: &Path) -> Result {
     run::check(&mut compile)
 }
 
-/// Debian's musl lacks an unwinder and a C++ compiler. libgcc's unwinder works, with a function of
-/// glibc that it calls first and that may find nothing. g++ works too, because kernels need no C++
-/// library.
+/// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is
+/// libgcc's, with a stub for the function of glibc that it calls first; the stub finds nothing. The
+/// compiler is g++, because kernels need no C++ library.
 fn make_musl(folder: &Path) -> Result {
     let musl = host::musl_folder(folder);
     let script = musl.join(host::MUSL_CXX);
@@ -175,7 +176,7 @@ fn make_musl(folder: &Path) -> Result {
     let object = musl.join("find_object.o");
     run::check(Command::new("musl-gcc").arg("-c").arg("-o").arg(&object).arg(&stub))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
-    // Dynamic programs name this file in place of that archive.
+    // Dynamic programs link this file: it leads to the archive with the unwinder.
     write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
     write(
         &script,

@@ -1,12 +1,12 @@
 //! Kernels in Rust, for `nvptx64-nvidia-cuda` and `amdgcn-amd-amdhsa`. Both targets, and the
-//! features under `feature`, are unstable.
+//! features in the attributes `feature`, are unstable.
 #![no_std]
 #![feature(abi_gpu_kernel)]
 #![cfg_attr(target_arch = "amdgpu", feature(link_llvm_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
 #![allow(internal_features)]
 
-/// y = a * x + y. Blocks have [`BLOCK`] threads.
+/// Computes y = a * x + y for each element. Blocks have [`BLOCK`] threads.
 ///
 /// # Safety
 /// `x` and `y` must have `n` elements.
@@ -19,8 +19,8 @@ pub unsafe extern "gpu-kernel" fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f
     }
 }
 
-/// Threads in a block. The program has the same number, because Rust has no safe or stable way to
-/// read it on AMD's GPUs.
+/// The number of threads in a block. The program has the same number, because Rust has no safe or
+/// stable way to read it on AMD's GPUs.
 pub const BLOCK: u32 = 256;
 
 /// Returns the number of this thread in the grid.

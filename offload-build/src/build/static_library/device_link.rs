@@ -16,7 +16,7 @@ use crate::toolchain::{Clang, Nvcc};
 use std::path::PathBuf;
 use std::slice;
 
-/// The first clang whose `clang-linker-wrapper` links for `-r`.
+/// The first version of clang whose `clang-linker-wrapper` links with `-r`.
 const FIRST_CLANG: u32 = 19;
 
 /// The linker for the device code of the objects of one library.

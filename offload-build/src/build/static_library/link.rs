@@ -20,7 +20,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns the choice of build.rs.
+    /// Returns the way that build.rs chooses; `static` if it chooses none.
     ///
     /// Returns an error for a word that is not one of the three values.
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
@@ -101,7 +101,7 @@ impl LinkLines {
         self.folders.extend(folders);
     }
 
-    /// Tells Cargo.
+    /// Passes the folders and libraries on to Cargo.
     pub(super) fn tell(&self, cargo: &Cargo) {
         self.folders.iter().for_each(|folder| cargo.link_search(folder));
         self.libraries.iter().for_each(|library| cargo.link_library(library));

@@ -38,9 +38,9 @@ impl StaticLibrary {
         &self.name
     }
 
-    /// Returns the library's path. Returns `None` if nothing was compiled. The build is
-    /// [skipped](StaticLibrary::is_skipped), or [`Build::allow_empty`](crate::Build::allow_empty)
-    /// was called and no target is left.
+    /// Returns the library's path. Returns `None` if nothing was compiled. This is so if the build
+    /// is [skipped](StaticLibrary::is_skipped), or if
+    /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -52,8 +52,9 @@ impl StaticLibrary {
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// A program is then only checked or documented. Its API can be the same as with the library.
-    /// If no target is left, this is `false`, and nothing defines the library's functions.
+    /// Such a build only checks or documents the program, and does not link it. The program can
+    /// therefore have the same API as with the library. If no target is left, this is `false`, and
+    /// nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -223,7 +224,7 @@ fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
 
 /// Prints a warning if a prebuilt set is made, since static libraries are in no set.
 ///
-/// Returns an error if only a set may be used, or for a value that packs refuse, too.
+/// Returns an error for `only`, since no set contains the library, and for an unknown value.
 fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {

@@ -28,12 +28,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// The steps to the object of one source.
+/// The compilations that make the object of one source.
 #[derive(Debug)]
 pub(super) enum Planned {
-    /// In one compilation.
+    /// One compilation makes the whole object.
     Whole(Compilation),
-    /// One compilation for each target; after their images, one for the host's part.
+    /// One compilation for each target makes the device code. A later one compiles the host's part,
+    /// with the images of all targets.
     Parts(Vec<Compilation>),
 }
 
@@ -126,7 +127,7 @@ fn compilations<'a>(
     }
 }
 
-/// clang, its language mode for the GPUs of one vendor, and the vendor of the headers that it uses.
+/// clang, its language mode for the GPUs of one vendor, and the SDK whose headers it uses.
 struct Vendor<'a> {
     mode: &'static str,
     clang: &'a Clang,
@@ -223,8 +224,8 @@ pub(super) fn make_all(
     Ok(make(run, &compilations, |_| Ok(()))?)
 }
 
-/// Returns the objects with their hashes: fresh objects, and objects that are made now. `finish` is
-/// called for new objects first.
+/// Makes the objects that are not fresh, and returns all objects with their hashes. `finish` is
+/// called for each new object before its hash is recorded.
 pub(super) fn make(
     run: &Run<'_>,
     compilations: &[Compilation],

@@ -1,6 +1,6 @@
 //! The comment above a definition.
 
-/// Returns the lines of the comment directly above the declaration that has a part on `line`,
+/// Returns the lines of the comment directly above the declaration that contains the line `line`,
 /// counted from 1. The markers of comments are removed.
 pub(super) fn above(source: &str, line: usize) -> Vec<String> {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
@@ -30,7 +30,7 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // A comment that ends before the last line is not the whole text.
+            // If a comment ends within this text, the text is more than one comment.
             if text.contains("*/") {
                 return Vec::new();
             }

@@ -11,11 +11,11 @@ use super::metadata::{Id, Metadata, reference, split, string};
 /// A kernel.
 #[derive(Debug)]
 pub(super) struct Kernel<'ir> {
-    /// Its mangled name.
+    /// The kernel's mangled name.
     pub(super) symbol: String,
     /// The description of each argument: type, attributes, name.
     pub(super) arguments: Vec<&'ir str>,
-    /// Its `DISubprogram`.
+    /// The node of the kernel's `DISubprogram`.
     pub(super) subprogram: Id,
 }
 

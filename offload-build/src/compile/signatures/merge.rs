@@ -26,7 +26,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
         }
         for record in records {
             match merged.records.iter_mut().find(|known| known.name == record.name) {
-                // In one of the two sources, only pointers refer to the record.
+                // If only pointers refer to a record in one source, its size is unknown there. The
+                // other source's record replaces it.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
@@ -38,7 +39,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Returns new names for unnamed records, which differ from the names of all named records.
+/// Returns new names for records whose name a different record already has.
 fn renamed(
     records: &[Record],
     known: &[Record],

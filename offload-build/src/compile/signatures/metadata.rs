@@ -127,7 +127,8 @@ pub(super) fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }
 
-/// Returns the text between quotation marks. A backslash precedes two hexadecimal digits.
+/// Returns the text between quotation marks. In this text, a backslash and two hexadecimal digits
+/// represent one byte.
 pub(super) fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();

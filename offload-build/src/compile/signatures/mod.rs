@@ -4,8 +4,9 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
 //! ```
 //!
-//! clang can describe a source in several forms. Debug information has mangled names, and the
-//! target's sizes and offsets, in text that is the same in clang 14 to 22.
+//! clang can describe a source in several forms. This module reads its debug information. Debug
+//! information has mangled names, and the target's sizes and offsets, in text that is the same in
+//! clang 14 to 22.
 
 mod comment;
 mod kernels;
@@ -83,11 +84,12 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records: types.records }
 }
 
-/// Returns the numbers and types of the parameters, counted from 1.
+/// Returns the number, counted from 1, and the type of each parameter.
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();
-    // The first item is the function's result. The item is missing if types were not requested.
+    // The first item is the function's result. The list is empty if the debug information has no
+    // types.
     items.next()?;
     let all: Option<Vec<u32>> = items.map(metadata::reference).collect();
     Some((1..).zip(all?).collect())

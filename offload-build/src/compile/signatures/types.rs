@@ -12,10 +12,10 @@ const TRANSPARENT: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    /// The alignments that the compiler states.
+    /// The alignments that the compiler states, by the nodes of the types.
     aligned: HashMap<Id, u64>,
     pub(super) records: Vec<Record>,
-    /// The record of each node.
+    /// The record that was made for each node.
     known: HashMap<Id, Known>,
     names: Identifiers,
 }
@@ -62,11 +62,12 @@ impl<'ir> Types<'ir> {
         node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
     }
 
-    /// Returns the node without qualifiers and other names; whether one of them is `const`; and the
-    /// last of the other names.
+    /// Returns the node without qualifiers and typedefs, whether a qualifier is `const`, and the
+    /// name of the innermost typedef.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
-        // Types of compilers do not nest in a circle; the limit ends damaged ones, too.
+        // In valid debug information, types do not refer to each other in a circle. The limit also
+        // ends the loop for damaged information.
         for _ in 0..64 {
             let Some(node) =
                 self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag()))
@@ -154,7 +155,8 @@ impl<'ir> Types<'ir> {
             let owner = self.records[known.record].source_name.clone();
             let (fields, natural) = self.fields(node, &owner);
             let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
-            // A type that is no struct has no fields.
+            // A type that is neither a struct nor a union has no fields, so its alignment follows
+            // from its size.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let align = self.aligned.get(&id).copied().or(said).filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
@@ -183,7 +185,8 @@ impl<'ir> Types<'ir> {
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
-    /// Returns the members that values have.
+    /// Returns the members that each value contains: fields and base classes, but no static
+    /// members.
     fn members(&self, node: Node<'ir>) -> impl Iterator<Item = Node<'ir>> {
         let all = self.metadata.list(node, "elements");
         all.filter(|it| {
@@ -271,7 +274,8 @@ fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
     Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
 }
 
-/// A number. A truth value is `Bool` only as a parameter: in memory it may be any byte.
+/// Returns the scalar type of a node; `None` for other types. A truth value is `Bool` only as a
+/// parameter: in memory it may be any byte.
 fn scalar(node: Node<'_>, place: Place) -> Option<Scalar> {
     let bits = node.number("size")?;
     match node.encoding() {

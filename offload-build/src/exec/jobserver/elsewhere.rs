@@ -1,5 +1,5 @@
-//! The jobserver through the crate `jobserver`: a semaphore on Windows, and pipes on systems where
-//! they cannot be opened again.
+//! The jobserver through the crate `jobserver`, for systems other than Linux: a semaphore on
+//! Windows, elsewhere pipes that cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
@@ -24,7 +24,8 @@ struct Inbox {
 }
 
 impl Jobserver {
-    /// Opens the jobserver; the crate reads the environment itself.
+    /// Opens the jobserver. The crate `jobserver` reads the environment itself, so `_auth` is not
+    /// used.
     ///
     /// Returns `None` if there is no jobserver.
     pub(crate) fn open(_auth: &str) -> Option<Self> {

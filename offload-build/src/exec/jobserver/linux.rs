@@ -18,7 +18,8 @@ pub(crate) struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe had room for this byte before. If the pipe is gone, no process needs the token.
+        // The pipe had room for this byte before. If the write fails because the pipe is closed, no
+        // process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
@@ -31,7 +32,7 @@ pub(crate) struct Jobserver {
 }
 
 impl Jobserver {
-    /// Opens the jobserver that `auth` names. This is the value of `--jobserver-auth=` in the
+    /// Opens the jobserver that `auth` names. `auth` is the value of `--jobserver-auth=` in the
     /// environment: `fifo:PATH`, or the numbers of the two ends of a pipe.
     ///
     /// Returns `None` if there is no jobserver: it is switched off, or not inherited.
@@ -47,11 +48,11 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // The pipe is opened again, because this end never blocks, and other processes with the
-        // inherited pipe must not be affected.
+        // The pipe is opened again, so that only this end never blocks: a setting of the inherited
+        // pipe would affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // If a make did not pass the pipe on, only its number remains, which may be the number
-            // of another file.
+            // If make did not pass the pipe on, its number in the environment may be the number of
+            // another file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };
@@ -75,8 +76,8 @@ impl Jobserver {
     }
 }
 
-/// The call for this setting works for every kind of file, but the standard library has it only for
-/// sockets.
+/// Makes a read return at once if there are no bytes. The system's call works for every kind of
+/// file, but the standard library has it only for sockets.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

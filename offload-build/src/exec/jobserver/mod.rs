@@ -1,8 +1,9 @@
 //! Tokens of the jobserver that Cargo, or the `make` around it, passes on. A process that holds
 //! tokens may run one job more than it has tokens.
 //!
-//! On Linux the standard library is enough to take them. On other systems the crate `jobserver`
-//! takes them. With `libc`, the crate `jobserver` adds a seventh to this crate's time to compile.
+//! On Linux, the standard library is enough to take tokens. On other systems, the crate `jobserver`
+//! takes tokens. The crate `jobserver` is not used on Linux: with `libc`, it adds a seventh to this
+//! crate's time to compile.
 
 #[cfg(any(not(target_os = "linux"), test))]
 mod elsewhere;

@@ -1,4 +1,4 @@
-//! Supplied images: the contents of a file, by the images' own headers.
+//! Supplied images: finds the images in a file by their own headers.
 
 mod walk;
 
@@ -14,10 +14,10 @@ use std::path::Path;
 /// The target of an image in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// This target.
+    /// The target's canonical name.
     Target(String),
-    /// A cubin of this compute capability (times ten). Its header is the same with and without a
-    /// letter after the number.
+    /// A cubin of this compute capability (times ten). A cubin's header does not record whether a
+    /// letter follows the number.
     Cubin(u32),
 }
 

@@ -9,7 +9,7 @@ use offload_format::{Error, ErrorKind};
 
 /// The limit for decompression: a size larger than any image.
 const LIMIT: u64 = 1 << 32;
-/// The depth of nested containers: an archive of bundles of offload binaries of fatbins.
+/// The maximum depth of nested containers: an archive of bundles of offload binaries of fatbins.
 const DEPTH: u32 = 4;
 
 const VERSION: &str =
@@ -49,7 +49,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin has the letter after the number, but an image's header does not.
+            // A fatbin records the letter after the number (`sm_90a`), but an image's header does
+            // not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }

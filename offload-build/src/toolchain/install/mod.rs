@@ -1,5 +1,5 @@
-//! Commands that install missing tools on this system: complete ones to paste, for errors of builds
-//! and for `offload doctor`.
+//! Commands that install missing tools on this system. Errors of builds and `offload doctor` print
+//! complete commands to paste.
 //!
 //! The packages of each system are in one table, [`PACKAGES`]. The guide has these commands, too; a
 //! test compares them.
@@ -9,7 +9,7 @@ mod system;
 use std::path::Path;
 pub(crate) use system::{Installer, System};
 
-/// The package to install.
+/// The tool to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Clang,
@@ -30,7 +30,7 @@ pub(crate) enum Wanted {
     Rocm,
 }
 
-/// Packages by their names in one system.
+/// The names of the packages for one installer.
 struct Packages {
     installer: Installer,
     clang: &'static str,
@@ -81,8 +81,8 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// Releases whose default clang is too old or lacks the linker wrapper, each with the replacement
-/// package from its lists. `None` for releases whose lists have no usable clang.
+/// Releases whose default clang is too old or lacks the linker wrapper, each with the version of a
+/// replacement from its package lists. `None` for releases whose lists have no usable clang.
 const OTHER_CLANGS: [(&str, Option<u32>); 4] =
     [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
 
@@ -191,7 +191,8 @@ impl Wanted {
             }
             Self::Lld(_) => install(packages.lld),
             Self::NewClang | Self::LinkingClang if installer == Installer::Apt => {
-                // The releases whose default clang is new enough, as of today.
+                // As of today, only replacement packages in `OTHER_CLANGS` are known to be new
+                // enough.
                 let lists_have =
                     other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
                 let with_wrapper = |version| {
@@ -255,8 +256,8 @@ const OWN_CLANG_OF_WINGET: &str =
     "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
 
 /// Returns commands that unpack packages of Python into a folder and set a variable. pip keeps the
-/// mode of programs, which other unpackers of wheels lose. It accepts a separate folder even if the
-/// system manages Python's packages itself.
+/// mode of programs, which other unpackers of wheels lose. pip accepts a separate folder even if
+/// the system manages Python's packages itself.
 fn by_pip(
     system: &System,
     known: &Packages,

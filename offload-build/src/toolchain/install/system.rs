@@ -47,7 +47,7 @@ pub(crate) struct System {
     pub(super) release: Option<String>,
     /// Whether commands of the installer need `sudo`.
     pub(super) needs_sudo: bool,
-    /// Whether `pip3` is there.
+    /// Whether `pip3` is installed.
     pub(super) has_pip: bool,
 }
 
@@ -69,7 +69,7 @@ impl System {
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // ID first; `ID_LIKE` lists relatives from near to far.
+        // `ID` comes first. `ID_LIKE` lists related systems, the closest first.
         let ids =
             ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
         // `opensuse-leap` and similar IDs are found by their `ID_LIKE`.
@@ -81,7 +81,7 @@ impl System {
             "windows" => Installer::Winget,
             _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
         };
-        // Returns the release whose packages a derivative of Ubuntu or Debian uses.
+        // A derivative of Ubuntu or Debian uses the packages of this release.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));
@@ -98,7 +98,8 @@ impl System {
                 )
             }
             Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
-            // Arch does not support a newer list of packages beside older packages.
+            // Arch supports no partial upgrades: an update of the list has to update all packages,
+            // too.
             Installer::Pacman => format!("{sudo}pacman -Syu --noconfirm {packages}"),
             Installer::Zypper => format!("{sudo}zypper --non-interactive install {packages}"),
             Installer::Apk => format!("{sudo}apk add -U {packages}"),
@@ -112,7 +113,7 @@ impl System {
 /// Whether this process may install packages, as far as the system reports.
 #[cfg(target_os = "linux")]
 fn is_root() -> bool {
-    // A process' own folder belongs to the user that it runs for.
+    // The folder `/proc/self` belongs to the user that the process runs for.
     fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
 }
 

@@ -6,8 +6,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
-    /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count
-    /// too.
+    /// Its number, counted from 0 in the order of the source. Texture, sampler and surface
+    /// references of PTX and of cubins count too.
     pub ordinal: u64,
     /// Offset in bytes from the start of the arguments. PTX: the offset is for the architecture
     /// that the text names; on another one, an alignment of more than 16 bytes may move it.

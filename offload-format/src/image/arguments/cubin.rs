@@ -7,7 +7,8 @@ use crate::{Error, ErrorKind, Result};
 
 pub(in crate::image) const WHAT: &str = ".nv.info attribute";
 
-/// The kind of an argument that is too large for [`Attribute::short`]'s scheme.
+/// The kind of attribute for an argument whose size does not fit into 14 bits. It stores the size
+/// in a full word.
 pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
 
 /// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending
@@ -16,7 +17,7 @@ pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
 pub(in crate::image) struct CubinArguments<'data> {
     /// The attributes, from the first argument on.
     pub(in crate::image) all: Attributes<'data>,
-    /// The number of the first argument in the file.
+    /// The number of the argument that comes first in the file.
     pub(in crate::image) first: u64,
     pub(in crate::image) count: u64,
     pub(in crate::image) given: u64,
@@ -26,7 +27,7 @@ pub(in crate::image) struct CubinArguments<'data> {
 pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
-    /// Whether an argument of this number continues the run.
+    /// Whether an argument with this number may follow the arguments found so far.
     pub(in crate::image) fn takes(&self, number: u64) -> bool {
         if self.is_descending() {
             self.first.checked_sub(self.count) == Some(number)
@@ -35,7 +36,8 @@ impl<'data> CubinArguments<'data> {
         }
     }
 
-    /// Whether the numbers descend: a run starts or ends at number 0.
+    /// Whether the arguments are in descending order. Every run starts or ends at number 0, so a
+    /// run that starts at another number descends.
     pub(in crate::image) fn is_descending(&self) -> bool {
         self.first > 0
     }
@@ -55,7 +57,7 @@ impl<'data> CubinArguments<'data> {
     }
 }
 
-/// A run of attributes.
+/// The attributes of a section, from offset `at` on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::image) struct Attributes<'data> {
     pub(in crate::image) reader: Reader<'data>,
@@ -67,7 +69,7 @@ pub(in crate::image) struct Attributes<'data> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::image) struct Attribute {
     pub(in crate::image) kind: u8,
-    /// The value, or its size.
+    /// The last two bytes of the attribute: a value, or the size of the value that follows.
     pub(in crate::image) short: u64,
     /// The start of a long value.
     pub(in crate::image) start: u64,

@@ -4,7 +4,7 @@ use super::argument::Argument;
 use crate::Result;
 use crate::msgpack::Cursor;
 
-/// The remaining arguments of a kernel.
+/// The arguments in a kernel's metadata that have not been read yet.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct MetadataArguments<'data> {
     pub(in crate::image) cursor: Cursor<'data>,

@@ -13,7 +13,8 @@ pub(super) use ptx::{PtxArguments, number};
 use core::fmt;
 
 /// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture,
-/// sampler and surface references of PTX are bound and not passed, so they are not among them.
+/// sampler and surface references of PTX are not among them, since a program binds them instead of
+/// passing them.
 ///
 /// The formats and their sources are on the [module's page](crate::image).
 #[derive(Clone)]

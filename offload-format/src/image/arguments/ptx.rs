@@ -17,7 +17,7 @@ pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// The remaining parameters, up to `)`.
+/// The parameters that have not been read yet, up to `)`.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct PtxArguments<'data> {
     pub(in crate::image) tokens: Tokens<'data>,
@@ -71,7 +71,8 @@ impl<'data> PtxArguments<'data> {
             match tokens.next()?.1 {
                 b")" if kind.is_none() => return Some(Parameter::End),
                 b")" => {
-                    // The next call must find the parenthesis again.
+                    // Leaves the parenthesis in place, so that the next call returns
+                    // `Parameter::End`.
                     *tokens = before;
                     break;
                 }

@@ -27,7 +27,7 @@ const NT_AMD_HSA_METADATA: u32 = 10;
 const SHT_HASH: u32 = 5;
 const STT_FUNC: u8 = 2;
 
-/// The remaining kernels.
+/// The kernels in the metadata that have not been read yet.
 #[derive(Debug, Clone)]
 pub(super) struct CodeObjectKernels<'data> {
     cursor: Cursor<'data>,
@@ -38,7 +38,7 @@ pub(super) struct CodeObjectKernels<'data> {
 }
 
 impl<'data> CodeObjectKernels<'data> {
-    /// Finds the metadata. A file without metadata has no kernels.
+    /// Finds the metadata and the kernels in it. A file without metadata has no kernels.
     pub(super) fn parse(data: &'data [u8], version: u32, mut budget: Budget) -> Result<Self> {
         let elf = Elf::parse(data)?;
         let note = elf.find_note(&mut budget, |note| match (note.owner, note.kind) {
@@ -72,7 +72,7 @@ impl<'data> CodeObjectKernels<'data> {
         Ok(kernels)
     }
 
-    /// Steps into the array of kernels.
+    /// Finds the array of kernels in the metadata, and moves the cursor into it.
     fn find(&mut self, top: &mut Cursor<'data>) -> Result<()> {
         for _ in 0..top.map("code object metadata")? {
             if top.str("code object metadata key")? == "amdhsa.kernels" {
@@ -98,7 +98,7 @@ impl<'data> CodeObjectKernels<'data> {
     }
 }
 
-/// Returns the hash table of a linked file.
+/// Returns the hash table of the symbols; `None` for a file that is not linked.
 fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     for index in 0..elf.sections() {
         let section = elf.section(index)?;

@@ -49,8 +49,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The remaining kernels: those in the sections before `next`. ptxas writes them from the last to
-/// the first.
+/// The kernels that have not been read yet: those in the sections before `next`. ptxas writes them
+/// from the last to the first.
 #[derive(Debug, Clone)]
 pub(super) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -140,7 +140,7 @@ fn attributes<'data>(
     all: Attributes<'data>,
     budget: &mut Budget,
 ) -> Result<()> {
-    // Sections may share their bytes.
+    // Several sections may consist of the same bytes, so the bytes of each section count.
     budget.spend(all.reader.len())?;
     let mut next = all;
     let mut arguments: Option<CubinArguments<'data>> = None;
@@ -183,18 +183,18 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or in
-/// reverse, nvlink in any order.
+/// The attributes of one kind in `.nv.info`, each with a number for one function. ptxas writes them
+/// in the order of the kernels or in reverse, nvlink in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
-    /// All attributes from the first one of this kind on: many files have none.
+    /// All attributes from the first one of this kind on; empty in the many files that have none.
     all: Attributes<'data>,
-    /// The attributes after the last one found.
+    /// The attributes after the one that the last search found.
     near: Attributes<'data>,
 }
 
-/// The size of such an attribute, with a symbol and a number: four bytes and a value of eight.
+/// The size of an attribute that has a symbol and a number: four bytes and a value of eight.
 const OF_FUNCTION_SIZE: u64 = 12;
 
 impl<'data> OfFunctions<'data> {
@@ -203,13 +203,14 @@ impl<'data> OfFunctions<'data> {
         while next.next()?.is_some_and(|attribute| attribute.kind != kind) {
             all = next;
         }
-        // If there is none, this is after the last attribute.
+        // If no attribute has this kind, `all` starts after the last attribute.
         Ok(Self { kind, all, near: all })
     }
 
     fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
         let stop = self.near.at;
-        // First search against the order of the kernels: before the last one found.
+        // First look at the attribute before the last one found, in case the file has the reverse
+        // order of the kernels.
         let mut next = Attributes { at: stop.saturating_sub(2 * OF_FUNCTION_SIZE), ..self.all };
         if let Ok(Some(attribute)) = next.next()
             && next.at == stop.saturating_sub(OF_FUNCTION_SIZE)
@@ -218,7 +219,7 @@ impl<'data> OfFunctions<'data> {
             self.near = next;
             return Ok(Some(number));
         }
-        // Then search after the last one found, and from the start.
+        // Then search after the last one found, and finally from the start.
         for (mut next, stop) in [(self.near, u64::MAX), (self.all, stop)] {
             while next.at < stop {
                 budget.spend(1)?;
@@ -239,14 +240,15 @@ impl<'data> OfFunctions<'data> {
     }
 }
 
-/// Sections that belong to a section of code. Each section of code has one at most, found through
-/// `sh_info`.
+/// The sections of one kind that belong to sections of code, such as those with the attributes of
+/// each kernel. A section of code has at most one of this kind, whose `sh_info` is the number of
+/// the section of code.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],
     prefix: &'static [u8],
-    /// Whether the sections have the order of their functions. Then the search for each starts
-    /// where the last one ended.
+    /// Whether the sections are in the order of the sections of code that they belong to. If they
+    /// are, the search for each section starts where the last search ended.
     sorted: bool,
     before: u64,
 }

@@ -47,7 +47,7 @@ pub struct Kernel<'data> {
 }
 
 impl<'data> Kernel<'data> {
-    /// Returns a kernel without any further records.
+    /// Returns a kernel of this name, without any other properties.
     pub(super) fn new(name: &'data str) -> Self {
         Self {
             name,

@@ -55,7 +55,7 @@ impl<'data> Kernels<'data> {
             Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
             _ => return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0)),
         });
-        // All errors occur here: iteration repeats these steps.
+        // Reads all kernels once, so that all errors occur here: iteration repeats these steps.
         let mut check = kernels.clone();
         while check.read()?.is_some() {}
         Ok(kernels)

@@ -3,9 +3,9 @@
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
 //! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: a parameter is at the next
 //! multiple of its alignment. The alignment is the size of its type, or that of `.align` if it is
-//! greater. The address is aligned, and the first parameter's address is no multiple of every
-//! alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference
-//! takes no room and has the alignment 4.
+//! greater. The address is aligned, not the offset: the address of the first parameter is not a
+//! multiple of every alignment. Parameters have one dimension and no vectors. A texture, sampler or
+//! surface reference takes no room and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::image::tokens::Tokens;
 use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
-/// The kernels in the remaining text.
+/// The kernels in the text that has not been read yet.
 #[derive(Debug, Clone)]
 pub(super) struct PtxKernels<'data> {
     tokens: Tokens<'data>,

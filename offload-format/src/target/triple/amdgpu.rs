@@ -1,8 +1,8 @@
 //! AMD's architectures by number, as LLVM's main branch has named them since 2026: `amdgpu`,
 //! `amdgpu9`, `amdgpu9.06`.
 //!
-//! Source: LLVM's Triple and AMDGPUTargetParser of 2026, read. `amdgcn` stays the name of the same
-//! architecture without a number.
+//! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of
+//! this architecture, without a number.
 
 /// The start of the architecture's name; a number may follow.
 const NAME: &str = "amdgpu";
@@ -31,12 +31,12 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("13", "gfx13-generic", &["13.10"]),
 ];
 
-/// Numbers that LLVM replaces with another number.
+/// Numbers that LLVM replaces, each with its replacement.
 #[cfg(feature = "read")]
 const SYNONYMS: &[(&str, &str)] = &[("9.5", "9.4"), ("10", "10.1")];
 
-/// Whether this is `amdgpu` or `amdgpu` and a number. Unknown numbers are accepted, because later
-/// releases add more.
+/// Whether a name is `amdgpu`, with or without a number after it. Unknown numbers are accepted,
+/// because later releases add more.
 pub(super) fn is_name(name: &str) -> bool {
     name.strip_prefix(NAME)
         .is_some_and(|number| number.is_empty() || number.starts_with(|c: char| c.is_ascii_digit()))
@@ -50,7 +50,7 @@ pub(super) fn number(name: &str) -> &str {
     SYNONYMS.iter().find(|(synonym, _)| *synonym == number).map_or(number, |(_, meant)| meant)
 }
 
-/// Whether code for one number can be for the other number: they are equal, one is missing, or one
+/// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
 /// is the family of the other.
 #[cfg(feature = "read")]
 pub(super) fn go_together(a: &str, b: &str) -> bool {

@@ -1,7 +1,8 @@
 //! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
 //! a version.
 //!
-//! Source: the results of LLVM 22.1.8 for each name; LLVM's ARMTargetParser shows where to look.
+//! Source: the results of LLVM 22.1.8 for each name; the names to try are from the code of LLVM's
+//! ARMTargetParser.
 
 /// The starts of names, each with the architecture in both byte orders. A longer start comes before
 /// shorter ones that it begins with.
@@ -17,7 +18,8 @@ const STARTS: &[(&str, [&str; 2])] = &[
 const AARCH64: [&str; 2] = ["aarch64", "aarch64_be"];
 const THUMB: [&str; 2] = ["thumb", "thumbeb"];
 
-/// Versions, each with its sub-architecture. A name matches the first version that ends with it.
+/// Versions, each with its sub-architecture. The version in a name selects the first row whose
+/// version ends with that text.
 const VERSIONS: &[(&str, &str)] = &[
     ("v4", ""),
     ("v4t", "v4t"),
@@ -66,7 +68,8 @@ const VERSIONS: &[(&str, &str)] = &[
 /// The only version whose instructions are all Thumb instructions.
 const V6M: &str = "v6-m";
 
-/// Other names of versions. Forms without the dash (`v8.2a`) are not listed.
+/// Other names of versions. Forms without the dash (`v8.2a`) are not listed, because
+/// `is_without_dash` recognizes them.
 const SYNONYMS: &[(&str, &str)] = &[
     ("v5", "v5t"),
     ("v5e", "v5te"),
@@ -112,8 +115,8 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     }
 }
 
-/// Returns the version in a name, which may be empty; returns `None` if the name contains something
-/// else.
+/// Returns the version in a name, which may be empty; returns `None` if something else than a
+/// version follows the start.
 fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];
@@ -124,7 +127,7 @@ fn version(name: &str) -> Option<&str> {
         rest = rest.strip_prefix("_be").unwrap_or(rest);
     }
     rest = rest.strip_prefix("eb").or_else(|| rest.strip_suffix("eb")).unwrap_or(rest);
-    // LLVM takes any single letter.
+    // LLVM accepts any single letter as a version.
     let is_version = rest.len() < 2 || rest.starts_with('v') && rest.as_bytes()[1].is_ascii_digit();
     (is_version && !has_eb(rest)).then_some(rest)
 }

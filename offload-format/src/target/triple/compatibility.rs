@@ -4,10 +4,11 @@ use super::{TargetTriple, amdgpu, names};
 
 impl TargetTriple<'_> {
     /// Whether code for one triple can be used for the other, by the rules of LLVM 22. Each field
-    /// must have the same meaning, apart from versions. ARM and Thumb are the same. A numbered
-    /// architecture of AMD is compatible with its family and with `amdgcn` (LLVM's main branch). On
-    /// Apple's systems the environment is ignored; for Windows with GNU's environment the vendor is
-    /// ignored. All unknown names count as equal, except for architectures.
+    /// must have the same meaning, apart from versions. ARM and Thumb count as one architecture. A
+    /// numbered architecture of AMD is compatible with its family and with `amdgcn` (LLVM's main
+    /// branch). On Apple's systems the environment is ignored; for Windows with GNU's environment
+    /// the vendor is ignored. Unknown names in one field count as equal to each other, but unknown
+    /// architectures are compared as text.
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
         let same_arch = match [a.arch, b.arch] {

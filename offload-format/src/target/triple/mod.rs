@@ -39,12 +39,13 @@ pub struct TargetTriple<'a> {
 }
 
 impl<'a> TargetTriple<'a> {
-    /// Moves fields to their places and replaces old spellings with current ones.
+    /// Creates a triple: moves fields to their places and replaces old spellings with current ones.
     pub(crate) fn new(arch: &'a str, vendor: &'a str, os: &'a str, env: &'a str) -> Self {
         let mut components = [vendor, os, env, "", "", ""];
         order::arrange(&mut components, names::architecture(arch).is_some());
         let [vendor, os, env, ..] = components;
-        // SUSE supports ARM only with hardware floating point.
+        // LLVM reads `gnueabi` of SUSE as `gnueabihf`, because SUSE supports ARM only with hardware
+        // floating point.
         let is_suse_gnueabi = vendor == "suse" && names::environment(env) == Some("gnueabi");
         let env = if is_suse_gnueabi { "gnueabihf" } else { env };
         let (os, env) = match (os, env) {

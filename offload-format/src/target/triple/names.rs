@@ -1,8 +1,8 @@
 //! The names that LLVM knows in each field of a triple, as data.
 //!
-//! Source: the results of LLVM 22.1.8's own library for each name; LLVM's Triple shows where to
-//! look. Each function returns the meaning of a name: names with the same meaning have the same
-//! result.
+//! Source: the results of LLVM 22.1.8's own library for each name; the names to try are from the
+//! code of LLVM's Triple. Each function returns the meaning of a name: names with the same meaning
+//! have the same result.
 
 use super::{amdgpu, arm};
 
@@ -105,8 +105,8 @@ const VENDORS: &[&str] = &[
     "pc", "scei", "suse",
 ];
 
-/// Operating systems. A version may follow the name, so a name comes after longer names that start
-/// with it.
+/// Operating systems. A version may follow the name, so names are compared by their starts; longer
+/// names come before shorter ones that they start with.
 const SYSTEMS: &[&str] = &[
     "aix",
     "amdhsa",
@@ -162,8 +162,8 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
-/// Environments. A version may follow the name, so a name comes after longer names that start with
-/// it.
+/// Environments. A version may follow the name, so names are compared by their starts; longer names
+/// come before shorter ones that they start with.
 const ENVIRONMENTS: &[&str] = &[
     "amplification",
     "android",

@@ -11,9 +11,9 @@ const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
 /// Moves each component that is known for another place to that place, as in LLVM's normal form.
-/// Components that are already at the right place stay. Then, for each open place in turn, the
-/// first component that fits moves there. A displaced component moves right, up to the first empty
-/// place.
+/// Components that are already at the right place stay. Then, for each place without such a
+/// component, the first component that is known for this place moves there. The components that it
+/// displaces move right, up to the first empty place.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -49,7 +49,8 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
     }
 }
 
-/// Whether a component is known for a place.
+/// Whether LLVM knows a component as a name for this place: a vendor, an operating system or an
+/// environment.
 fn fits(place: usize, component: &str) -> bool {
     match place {
         VENDOR => names::vendor(component).is_some(),
@@ -58,13 +59,13 @@ fn fits(place: usize, component: &str) -> bool {
     }
 }
 
-/// Whether this names Windows together with an environment.
+/// Whether a name means both Windows and an environment: names that start with `mingw` or `cygwin`.
 fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a place. The component at this place, and those after it, move to the next
-/// open place, up to an empty one.
+/// Puts a component into a place. The component that was there moves to the next place without a
+/// settled component, and so on, until a place is empty.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

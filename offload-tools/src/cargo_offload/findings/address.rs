@@ -17,7 +17,8 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
     let kind = what.split(" on ").next().unwrap_or(what);
     let kind = kind.split([' ', '(']).next().unwrap_or(kind);
-    // Shadow bytes and their legend follow the summary; another report may also follow.
+    // A report ends with its summary: only shadow bytes with their legend, or another report,
+    // follow.
     let size = lines
         .iter()
         .position(|line| line.starts_with("SUMMARY: "))

@@ -80,7 +80,7 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
     read
 }
 
-/// Returns the reason why a sanitizer gave up.
+/// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
     let at = line.find("FATAL: ")?;
     let message = &line[at..];
@@ -99,7 +99,7 @@ fn failure(line: &str) -> Option<String> {
 #[derive(Debug, PartialEq, Eq)]
 struct Frame<'a> {
     function: &'a str,
-    /// Without the column.
+    /// The file and the line, without the column.
     line: &'a str,
 }
 
@@ -111,7 +111,7 @@ fn frame(line: &str) -> Option<Frame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // ThreadSanitizer names the library at the end.
+    // ThreadSanitizer adds the library in parentheses at the end.
     let rest = match rest.rsplit_once(" (") {
         Some((before, library)) if library.contains("+0x") => before,
         _ => rest,
@@ -120,7 +120,7 @@ fn frame(line: &str) -> Option<Frame<'_>> {
     Some(Frame { function, line: without_column(place) })
 }
 
-/// `kernels/scale.cu:15` of `kernels/scale.cu:15:4`.
+/// Returns a place without its column: `kernels/scale.cu:15` for `kernels/scale.cu:15:4`.
 fn without_column(place: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match place.rsplit_once(':') {

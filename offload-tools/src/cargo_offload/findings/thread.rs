@@ -36,7 +36,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     Some((finding, size))
 }
 
-/// Returns the access and the thread's name from the line above a stack: `write of size 4`.
+/// Returns the access (`write of size 4`) and the thread's name from the line above a stack.
 fn access(line: &str) -> Option<(String, Option<&str>)> {
     let (access, rest) = line.strip_prefix("  ")?.split_once(" at 0x")?;
     let access = access.strip_prefix("Previous ").unwrap_or(access).to_lowercase();
@@ -44,7 +44,7 @@ fn access(line: &str) -> Option<(String, Option<&str>)> {
         .iter()
         .any(|start| access.starts_with(start));
     let thread = rest.split_once(" by thread ").map(|(_, name)| name.trim_end_matches(':'));
-    // The list of held locks follows the name.
+    // The name is the first word; a list of held locks may follow.
     is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 

@@ -59,7 +59,7 @@ fn host() -> String {
     })
 }
 
-/// The width of the column with names, before the lines about them.
+/// The width of the left column, which contains names and headings.
 const INDENT: usize = 20;
 
 fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
@@ -159,8 +159,8 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints words in lines that fit, after their heading. Lines that start with two spaces are
-/// commands to copy and are not wrapped.
+/// Prints a text in the right column, wrapped to the width of the terminal, with its heading in the
+/// left column. Lines that start with two spaces are commands to copy and are not wrapped.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     let mut heading = heading;
     for line in text.lines() {
@@ -176,7 +176,7 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints words in lines that fit.
+/// Prints a text with an indent, wrapped to the width of the terminal.
 fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
     for words in wrapped(text, indent) {
         writeln!(out, "{:indent$}{words}", "")?;
@@ -184,8 +184,8 @@ fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the words of a line in several lines that fit after this indent. An empty line is kept
-/// as one line.
+/// Splits a line between words into lines that fit on the terminal after this indent. An empty line
+/// is kept as one line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];

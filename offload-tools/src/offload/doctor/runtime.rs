@@ -1,5 +1,5 @@
-//! The libraries that programs load to use a GPU, searched where the system's loader searches. They
-//! are not opened, because that would start a driver.
+//! Finds the libraries that programs load to use a GPU, in the places where the system's loader
+//! searches. The libraries are not loaded, because that would start a driver.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct Runtime {
     pub name: &'static str,
     /// A description of the library.
     pub what: &'static str,
-    /// Where it is.
+    /// The library's path, if it was found.
     pub path: Option<PathBuf>,
     /// The library's file names, and the places that were searched.
     pub looked: String,
@@ -52,7 +52,7 @@ struct Loader {
 /// The environment variable with folders of libraries.
 const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Returns the folders of libraries for a loader without a list.
+/// Returns the folders that are searched if the loader's list is not available.
 fn folders() -> Vec<PathBuf> {
     if cfg!(windows) {
         let root = env::var_os("SystemRoot").unwrap_or_else(|| "C:\\Windows".into());
@@ -80,7 +80,7 @@ impl Loader {
         let list = |program: &str| {
             Command::new(program).arg("-p").output().ok().filter(|output| output.status.success())
         };
-        // Windows has no list.
+        // Windows has no `ldconfig` and no list of libraries.
         let programs: &[&str] = if cfg!(windows) { &[] } else { &["ldconfig", "/sbin/ldconfig"] };
         let listed = programs.iter().copied().find_map(list);
         Self {

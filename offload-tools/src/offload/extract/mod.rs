@@ -154,7 +154,7 @@ impl<'t> Task<'t> {
         fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
 
         let mut images = Images::new(context.max_size);
-        // The printed paths already show the progress.
+        // On a terminal, the printed paths already show the progress, so no bar is needed.
         let shows_paths = !args.quiet && out::is_terminal();
         let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
         let mut progress = Progress::new("extracting", total);

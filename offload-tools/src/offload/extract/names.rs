@@ -16,12 +16,12 @@ pub(super) struct Names<'u> {
     used: &'u mut Used,
 }
 
-/// How often each name, in lower case, was used by all files of an archive.
+/// The number of uses of each name, in lower case, by all files of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
-/// The maximum number of characters of each part. A name with all parts has fewer than 255
-/// characters, the limit of file systems.
+/// The maximum number of characters in each part of a name: file, member, offload kind, target. A
+/// name with all parts has fewer than 255 characters, the limit of file systems.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {
@@ -74,7 +74,8 @@ impl<'u> Names<'u> {
     }
 }
 
-/// A part of a name.
+/// Converts a text to a part of a name: replaces other characters by `_`, and keeps at most `MOST`
+/// characters.
 fn part(text: &[u8]) -> String {
     let mut out = String::new();
     for c in String::from_utf8_lossy(text).chars().take(MOST) {

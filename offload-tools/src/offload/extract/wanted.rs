@@ -15,7 +15,7 @@ pub(super) struct Wanted<'a> {
     names: &'a [String],
 }
 
-/// The property that decides about an image.
+/// A parsed value of `--target`, which selects images.
 #[derive(Debug)]
 enum Target<'a> {
     /// A bundle entry ID.
@@ -24,9 +24,9 @@ enum Target<'a> {
     Device(DeviceInfo),
     /// PTX for this GPU.
     Ptx(DeviceInfo),
-    /// A generic target of AMD's, or SPIR-V for it.
+    /// A generic target of AMD, or `amdgcnspirv`, its target for SPIR-V.
     Generic(TargetId<'a>),
-    /// A host.
+    /// The target triple of a host.
     Triple(TargetTriple<'a>),
 }
 
@@ -80,7 +80,8 @@ impl<'a> Target<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// Returns an error for a target that is none of the known forms.
+    /// Parses the values of both options; returns an error for a target that has none of the known
+    /// forms.
     pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
         let parse = |text: &'a String| {
             match Target::parse(text) {
@@ -95,12 +96,12 @@ impl<'a> Wanted<'a> {
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }
 
-    /// Whether the image has a requested name.
+    /// Whether the image has a name that `--exact` requests.
     pub(super) fn by_name(&self, image: &Image<'_>) -> bool {
         self.names.iter().any(|name| is_called(image, name))
     }
 
-    /// Whether a requested target can use the image, or there are no requests.
+    /// Whether a target of `--target` can use the image; returns `true` if neither option is given.
     pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
         if self.targets.is_empty() {
             self.names.is_empty()
@@ -109,12 +110,12 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Returns all requests.
+    /// Returns all values of `--target` and `--exact`.
     pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
         self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str))
     }
 
-    /// Returns the requests that none of `images` matches.
+    /// Returns the values of both options that match none of `images`.
     pub(super) fn without_image(&self, images: &[&Image<'_>]) -> impl Iterator<Item = &'a str> {
         let targets = self
             .targets
@@ -127,11 +128,11 @@ impl<'a> Wanted<'a> {
         found.into_iter()
     }
 
-    /// Returns all requests as text for messages.
+    /// Returns the values of both options as text for messages.
     pub(super) fn names(&self) -> String {
         let names: Vec<String> = self.all().map(text::escaped_str).collect();
         match &names[..] {
-            // The file has only empty images, and no request was for those.
+            // Neither option is given, so this message means that the file has only empty images.
             [] => "any target".to_owned(),
             names => names.join(" or "),
         }

@@ -7,9 +7,10 @@ use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// The rows of kernels. The columns are wide enough for usual numbers: the tables of all images of
-/// a file line up. The name follows the numbers. On a terminal without room for the name, the
-/// signature's line, which contains the name, comes first.
+/// Prints the kernels of each image as rows of a table. The widths of the columns are fixed and
+/// suffice for usual numbers, so the tables of all images of a file line up. The name follows the
+/// numbers. If a terminal has no room for the name, a line with the signature, which contains the
+/// name, comes before the numbers.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
@@ -136,7 +137,8 @@ impl KernelTable {
     }
 }
 
-/// Returns `12v 18s`, or `-` if nothing is known.
+/// Returns counts, each with the letter of its kind of register: `12v 18s`; returns `-` if nothing
+/// is known.
 fn letters(counts: [(Option<u64>, char); 3]) -> String {
     let mut text = String::new();
     for (count, letter) in counts {

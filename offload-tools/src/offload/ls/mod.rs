@@ -44,7 +44,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut records = Vec::new();
     let mut all_read = true;
     for (number, path) in args.files.iter().enumerate() {
-        // The other files are still listed.
+        // If a file cannot be opened, the other files are still listed.
         let input = match context.open(path) {
             Ok(input) => input,
             Err(error) => {
@@ -114,7 +114,8 @@ fn list_archive(
     archive: &Archive<'_>,
     records: &mut Vec<Record>,
 ) -> Result<bool> {
-    // The totals are known only at the end, but are printed first.
+    // The totals are printed first but known only at the end, so the output for the files is
+    // collected.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
     let summary = context.inside(path, archive, |file| {
@@ -191,7 +192,7 @@ enum Record {
 struct ArchiveRecord {
     file: String,
     size: u64,
-    /// `zip`, `tar.gz`, `deb`.
+    /// The kind of the archive: `zip`, `tar.gz`, `deb`.
     archive: &'static str,
     /// The files in it that have device code.
     files: Vec<FileRecord>,
@@ -222,11 +223,11 @@ fn record(
     }
 }
 
-/// Prints JSON that a terminal can show.
+/// Prints JSON, in which characters that a terminal may obey or cannot show are escaped.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    // Only strings contain such characters. Characters that a terminal may obey or cannot show are
-    // also escaped there.
+    // The characters that `is_invisible` detects occur only in the strings of a JSON text. They are
+    // escaped, because a terminal may obey them or cannot show them.
     let mut rest = document.as_str();
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
         out.write_all(&rest.as_bytes()[..at])?;

@@ -1,4 +1,4 @@
-//! The table for people.
+//! The table that `offload ls` prints for people.
 
 use super::kernels::KernelTable;
 use super::size_text;
@@ -58,7 +58,8 @@ pub(super) fn print(
     let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();
     let mut widths = Widths::of(&rows, terminal);
     if options.kernels {
-        // Only reading the kernels shows which other rows are needed.
+        // The kinds of compressed images are found only when their kernels are read, so the column
+        // gets enough room for any kind.
         widths.kind = widths.kind.max(ImageKind::Unknown.name().len());
     }
     let mut images = Images::new(options.max_size);
@@ -154,8 +155,8 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 }
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
-    // Offload binaries of version 1, and fatbins of a program for one GPU, often come in large
-    // numbers.
+    // Offload binaries of version 1, and fatbins of a program for one GPU, often occur in large
+    // numbers. So consecutive ones with one image each share a heading.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -213,7 +214,7 @@ fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) ->
     line + &styled(FAINT, &facts)
 }
 
-/// ` (13 %)`.
+/// Returns the ratio as text: ` (13 %)`.
 fn ratio(size: u64, inflated: u64) -> String {
     match inflated {
         0 => String::new(),
@@ -228,7 +229,7 @@ fn row(image: &Image<'_>, options: &Options) -> Row {
             _ => text::escaped_str(image.label()),
         },
         offload_kind: text::escaped_str(image.offload_kind.as_deref().unwrap_or("-")),
-        // Details that need decompression stay empty.
+        // The kind stays empty if it is unknown without decompression.
         kind: image.known_kind().map_or("", ImageKind::name),
         size: size_text(image.size, options.bytes),
         stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
@@ -290,7 +291,8 @@ impl Widths {
             module: column(|row| &row.module),
         };
         if let Some(terminal) = terminal {
-            // Names get the width that numbers leave: first the target, then the module.
+            // Columns with names get the width that the other columns leave: first the target, then
+            // the module.
             widths.offload_kind = widths.offload_kind.min(12);
             let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
             let others =

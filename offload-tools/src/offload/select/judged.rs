@@ -1,13 +1,14 @@
-//! The images of a file, judged for a device.
+//! Applies the rules of selection for a device to the images of a file.
 
 use crate::describe::Named;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
 
-/// The number of bytes that is enough to detect the kind of an image. PTX may start with comments.
+/// The number of bytes that is enough to detect the kind of an image. PTX may start with comments,
+/// so a few bytes would not be enough.
 const START: u64 = 4096;
 
-/// The verdict on an image.
+/// The result of the rules of selection for an image.
 pub(super) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal),
@@ -17,7 +18,8 @@ pub(super) enum Verdict<'i> {
 
 pub(super) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Judges the images of a file. A bundle's entry for the host counts only if it is not empty.
+/// Applies the rules of selection for a device to the images of a file. A bundle's entry for the
+/// host is left out if it is empty.
 pub(super) fn judge_all<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,

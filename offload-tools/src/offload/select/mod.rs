@@ -322,7 +322,7 @@ impl FileRecord {
 }
 
 /// Returns the JSON record of the image that is chosen for a module. Unreadable parts were reported
-/// when the image was judged.
+/// when the rules of selection were applied.
 fn record<'a>(
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,

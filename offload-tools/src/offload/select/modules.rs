@@ -15,13 +15,13 @@ pub(super) struct Module<'i, 'a> {
     pub(super) chosen: Option<(&'i Image<'a>, Fit)>,
 }
 
-/// The key of a module.
+/// The key that is equal for all images of one module.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'i, 'a> {
-    /// A bundle or a fatbin: one module, whatever names its images have.
+    /// A bundle or a fatbin: all its images are one module, whatever names they have.
     Container(usize),
-    /// Offload binaries, and images without a container, with the same place and name. A pack of
-    /// one module has no name.
+    /// Offload binaries, kernel packs and images without a container: those with the same place and
+    /// name are one module. The name is missing in a pack that has only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
@@ -65,7 +65,8 @@ pub(super) fn modules<'i, 'a>(
     }
     for module in &mut modules {
         module.chosen = best(&module.verdicts);
-        // Compilers may name a fatbin in some of its entries only.
+        // Compilers may name the module in only some of a fatbin's entries, so the first name
+        // counts.
         let names = module.verdicts.iter().find_map(|(image, _)| image.module.as_deref());
         module.name = names.map(str::to_owned);
     }

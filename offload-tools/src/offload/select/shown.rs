@@ -1,4 +1,4 @@
-//! The output for people.
+//! The output of `offload select` for people.
 
 use super::modules::{Module, Reason};
 use crate::offload::{Result, out};
@@ -202,7 +202,7 @@ fn names<'m>(
     grouped(modules, line).into_iter().map(shown).collect()
 }
 
-/// `0-3, 7`.
+/// Returns numbers as text with ranges: `0-3, 7`.
 fn ranges(numbers: &[usize]) -> String {
     let parts = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
         [one] => one.to_string(),

@@ -1,4 +1,4 @@
-//! Accounts for every byte of a file.
+//! Assigns every byte of a file to an image, a container or the rest.
 
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
@@ -7,7 +7,8 @@ use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 
-/// All bytes of a file. The sizes of parts, containers and the rest add up to the file's size.
+/// The division of a file's bytes among its images, its containers and the rest. The sizes of
+/// parts, containers and the rest add up to the file's size.
 #[derive(Debug)]
 pub(super) struct Account {
     /// The file's size in bytes.
@@ -20,7 +21,7 @@ pub(super) struct Account {
     pub(super) rest: u64,
     /// The sections in the rest, if the file is an object.
     pub(super) host: Vec<Share>,
-    /// The names of kernels and sections, each once.
+    /// The names of kernels and sections, each once; a `Share` contains an index of this list.
     pub(super) names: Vec<String>,
     /// Whether any image is compressed.
     pub(super) is_compressed: bool,
@@ -29,7 +30,8 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Accounts for all bytes of a file. Adds unreadable parts of its kernels to `problems`.
+    /// Divides all bytes of a file among its images, its containers and the rest. Adds the kernels
+    /// that cannot be read to `problems`.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
@@ -114,7 +116,8 @@ impl Account {
     }
 }
 
-/// Returns the name of the image's owner.
+/// Returns the name of the module that the image belongs to or, without such a name, a description
+/// of the place that contains the image.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
     // A fatbin is one module, but compilers may name it in only some of its entries.

@@ -1,4 +1,4 @@
-//! Accounts for every byte of an archive.
+//! Assigns every byte of an archive to an image, a container or the rest.
 
 use super::Args;
 use super::account::Account;
@@ -18,8 +18,8 @@ struct File {
     stored: Option<u64>,
 }
 
-/// Accounts for an archive. Prints unreadable parts on standard error and then sets `all_read` to
-/// false.
+/// Creates the account of an archive. Prints unreadable parts on standard error and then sets
+/// `all_read` to false.
 pub(super) fn account(
     args: &Args,
     context: &Context,
@@ -62,7 +62,7 @@ fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut proportion = Split::new(size, unpacked.into());
     for File { mut account, stored } in files {
-        // Sizes in an archive's list may be wrong.
+        // Sizes in an archive's list may be wrong, so a file gets at most the bytes that are left.
         let stored = stored.unwrap_or_else(|| proportion.next(account.size)).min(whole.rest);
         whole.rest -= stored;
         whole.is_compressed |= account.is_compressed || stored != account.size;
@@ -84,7 +84,7 @@ fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     whole
 }
 
-/// Returns the index of a name.
+/// Returns the index of a name in `names`; adds the name if it is new.
 fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: String) -> usize {
     *numbers.entry(name).or_insert_with_key(|name| {
         names.push(name.clone());
@@ -93,13 +93,13 @@ fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: S
 }
 
 impl Account {
-    /// Returns an archive of this size whose contents are unknown.
+    /// Returns the account of an archive of this size, with all bytes in the rest.
     fn empty(size: u64) -> Self {
         let (parts, containers, host, names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
     }
 
-    /// Records the file of the archive that contains all parts.
+    /// Records that all parts and containers are in this file of an archive.
     fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());
@@ -116,7 +116,8 @@ impl Account {
     /// parts in the file.
     fn scale(&mut self, stored: u64) {
         let mut split = Split::new(stored, self.size.into());
-        // Returns the earlier total of the shares.
+        // Sets each share to its part of the stored bytes; returns the sum of the shares before
+        // this change.
         let scale = |split: &mut Split, shares: &mut dyn Iterator<Item = &mut Share>| {
             let mut before = 0;
             for share in shares {

@@ -22,9 +22,9 @@ pub(super) struct Look {
     width: Option<usize>,
 }
 
-/// Columns before the bar.
+/// The width of the columns before the bar.
 const NUMBERS: usize = 18;
-/// Columns of decompressed sizes.
+/// The width of the column with decompressed sizes.
 const UNPACKED: usize = 12;
 
 impl Look {
@@ -36,7 +36,7 @@ impl Look {
         Self { file, top, unpacked, bar, width }
     }
 
-    /// Prints the rows under `root`, `depth` rows deep.
+    /// Prints the rows under `root`, at most `depth` levels deep.
     pub(super) fn print(
         &self,
         out: &mut Out,
@@ -64,7 +64,7 @@ impl Look {
         top: usize,
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
-        // "and 1 more" would need as much room as that row.
+        // A single surplus row is shown, because "and 1 more" would need as much room.
         let shown = if parent.children.len() <= top.saturating_add(1) {
             parent.children.len()
         } else {

@@ -1,10 +1,11 @@
-//! Tracks the owners of a file's bytes.
+//! Records which bytes of a file were already counted, so that each byte counts once.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The claimed parts of the file. A byte belongs to the first claim. So the claims together never
-/// exceed the file's size, even if the file records wrong sizes.
+/// The ranges of a file that were already counted: its claimed bytes. A byte that is in several
+/// claims counts only for the first of them. So the claims together never exceed the file's size,
+/// even if the file records wrong sizes.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
@@ -60,16 +61,18 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Splits `whole`; `weights` is the sum of all weights, or more if a part of `whole` remains.
+    /// Splits `whole`; `weights` is the sum of all weights, or more if a part of `whole` is to be
+    /// left.
     pub(super) fn new(whole: u64, weights: u128) -> Self {
         Self { whole, weights, seen: 0, given: 0 }
     }
 
-    /// Returns the next share.
+    /// Returns the share of the next weight.
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
-        // The running sum is rounded, so rounding errors do not add up. Weights beyond 64 bits are
-        // no real sizes: they are shifted only to make the product fit.
+        // The running sum is rounded, so rounding errors do not add up. A sum of weights beyond 64
+        // bits does not come from real sizes: it is shifted only so that the product fits into 128
+        // bits.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;
@@ -78,7 +81,7 @@ impl Split {
         share
     }
 
-    /// Returns the bytes that were not claimed.
+    /// Returns the bytes that are in no share.
     pub(super) fn rest(&self) -> u64 {
         self.whole - self.given
     }

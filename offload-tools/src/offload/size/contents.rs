@@ -7,8 +7,8 @@ use offload_format::fat_file;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
-/// Whether an image is of a kind that has kernels with sizes. PTX has no such kernels, and bitcode
-/// is not compiled yet.
+/// Whether an image is of a kind that has kernels with sizes. Kernels in PTX have no sizes, and
+/// bitcode is not compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host()
         && matches!(
@@ -40,7 +40,8 @@ fn sections(
     sizes
 }
 
-/// Returns `.nv.info` for `.nv.info.<kernel>`: cubins have some sections for each kernel.
+/// Returns the name of a section without the name of a kernel at its end: `.nv.info` for
+/// `.nv.info.<kernel>`. Cubins have some sections for each kernel.
 fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
     let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
@@ -120,7 +121,8 @@ impl<'a> Reader<'a> {
             .iter_mut()
             .filter(|(name, _)| *name == text)
             .for_each(|(_, size)| *size = size.saturating_sub(code));
-        // Functions may share code, and recorded sizes may be wrong.
+        // The sum of the sizes may exceed the image's size: functions may share code, and recorded
+        // sizes may be wrong.
         let sizes =
             kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
         let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();

@@ -6,15 +6,15 @@ use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 
-/// The bytes of a file, and their owners.
+/// The number of a file's bytes that belong to each image and to each container.
 #[derive(Debug)]
 pub(super) struct Division {
     /// The bytes of each image, in the order of the inventory.
     pub(super) images: Vec<u64>,
-    /// The bytes of containers that are not in their images, including the padding before the next
-    /// container.
+    /// The bytes of each container that are in none of its images, including the padding before the
+    /// next container.
     pub(super) containers: Vec<u64>,
-    /// The claimed bytes of the file.
+    /// The bytes of the file that belong to an image or a container.
     pub(super) claims: Claims,
 }
 
@@ -38,7 +38,8 @@ impl Division {
     }
 }
 
-/// Claims the bytes of a container and its images. Returns the bytes that no image gets.
+/// Claims the bytes of a container and its images. Returns the number of the container's bytes that
+/// belong to no image.
 fn claim(
     claims: &mut Claims,
     container: &Container<'_>,
@@ -132,7 +133,7 @@ fn padding<'a>(
     before: &Container<'a>,
     container: &Container<'a>,
 ) -> Option<Range<u64>> {
-    /// Pages of the largest size.
+    /// The maximum size of padding: the largest size of memory pages.
     const MOST: u64 = 64 * 1024;
     let place = |it: &Container<'a>| {
         let mut place = it.place;

@@ -57,7 +57,7 @@ pub struct Args {
 /// Shows how much space each part of a file needs.
 pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
-    // An error in opening the page should appear before the work is done.
+    // The page is opened first, so that an error appears before the work is done.
     let page = match args.html.as_deref() {
         Some(path) => {
             Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?))
@@ -112,7 +112,7 @@ fn name(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
-/// Whether rows of a kind are in a list.
+/// A function that decides whether rows of a kind appear in a list.
 type Belongs = fn(Kind) -> bool;
 
 fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {

@@ -17,7 +17,7 @@ struct FileRecord {
     containers: Vec<ContainerRecord>,
     /// The bytes in no container.
     rest_bytes: u64,
-    /// The file's own sections in the rest.
+    /// The sections in the rest, if the file is an object.
     sections: Vec<ShareRecord>,
 }
 
@@ -67,7 +67,7 @@ struct ContainerRecord {
     bytes: u64,
 }
 
-/// Prints an account.
+/// Prints the account of a file as JSON.
 pub(super) fn print(out: &mut Out, path: &Path, account: &Account) -> Result<()> {
     let shares = |all: &[Share]| {
         let record = |it: &Share| ShareRecord {

@@ -85,7 +85,7 @@ impl<'a> Node<'a> {
     /// Builds the tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
         let mut file = Self::new(Kind::File, "");
-        // A single module gets no row.
+        // If no image has a module's name, the file has a single module, which gets no row.
         let modules = account.parts.iter().any(|part| part.module.is_some());
         for part in &account.parts {
             let target = (Kind::Target(part.vendor), part.target.as_str());
@@ -170,7 +170,8 @@ impl<'a> Node<'a> {
     /// Sorts the rows, largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // Remove a single row for other bytes: its parent then has no rows beneath it.
+        // If the only row is for other bytes, it is removed, because it has the same size as its
+        // parent.
         if let [Node { kind: Kind::Other, .. }] = self.children[..]
             && self.kind != Kind::File
         {

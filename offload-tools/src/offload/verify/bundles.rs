@@ -1,4 +1,4 @@
-//! The entries of bundles.
+//! Checks of the entries of bundles.
 
 use super::check::{Check, Report, Subject};
 use offload_format::bundle::{
@@ -9,7 +9,7 @@ use offload_format::section::{ObjectFormat, SectionNames};
 use offload_format::target::{TargetId, amdgpu};
 use std::collections::BTreeSet;
 
-/// An entry of a bundle, with its name.
+/// The ID and the size of a bundle's entry.
 pub(super) struct Entry<'e> {
     id: &'e str,
     size: u64,
@@ -25,7 +25,7 @@ impl<'e> Entry<'e> {
     }
 }
 
-/// Checks each ID, and all of them together.
+/// Checks each bundle entry ID, and the combination of all IDs of a bundle.
 pub(super) fn names<'e>(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -65,7 +65,7 @@ pub(super) fn names<'e>(
 }
 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
-    // HIP's first compilers wrote hcc, and runtimes still accept it.
+    // HIP's first compilers wrote the kind `hcc`, and runtimes still accept it.
     if !id.is_known_kind() && !id.is_hip() {
         let text =
             format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
@@ -117,10 +117,10 @@ pub(super) fn hip(
         );
     }
     let start = subject.container.place.offset;
-    // A member of an archive may start at any offset.
+    // A member of an archive may start at any offset, so its alignment is not checked.
     let is_placed = in_program && !is_compressed && subject.container.place.member.is_none();
     if is_placed && !start.is_multiple_of(HIP_ALIGN) {
-        // clang-linker-wrapper 22 leaves the alignment to the linker.
+        // This is only a note, because clang-linker-wrapper 22 leaves the alignment to the linker.
         report.note(
             Check::Alignment,
             subject,
@@ -153,7 +153,7 @@ pub(super) fn hip(
     }
 }
 
-/// Whether a program passes its bundles to HIP's runtime.
+/// Whether a place is the section with the bundles that a program passes to HIP's runtime.
 fn is_hip_section(place: &Place<'_>) -> bool {
     let text = |name: Option<&[u8]>| String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
     let (segment, section) = (text(place.segment), text(place.section));
@@ -175,7 +175,7 @@ fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
         .is_some_and(|target| target == canonical(target))
 }
 
-/// Returns a valid target ID in its canonical form; aliases stay.
+/// Returns a valid target ID in its canonical form, but keeps an alias of the processor.
 fn canonical(target: &str) -> String {
     let Ok(id) = TargetId::parse(target) else { return target.to_owned() };
     id.to_canonical().replacen(id.primary_processor(), id.processor(), 1)

@@ -117,7 +117,8 @@ impl<'s, 'a> Subject<'s, 'a> {
     }
 }
 
-/// Names in files may have any length; real names are shorter than this limit.
+/// The maximum length of a name in a message: names in files may have any length, but real names
+/// are shorter.
 const LONGEST_NAME: usize = 200;
 
 /// Returns `member a.o: section .hip_fatbin: `.
@@ -137,7 +138,7 @@ fn place(place: &Place<'_>) -> String {
 }
 
 impl Report {
-    /// Something is wrong.
+    /// Adds a finding: an error in the file.
     pub(super) fn finding(
         &mut self,
         check: Check,
@@ -147,7 +148,7 @@ impl Report {
         self.add(check, subject, text.into(), false);
     }
 
-    /// Something is odd.
+    /// Adds a note: unusual content that need not be an error.
     pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), true);
     }

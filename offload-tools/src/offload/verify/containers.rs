@@ -40,7 +40,8 @@ pub(super) fn check<'a>(
             }
         }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
-        // Listing the file checks the table; other checks read the pack's images.
+        // The inventory has already checked a kernel pack's table; the loop below checks its
+        // images.
         View::Kpack(_) | View::Raw(_) => {}
     }
     for image in found {
@@ -58,7 +59,8 @@ fn failed<'a>(
     image: &Image<'a>,
     error: offload_format::Error,
 ) {
-    // LTO-IR is scrambled; only NVIDIA's linker reads it.
+    // An image of unknown kind may be LTO-IR, which is scrambled and which only NVIDIA's linker
+    // reads. If its compression is not supported, this is only a note.
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
@@ -187,7 +189,8 @@ fn compressed_bundle(
     );
     bundles::hip(report, subject, &plain, true);
     places(report, subject, &plain, &whole);
-    // Use the inventory's images, unless some are missing there.
+    // Each entry is checked with the inventory's image at the same position, unless the IDs differ
+    // because the inventory lacks images.
     for (image, entry) in found.iter().zip(plain.entries()) {
         if image.entry_id.as_deref() == Some(entry.id_str()) {
             images::check(report, subject.image(image), image, entry.code_object());
@@ -228,7 +231,8 @@ fn offload_binary(
         let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
         let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
         if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
-            // llvm-offload-binary 22 writes no NUL after one in eight texts.
+            // This is only a note, because llvm-offload-binary 22 writes no NUL after one in eight
+            // texts.
             report.note(
                 Check::PtxEnd,
                 subject,

@@ -24,8 +24,8 @@ pub(super) fn check(
         Err(error) if kind == ImageKind::Elf => {
             report.finding(Check::Image, subject, error.to_string())
         }
-        // The format may be known only to the image's producer, or it may no longer exist. The
-        // fatbin's own check covers its images.
+        // This is only a note: the format may be known only to the image's producer, or it may no
+        // longer exist. The fatbin's own check covers its images.
         Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
             report.note(Check::Image, subject, "it is of no kind that offload knows");
         }

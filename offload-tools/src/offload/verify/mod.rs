@@ -59,7 +59,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let mut good = true;
     for path in &args.files {
-        // The other files are still checked.
+        // If a file cannot be opened, the other files are still checked.
         let input = match context.open(path) {
             Ok(input) => input,
             Err(error) => {

@@ -6,7 +6,7 @@ use crate::text::{escaped_str, shortened};
 use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernels of images that belong together, if the images have been read.
+/// The kernels of the images at one place, as far as they were read.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     place: Place,
@@ -16,14 +16,14 @@ pub(super) struct Parameters {
     kernels: BTreeMap<(String, String), Vec<Layout>>,
 }
 
-/// The place that images share if they belong together.
+/// The place that the images of a pack or of another container have in common.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// Not set for offload binaries: a pack has several consecutive offload binaries, one for each
-    /// target.
+    /// The container's number; `None` for offload binaries, because a pack has several consecutive
+    /// ones, one for each target.
     container: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ struct Layout {
 
 /// The maximum number of layouts of one kernel; further layouts are not reported.
 const MOST_LAYOUTS: usize = 8;
-/// Mangled names may have any length.
+/// The maximum length of a name in a message: mangled names may have any length.
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {

@@ -9,7 +9,8 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks the pointers in the structures with which a program registers its device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // If the image is in another object, which is linked later, it is unknown here.
+        // The wrapper may point to an image in another object, which is linked later. Such an image
+        // is unknown here.
         let Some(image) = wrapper.image() else { return };
         let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
         let (whose, is_there) = match wrapper.kind() {

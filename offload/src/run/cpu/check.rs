@@ -9,7 +9,8 @@ use core::sync::atomic::AtomicU64;
 use std::env;
 use std::sync::OnceLock;
 
-/// The description of an image's sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
+/// The description of an image's sanitizer, from the variable `offload_cpu_check` of
+/// `offload/checks.cpp`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Checked<'a> {
     kind: &'a str,
@@ -18,7 +19,8 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// Returns the record in the bytes of an image. `None` if the image checks nothing.
+    /// Returns the sanitizer's description from the bytes of an image. `None` if the image checks
+    /// nothing.
     pub(super) fn of(image: &'a [u8]) -> Option<Self> {
         const START: &[u8] = b"offload-cpu-check 1\n";
         let start = image.windows(START.len()).position(|part| part == START)?;
@@ -38,7 +40,8 @@ impl<'a> Checked<'a> {
         let symbol = match self.kind {
             "races" => "__tsan_init",
             "memory" | "all" => "__asan_init",
-            // This sanitizer's library may be loaded later, if the loader finds it.
+            // The library of UndefinedBehaviorSanitizer may be loaded later, if the loader finds
+            // it.
             _ => return Ok(()),
         };
         if is_there(symbol) {
@@ -86,7 +89,7 @@ fn is_there(name: &str) -> bool {
     }
 }
 
-/// Whether the program runs under a sanitizer: then memory that was never written has a pattern.
+/// Whether the program runs under a sanitizer; if so, new memory is filled with a pattern.
 pub(super) fn is_checked() -> bool {
     static CHECKED: OnceLock<bool> = OnceLock::new();
     *CHECKED.get_or_init(|| is_there("__asan_init") || is_there("__tsan_init"))
@@ -159,7 +162,7 @@ impl Settings {
     }
 }
 
-/// Returns the error text for a launch in which an image found something.
+/// Returns the error text for a launch with this number of findings of a sanitizer.
 pub(super) fn found(findings: u32) -> String {
     match findings {
         1 => "the checked build reports a finding, which stands above".to_string(),

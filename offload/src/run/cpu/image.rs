@@ -26,7 +26,8 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// Calls `thread(context)` once for each thread of the blocks from `first` to before `end`.
+/// A function that calls `thread(context)` once for each thread of the blocks from `first` to
+/// before `end`.
 pub(super) type LaunchBlocks = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -37,7 +38,8 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     context: *mut c_void,
 );
 
-/// Like [`LaunchBlocks`], with settings. Returns the number of findings in a checked image.
+/// A function like [`LaunchBlocks`], but with settings. In a checked image, it returns the number
+/// of findings.
 pub(super) type LaunchWith = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
@@ -55,11 +57,11 @@ pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
     /// `None` if an earlier version of offload-build made the image.
     pub(super) with: Option<LaunchWith>,
-    /// Whether a sanitizer watches its kernels.
+    /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
 }
 
-/// An image, loaded.
+/// A loaded image for the CPU.
 pub(super) struct LoadedImage {
     library: ManuallyDrop<Library>,
     launchers: Launchers,
@@ -129,8 +131,8 @@ impl LoadedImage {
     /// Returns the address of the loader's object for the library, which the loader's functions
     /// need.
     pub(super) fn raw(&self) -> *mut c_void {
-        // libloading returns the handle only when the library is given up, so this copy is given up
-        // and never dropped. SAFETY: the copy is given up at once, and does not close the library.
+        // libloading returns the handle only if it consumes the `Library`, so this function
+        // consumes a copy. SAFETY: the copy is consumed at once, and does not close the library.
         let copy = unsafe { ptr::read(&*self.library) };
         raw_handle(copy)
     }
@@ -155,8 +157,8 @@ impl Drop for LoadedImage {
             drop(unsafe { Box::from_raw(kernel) });
         }
         // SAFETY: neither value is used again. Close the library first: Windows removes no file
-        // that is loaded. Also, the number of a descriptor must not be used again before the loader
-        // has forgotten the path with it.
+        // that is loaded. Also, a file in memory stays open until the library is closed: its path
+        // has the descriptor's number, by which the loader recognizes a library.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
@@ -166,20 +168,20 @@ impl Drop for LoadedImage {
 
 /// The file or memory from which the loader reads.
 enum Source {
-    /// A file without a name. Its path contains the descriptor's number, by which the loader
-    /// recognizes a library.
+    /// A file in memory, without a name. The loader recognizes a library by its path, which
+    /// contains the descriptor's number.
     #[cfg(target_os = "linux")]
     Memory(File),
     /// A file that only this process uses.
     Temporary(TemporaryFile),
-    /// Nothing any more.
+    /// The file was removed after the image was loaded.
     Gone,
 }
 
 impl Source {
     fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // Sanitizers can also read a file in memory. They end programs, so another file would stay
-        // on disk.
+        // Sanitizers can also read a file in memory. A sanitizer ends the program after a finding,
+        // so a temporary file would stay on disk.
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
@@ -202,7 +204,7 @@ impl Source {
         }
     }
 
-    /// Returns advice on a failure for which the loader has this reason.
+    /// Returns advice for a failure to load, from the loader's message; empty if there is none.
     fn hint(&self, reason: &str) -> String {
         match self {
             Self::Temporary(_) if may_be_noexec(reason) => format!(
@@ -213,28 +215,30 @@ impl Source {
         }
     }
 
-    /// Returns the parts that have to stay while the library is loaded.
+    /// Returns the source to keep while the library is loaded; removes a file that the library no
+    /// longer needs.
     fn once_loaded(self) -> Self {
         match self {
-            // The loaded library stays; without a file, nothing is left on disk if the kernel
-            // crashes.
+            // On Unix, a loaded library no longer needs its file. The file is removed now, so it
+            // does not stay on disk if a kernel crashes.
             Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
             other => other,
         }
     }
 }
 
-/// Whether this program has no loader. A static program with glibc has a loader.
+/// Whether this program has no loader for shared libraries, because it is linked statically with
+/// musl. A static program with glibc has a loader.
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
-/// The reason why images for the CPU cannot be loaded then, and advice.
+/// The message for a program without a loader: why it cannot load images for the CPU, and advice.
 const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
      RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";
 
-/// Whether the loader failed because a folder is mounted with `noexec`. Only this failure
-/// disappears in another folder.
+/// Whether the loader failed because a folder is mounted with `noexec`. Another temporary folder
+/// helps only against this failure.
 fn may_be_noexec(reason: &str) -> bool {
-    // The messages of glibc, and of musl and others, which report the error of mmap.
+    // The first message is glibc's; the others are errors of mmap, which musl and others report.
     let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
     cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
 }
@@ -296,7 +300,7 @@ fn own_prefix() -> String {
     format!("offload-{}-", process::id())
 }
 
-/// Removes the files of all images, for an end of the process that runs no destructors.
+/// Removes the temporary files of all images, before the process ends without running destructors.
 pub(super) fn remove_files() {
     let prefix = own_prefix();
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {

@@ -62,7 +62,7 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
 
 /// Returns the time limit of a launch, if there is one.
 ///
-/// Returns an error in words if the variable is no number.
+/// Returns an error in words if `OFFLOAD_CPU_TIME_LIMIT` is not a positive number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
     let Some(text) = env::var_os("OFFLOAD_CPU_TIME_LIMIT").filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -77,8 +77,8 @@ pub(super) fn time_limit() -> Result<Option<Duration>, String> {
     seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
 }
 
-/// Calls `launch`, and ends the process if the call exceeds the time limit; `place` then returns
-/// the launch's position.
+/// Calls `launch`, and ends the process if the call exceeds the time limit; the message then
+/// contains the block and thread that `place` returns.
 pub(super) fn within(
     limit: Duration,
     kernel: &str,
@@ -102,7 +102,7 @@ pub(super) fn within(
             process::exit(ENDED);
         }
     };
-    // Without another thread, the time limit does not work.
+    // If the system allows no further thread, the launch has no time limit.
     beside(1, &watch, &mut || {
         launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;

@@ -8,8 +8,8 @@ pub(super) use unix::{allocate, free};
 /// The alignment of memory, the same as on GPUs.
 const ALIGN: usize = 256;
 
-/// The C library's. No data of this crate is next to the memory, so AddressSanitizer detects
-/// accesses on either side.
+/// Memory from the C library. No data of this crate is directly before or after the memory, so
+/// AddressSanitizer detects accesses out of bounds.
 #[cfg(unix)]
 mod unix {
     use super::ALIGN;

@@ -27,7 +27,7 @@ use std::process;
 /// Returns the CPU of this machine. This device always exists.
 pub(super) fn device() -> Arc<Context> {
     let limits = DeviceLimits {
-        // Use the limits of GPUs: a kernel that needs more runs on no GPU.
+        // Use typical limits of GPUs, so that a launch that no GPU can run fails here, too.
         threads: 1024,
         block: [1024, 1024, 64],
         grid: [i32::MAX as u64, 65_535, 65_535],
@@ -112,8 +112,8 @@ impl Backend for Cpu {
             ));
         }
         if check::is_checked() {
-            // These bytes are NaN as floating point, which shows if a kernel reads memory that was
-            // never written. SAFETY: the memory has `size` bytes.
+            // As floating-point numbers, these bytes are NaN: a kernel that reads memory that was
+            // never written then computes NaN. SAFETY: the memory has `size` bytes.
             unsafe { start.write_bytes(0xff, size) };
         }
         Ok(Handle(start.cast()))

@@ -55,7 +55,8 @@ pub(super) unsafe fn run(
     log::launched(name);
     // Checked images enforce the time limit themselves; their message also has the source line.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
-    // With an order, the image records which thread runs.
+    // The time limit needs an order, because the image records the running block and thread only
+    // with an order.
     let order = Order::asked()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {
         let with = kernel.launchers.with.ok_or(
@@ -89,8 +90,8 @@ pub(super) unsafe fn run(
         run(0, blocks);
         return Ok(());
     }
-    // Each thread gets some blocks at a time, but few, so that no thread waits long for the last
-    // one.
+    // Each thread gets an eighth of its share of the blocks at a time, so that no thread waits long
+    // for the last one.
     let part = (blocks / (workers as u64 * 8)).max(1);
     let next = AtomicU64::new(0);
     let shared = Shared(&run);
@@ -108,8 +109,8 @@ pub(super) unsafe fn run(
     Ok(())
 }
 
-/// Runs a grid on this thread, for an order or for checks. Checks treat blocks as concurrent
-/// wherever they run.
+/// Runs the whole grid on this thread, in a set order or with the checks of a sanitizer. The checks
+/// find races even on one thread: they treat all blocks as concurrent.
 ///
 /// # Safety
 /// The conditions of [`run`] apply; `with` belongs to the kernel's image.

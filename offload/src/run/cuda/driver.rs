@@ -11,10 +11,11 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use core::ptr;
 use std::sync::OnceLock;
 
-/// The driver comes with the kernel module, not with the CUDA toolkit.
+/// The names of the driver's library, which comes with NVIDIA's kernel module, not with the CUDA
+/// toolkit.
 const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1"] };
 
-/// An enumeration in `cuda.h`.
+/// The driver's error code, an enumeration in `cuda.h`.
 pub(super) type CUresult = c_int;
 /// The device handle that `cuDeviceGet` returns for an index.
 pub(super) type CUdevice = c_int;
@@ -34,9 +35,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// The attribute for x; those for y and z follow.
+/// The attribute for x; the next two numbers are those for y and z.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// The attribute for x; those for y and z follow.
+/// The attribute for x; the next two numbers are those for y and z.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -47,7 +48,7 @@ pub(super) const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
 pub(super) const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
 
 functions! {
-    /// The driver.
+    /// The driver's functions that this crate calls.
     struct Driver {
         fn cuInit(c_uint) -> CUresult;
         fn cuGetErrorName(CUresult, *mut *const c_char) -> CUresult;
@@ -82,7 +83,7 @@ functions! {
             *mut *mut c_void, *mut *mut c_void,
         ) -> CUresult;
         optional
-        // CUDA 12.0.
+        // Since CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
         // The arguments: code; options and values of the compiler of PTX, and their number; options
         // and values of the library, and their number.
@@ -121,13 +122,13 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// The result of the first call of `get`.
+/// The driver or the error: the result of the first call of `get`.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {
-    /// The driver, initialized.
+    /// Returns the initialized driver, which the first call loads.
     ///
-    /// Returns the driver, or an error in words if there is none or if it finds no GPU.
+    /// Returns an error in words if there is no driver, or if it finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         DRIVER.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -175,14 +176,14 @@ impl Driver {
         Err(self.error(function, code, attempted()))
     }
 
-    /// Returns the error for a code. The function has no type parameters, since each call of a
-    /// driver function has another closure.
+    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
+    /// compiles `check` each time. This function has no type parameters, so rustc compiles it once.
     #[cold]
     fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
-    /// The error's name and description; empty if it has none.
+    /// Returns the error's name and description; empty if it has none.
     fn text(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();

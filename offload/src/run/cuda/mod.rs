@@ -75,7 +75,8 @@ fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<b
     // SAFETY: the call writes two numbers.
     let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
     driver.check("cuDevicePrimaryCtxGetState", code, attempted)?;
-    // The check creates no context.
+    // If the GPU has no primary context, return early: retaining the primary context would create
+    // it.
     if is_active == 0 {
         return Ok(false);
     }
@@ -106,8 +107,8 @@ fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     Ok(device)
 }
 
-/// Returns the number of a GPU. So far, drivers also use this number as the handle, but they do not
-/// promise it.
+/// Returns the number of the GPU with this handle. So far, drivers use equal values for number and
+/// handle, but they do not promise it.
 #[inline]
 fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     for ordinal in 0..count(driver)? {
@@ -164,8 +165,9 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // For 9.0 and later, ptxas counts the KiB of each block that the driver reserves. For 8.0,
-        // ptxas does not count it, although the driver reserves it, too.
+        // For compute capability 9.0 and later, ptxas counts the KiB of shared memory that the
+        // driver reserves in each block. For 8.0, ptxas does not count this KiB, although the
+        // driver reserves it, too.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -242,8 +244,9 @@ impl Cuda {
         self.driver
             .check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
         if self.context.set(Handle(context)).is_err() {
-            // Another thread retained the context first. The driver counts. SAFETY: the context was
-            // just retained, and stays retained by that thread.
+            // Another thread retained the context first. The driver counts how often a context is
+            // retained, so release it once. SAFETY: the context was just retained, and stays
+            // retained by that thread.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
         Current::new(self.driver, context)
@@ -266,7 +269,8 @@ impl Cuda {
                 return None;
             }
         }
-        // Any function may return the error of an earlier launch, once: try again.
+        // Any function may return the error of an earlier launch, but each error comes only once:
+        // try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -390,7 +394,7 @@ impl Backend for Cuda {
     ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // The size was compared with the device's limit.
+        // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function is of a module that is loaded in this context. The driver copies the

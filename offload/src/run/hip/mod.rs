@@ -58,7 +58,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     })
 }
 
-/// A GPU. HIP makes the GPU's only context when it is needed.
+/// An AMD GPU. HIP makes the GPU's only context when it is needed.
 struct Gpu {
     hip: &'static Hip,
     ordinal: c_int,
@@ -97,7 +97,8 @@ impl Gpu {
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any function may return the error of an earlier launch, once: try again.
+        // Any function may return the error of an earlier launch, but each error comes only once:
+        // try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -143,7 +144,7 @@ impl Backend for Gpu {
     ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // The size was compared with the device's limit.
+        // The cast is exact: the size was compared with the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function is of a module that is loaded on this GPU. The runtime copies the

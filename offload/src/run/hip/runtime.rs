@@ -10,17 +10,17 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The development files contain the plain name, which bindings search for. The runtime alone
-/// contains only the names with a version.
+/// The names of the runtime's library. The development files have the name without a version, which
+/// bindings search for. The runtime alone has only the names with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
     &["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
 };
 
-// The header's names stay as they are.
+// The type keeps the name from the header.
 #[allow(non_camel_case_types)]
-/// An enumeration in the header.
+/// The runtime's error code, an enumeration in the header.
 pub(super) type hipError_t = c_int;
 
 const HIP_SUCCESS: hipError_t = 0;
@@ -32,7 +32,8 @@ pub(super) const HOST_TO_DEVICE: c_int = 1;
 pub(super) const DEVICE_TO_HOST: c_int = 2;
 
 functions! {
-    /// The runtime. Handles are pointers to data that only the runtime knows.
+    /// The runtime's functions that this crate calls. Handles are pointers to data that only the
+    /// runtime knows.
     struct Hip {
         fn hipInit(c_uint) -> hipError_t;
         fn hipGetErrorName(hipError_t) -> *const c_char;
@@ -47,15 +48,15 @@ functions! {
         fn hipMalloc(*mut *mut c_void, usize) -> hipError_t;
         fn hipFree(*mut c_void) -> hipError_t;
         fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;
-        // Function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream;
-        // arguments; extra.
+        // The arguments: function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared
+        // memory; stream; arguments; extra.
         fn hipModuleLaunchKernel(
             *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
             *mut *mut c_void, *mut *mut c_void,
         ) -> hipError_t;
         optional
-        // Either is there. HIP 6 changed the structure; the function with the old name still fills
-        // in the old structure.
+        // Each version of the runtime has at least one of these two functions. HIP 6 changed the
+        // structure; the function with the old name still fills in the old structure.
         fn hipGetDevicePropertiesR0600(*mut c_void, c_int) -> hipError_t;
         fn hipGetDeviceProperties(*mut c_void, c_int) -> hipError_t;
     }
@@ -75,9 +76,9 @@ struct Places {
     total_global_mem: usize,
     shared_mem_per_block: usize,
     max_threads_per_block: usize,
-    /// Three numbers.
+    /// The offset of three numbers, for x, y and z.
     max_threads_dim: usize,
-    /// Three numbers.
+    /// The offset of three numbers, for x, y and z.
     max_grid_size: usize,
     gcn_arch_name: usize,
 }
@@ -139,7 +140,7 @@ impl Properties {
         u64::from_ne_bytes(self.bytes[at..].first_chunk().copied().unwrap_or_default())
     }
 
-    /// Returns the text in 256 bytes, up to its NUL.
+    /// Returns the text at this offset, up to its NUL; the field has 256 bytes.
     fn text(&self, at: usize) -> String {
         let field = &self.bytes[at..at + 256];
         let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -147,13 +148,13 @@ impl Properties {
     }
 }
 
-/// The result of the first call of `get`.
+/// The runtime or the error: the result of the first call of `get`.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
-    /// The runtime, initialized.
+    /// Returns the initialized runtime, which the first call loads.
     ///
-    /// Returns the runtime, or an error in words if there is none or if it finds no GPU.
+    /// Returns an error in words if there is no runtime, or if it finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         HIP.get_or_init(Self::load).as_ref().map_err(String::clone)
     }
@@ -220,8 +221,8 @@ impl Hip {
         }
     }
 
-    /// Returns the error for a code. The function has no type parameters, since each call of a
-    /// runtime function has another closure.
+    /// Returns the error for a code. Each call of `check` has a closure of another type, so rustc
+    /// compiles `check` each time. This function has no type parameters, so rustc compiles it once.
     #[cold]
     fn error(&self, function: &'static str, code: hipError_t, attempted: String) -> RunError {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })

@@ -1,4 +1,4 @@
-//! One wrong use of the macro.
+//! The option `register` for a compressed bundle.
 #![forbid(unsafe_code)]
 static PACK: offload::KernelPack =
     offload::include_offload!(path = "files/compressed.hipfb", register);

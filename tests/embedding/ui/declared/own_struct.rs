@@ -1,4 +1,4 @@
-//! A struct of the program without a layout that is known.
+//! A struct of the program whose layout the macro does not know.
 
 pub struct Range {
     pub first: i32,

@@ -1,4 +1,4 @@
-//! A kernel that returns something.
+//! A kernel that returns a value.
 
 mod kernels {
     offload::include_kernels!("calls", extern {

@@ -1,4 +1,4 @@
-//! A struct with a field that no kernel can take.
+//! A struct with a field that cannot be passed to a kernel.
 
 #[derive(Clone, Copy, offload::Parameter)]
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! One wrong use of the macro.
+//! The name of a pack in a package without a build script.
 #![forbid(unsafe_code)]
 static PACK: offload::KernelPack =
     offload::include_offload!("saxpy");

@@ -1,4 +1,4 @@
-//! One wrong use of the macro.
+//! A path in `OUT_DIR` in a package without a build script.
 #![forbid(unsafe_code)]
 static PACK: offload::KernelPack =
     offload::include_offload!(path = "$OUT_DIR/saxpy.hsaco");

@@ -1,4 +1,5 @@
-//! Correct programs around launches, which cause no report; and one incorrect program.
+//! Programs whose threads share data and launch kernels: correct ones, which cause no report, and
+//! one incorrect one.
 
 use crate::{SIZE, address, launch};
 use offload::run::{Buffer, Device, Launch};
@@ -120,7 +121,7 @@ fn pool() {
     assert_eq!(done.load(Ordering::Acquire), 8);
 }
 
-/// The allocator gives the memory of one thread to another.
+/// Allocates in several threads, so the allocator gives the memory of one thread to another.
 fn reused_allocations() {
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -154,7 +155,7 @@ fn barrier() {
             let (all, phase) = (&all, &phase);
             scope.spawn(move || {
                 for round in 0..ROUNDS {
-                    // No thread ever waits for this lock: the barrier orders them.
+                    // `try_lock` succeeds, because the barrier orders the threads.
                     all[(own + round) % 2].try_lock().unwrap().step();
                     phase.wait();
                 }

@@ -1,5 +1,5 @@
-//! Launches on the CPU the kernels that its arguments name, or does what correct programs do around
-//! launches.
+//! Runs on the CPU what its arguments name: a kernel, or with the prefix `host:` one of the
+//! programs in `hosts.rs`.
 
 mod hosts;
 
@@ -35,11 +35,12 @@ kernels! {
 const SIZE: usize = 128;
 
 fn main() {
-    // What hangs ends. SAFETY: `alarm` takes a number, and touches no memory.
+    // This ends a program that hangs. SAFETY: `alarm` takes a number, and touches no memory.
     unsafe { alarm(100) };
     let device = Device::cpu();
     for name in env::args().skip(1) {
-        // Printed to the stream that sanitizers use.
+        // Sanitizers print their reports to standard error, so this line shows to which run a
+        // report belongs.
         eprintln!("=== {name}");
         match name.strip_prefix("host:") {
             Some(host) => hosts::run(host),
@@ -65,7 +66,7 @@ fn one(name: &str, device: &Device) {
     let to = address(&mut n);
     let from = address(&mut x);
     if name == "order" {
-        // The counter.
+        // Each thread gets its position in the order from this counter.
         x.upload(&[0.0; SIZE]).unwrap();
     }
     if name == "freed_wrong" {

@@ -1,3 +1,3 @@
-//! Links the published crate, as its users do.
+//! Re-exports the published crate, so that a build links it as its users do.
 
 pub use cust;

@@ -62,14 +62,14 @@ fn primary() -> Result {
     println!("{device}: {} of 1000", saxpy(&device, &context.default_stream())?);
     let listed = devices().list()[1].clone();
     println!("{listed}: {} of 1000", saxpy(&listed, &context.default_stream())?);
-    // The device retains the context itself.
+    // The device itself retains the context, so it stays usable.
     drop(context);
     let buffer = device.buffer(&[1.0_f32, 2.0])?;
     println!("{:?}", buffer.to_vec()?);
     Ok(())
 }
 
-/// Uses the device on threads whose current context is none, or another GPU's.
+/// Uses two devices on threads that have no current context, or that of the other GPU.
 fn threads() -> Result {
     let contexts = [CudaContext::new(0)?, CudaContext::new(1)?];
     let borrowed = [device(&contexts[0])?, device(&contexts[1])?];
@@ -89,7 +89,8 @@ fn threads() -> Result {
     Ok(())
 }
 
-/// Uses the program's own context beside the primary one: each has its module.
+/// Uses a context of the program's own in addition to the primary context: each of them loads its
+/// own module.
 fn own() -> Result {
     let context = CudaContext::new_non_primary(0, 0)?;
     let own = device(&context)?;
@@ -97,7 +98,7 @@ fn own() -> Result {
     println!("{}", saxpy(&own, &context.new_stream()?)?);
     println!("{}", saxpy(&same, &context.default_stream())?);
     let primary = Device::named("cuda:0")?;
-    // cudarc's memory is in another context than this device.
+    // This device uses the primary context, and cudarc's memory is in the other one.
     println!("{}", primary.buffer(&[1.0_f32])?.to_vec()?[0]);
     kernels::PACK.on(&primary)?;
     println!("{}", saxpy(&own, &context.default_stream())?);

@@ -31,7 +31,7 @@ mod traced {
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    // What hangs ends.
+    // This ends a program that hangs.
     alarm(60);
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
@@ -77,7 +77,8 @@ fn list() -> Result {
     Ok(())
 }
 
-/// Computes 1000 elements on the chosen device. A stand-in for an AMD GPU computes none.
+/// Computes 1000 elements on the chosen device. On an AMD GPU that only the stand-in for its device
+/// layer pretends, no element is computed.
 fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let right = saxpy_on(&device)?;
@@ -167,7 +168,8 @@ fn limits() -> Result {
     Ok(())
 }
 
-/// Checks the errors of a device about missing things.
+/// Prints the results of requests that a device may refuse: too many bytes, no bytes, a second CPU,
+/// a stream on the CPU.
 fn errors() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let print = |name: &str, result: std::result::Result<(), RunError>| match result {
@@ -286,8 +288,8 @@ fn lacking() -> Result {
     Ok(())
 }
 
-/// Prints whether the system loaded an image with debug information, and one without, from memory
-/// or from a file.
+/// Loads an image with debug information, and then one without. After each it prints whether an
+/// image is loaded from memory, and the number of image files.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
@@ -327,7 +329,7 @@ unsafe extern "C" {
     safe fn alarm(seconds: u32) -> u32;
 }
 
-/// Checks the device in a child of the process, and whether the parent keeps it.
+/// Forks, and prints whether the child can use the device, and whether the parent still can.
 fn fork() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     saxpy_on(&device)?;

@@ -1,8 +1,8 @@
-//! The page: a treemap in one self-contained file.
+//! The page of `offload size --html`: a treemap in one self-contained file.
 //!
 //! One element of the page contains the file's data, as JSON without any character that could end
-//! the element. The script inserts the data into the document as text. The page's policy allows
-//! nothing to run or load except its own script and style.
+//! the element. The script inserts the data into the document as text. The page's
+//! Content-Security-Policy allows nothing to run or load except its own script and style.
 
 use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
@@ -150,7 +150,7 @@ impl Formatter for InScript {
     }
 }
 
-/// Returns text for a place between tags.
+/// Returns text, escaped for a place between tags.
 fn as_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn hashes_as_browsers_make_them() {
-        // printf '' | openssl dgst -sha256 -binary | base64
+        // The expected value is the output of `printf '' | openssl dgst -sha256 -binary | base64`.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 
