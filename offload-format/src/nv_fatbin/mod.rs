@@ -26,12 +26,11 @@
 //! | | | | | H | P | payload |
 //!
 //! Offsets in an entry are from its start. The next entry is at H + P; the next container follows
-//! the last entry directly, or after zeros. A name is followed by a NUL and by zeros to a multiple
-//! of
-//! 8. The options are the `u32` offset and the `u32` length of a string, stored like a name:
-//!    options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a zero byte
-//!    and the bytes of the section `.nv.compat`; the length does not count the zero. nvJitLink uses
-//!    these bytes to decide which other GPUs of the family get the cubin.
+//! the last entry directly, or after zeros. A name is followed by a NUL, and by zeros up to a
+//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string, stored
+//! like a name: options for ptxas (PTX) or for the optimizer (LTO-IR). For a cubin the string is a
+//! zero byte and the bytes of the section `.nv.compat`; the length does not count the zero.
+//! nvJitLink uses these bytes to decide which other GPUs of the family get the cubin.
 //!
 //! | flag | |
 //! |---|---|

@@ -166,7 +166,7 @@ pub enum Refusal<S = String> {
     },
     /// Made for another CPU, system or C library, given as the target triple.
     OtherHost(S),
-    /// These rules do not know the image's kind, or its target triple is malformed.
+    /// The image is of a kind that these rules do not know, or its target triple is malformed.
     NotUnderstood,
 }
 

@@ -78,8 +78,8 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
-/// A compute capability that was renamed: its name in CUDA 12.8 and 12.9, and its name since CUDA
-/// 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
+/// A compute capability that was renamed: its name in CUDA 12.8 and 12.9, and its name since
+/// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
 /// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute

@@ -1,5 +1,7 @@
 //! An image of a pack.
 
+#[cfg(feature = "run")]
+use super::Compressed;
 use super::{Form, ImageRecord, Plain, StreamRecord};
 use core::ffi::c_void;
 use core::fmt;
@@ -69,10 +71,10 @@ impl<F: Form> PackImage<F> {
         self.record.offset
     }
 
-    /// Returns this image without the form of its pack. The result may be from a compressed pack:
-    /// get its bytes only with [`PackImage::decompress`].
+    /// Returns this image as one of a pack that may be compressed: [`PackImage::decompress`]
+    /// returns its bytes, whatever the form of its pack is.
     #[cfg(feature = "run")]
-    pub(crate) fn as_plain(self) -> PackImage<Plain> {
+    pub(crate) fn as_compressed(self) -> PackImage<Compressed> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
     }
 

@@ -4,7 +4,7 @@ use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::DeviceLimits;
-use crate::pack::{Form, Kernel, Module, PackImage, Plain};
+use crate::pack::{Compressed, Form, Kernel, Module, PackImage};
 use alloc::boxed::Box;
 use alloc::ffi::CString;
 use alloc::format;
@@ -59,7 +59,7 @@ struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 pub(super) struct LoadedModule {
     pub(super) handle: Handle,
     /// The image; its type does not depend on the form of its pack.
-    pub(super) image: PackImage<Plain>,
+    pub(super) image: PackImage<Compressed>,
     kernels: RwLock<Sorted<String, LoadedKernel>>,
 }
 
@@ -137,7 +137,7 @@ impl Context {
         let attempted = || format!("load the module \"{}\"", module.name());
         let chosen = module.select(&self.info);
         let image = chosen.map_err(|error| {
-            RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_plain)))
+            RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_compressed)))
         })?;
         let image = image.into_image();
         let content = image.decompress().map_err(|error| {
@@ -149,7 +149,7 @@ impl Context {
         let bytes = content.bytes();
         let name = format!("{} {}", image.target(), image.kind());
         let handle = self.backend.load(&LoadableImage { start: content.as_ptr(), bytes, name })?;
-        Ok(LoadedModule { handle, image: image.as_plain(), kernels: RwLock::default() })
+        Ok(LoadedModule { handle, image: image.as_compressed(), kernels: RwLock::default() })
     }
 
     /// Returns a kernel of a loaded module.

@@ -1,7 +1,7 @@
 //! Errors of devices and launches.
 
 use super::kind::DeviceKind;
-use crate::pack::PackImage;
+use crate::pack::{Compressed, PackImage};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -33,7 +33,7 @@ pub enum Cause {
     /// There is no device of this kind, for this reason.
     Absent(DeviceKind, String),
     /// No image of the pack fits the device.
-    NoImage(SelectError<PackImage>),
+    NoImage(SelectError<PackImage<Compressed>>),
     /// The driver or the runtime returned an error.
     Driver {
         /// The function that returned the error.

@@ -6,7 +6,7 @@ use super::device::Device;
 use super::error::{Result, RunError};
 use super::launch::{Dim, Launch};
 use crate::call::Call;
-use crate::pack::{Form, Kernel, KernelPack, Module, PackImage, Plain};
+use crate::pack::{Compressed, Form, Kernel, KernelPack, Module, PackImage};
 use crate::text::joined;
 use alloc::format;
 use alloc::string::ToString;
@@ -59,9 +59,9 @@ impl<F: Form> KernelPack<F> {
 }
 
 impl Loaded {
-    /// Returns the image that was loaded. If the pack is compressed, get the image's bytes only
-    /// with [`PackImage::decompress`].
-    pub fn image(&self) -> PackImage<Plain> {
+    /// Returns the image that was loaded. [`PackImage::decompress`] returns its bytes, whether the
+    /// pack is compressed or not.
+    pub fn image(&self) -> PackImage<Compressed> {
         self.module.image
     }
 
