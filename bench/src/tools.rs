@@ -216,8 +216,8 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// Writes the images to the current folder. Each has the code objects of one processor in a row, up
-/// to the size of an image. For the processor without code in the library, the image has the bytes
-/// that follow those of the first processor.
+/// to the size of an image. The library has no code for one of the processors. The image of this
+/// processor has the first processor's code, from the place where the first processor's image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

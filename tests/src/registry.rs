@@ -48,7 +48,7 @@ enum Time {
     Short,
     /// The test takes long; `cargo xtask test --quick` omits it.
     Slow,
-    /// The test runs only on request, for this reason.
+    /// The test runs only on request. The text is the reason.
     OnRequest(&'static str),
 }
 

@@ -40,8 +40,8 @@ impl Cxx {
     }
 
     /// Returns the C++ compiler that nvcc uses for the host's part of sources: `NVCC_CCBIN`,
-    /// otherwise the one that `cc` finds. On Windows, this is Visual Studio's `cl.exe`, with its
-    /// variables.
+    /// otherwise the one that `cc` finds. On Windows, `cc` finds Visual Studio's `cl.exe`, and the
+    /// environment variables that it needs.
     ///
     /// Returns an error with the reason if there is no such compiler.
     pub(crate) fn for_nvcc(

@@ -41,7 +41,8 @@ pub fn decompress(
 }
 
 /// Decompresses the whole of `input` and appends the result to `out`, as [`decompress`] does.
-/// Returns the number of new bytes: `size` at most. `limit` is for the decoder's window.
+/// Returns the number of new bytes: `size` at most. `limit` is the maximum size of the decoder's
+/// window in bytes; it does not limit the result.
 pub(crate) fn decompress_behind(
     method: Method,
     input: &[u8],
@@ -63,8 +64,8 @@ pub(crate) fn decompress_behind(
 }
 
 /// Decompresses `size` bytes of a stream, after the first `skipped` bytes, and appends them to
-/// `out`; later bytes are not decompressed. Returns the number of appended bytes. `limit` is for
-/// the decoder's window.
+/// `out`; later bytes are not decompressed. Returns the number of appended bytes. `limit` is the
+/// maximum size of the decoder's window in bytes; it does not limit the result.
 pub(crate) fn decompress_part(
     method: Method,
     input: &[u8],

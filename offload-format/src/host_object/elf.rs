@@ -86,7 +86,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0")
         .u16(&[ET_REL, machine.machine])
         .u32(&[1])
-        // Entry point; program headers, section headers.
+        // The address of the entry point, the offset of the program headers, the offset of the
+        // section headers.
         .u64(&[0, 0, headers])
         .u32(&[machine.flags])
         // Size of this header; size and number of program headers; of section headers; which of

@@ -86,7 +86,8 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
     }
 
-    /// Returns the name of the group that was packed together: `blas`.
+    /// Returns the name of the group, for example `blas`. The code objects of one group were packed
+    /// together.
     pub fn group(&self) -> &'data str {
         self.group
     }

@@ -196,7 +196,8 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     if failed.is_empty() { names(&entries.launched) } else { failed }
 }
 
-/// Returns a command that runs only one test with the finding.
+/// Returns a command that repeats the finding. If the tests that may have caused it are known, the
+/// command runs only one of them.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -36,8 +36,9 @@ fn the_last_of_equal_keys_counts() {
 fn arguments_in_any_order() {
     let folder = scratch::folder("offload-binary-arguments");
     scratch::write(folder.join("image.o"), "image");
-    // Keys that share buckets of LLVM's hash table with `file` and `kind`, or with keys that these
-    // two displace. There are so many keys that the table grows.
+    // Some of these keys have the same bucket in LLVM's hash table as `file` or `kind`. Others have
+    // the same bucket as a key that `file` or `kind` pushed out of its place. There are so many
+    // keys that the table grows.
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}")).collect();
     let strategy = (
         proptest::sample::subsequence(keys, 0..=60).prop_shuffle(),

@@ -24,8 +24,8 @@ offload_tests::tests! {
     ],
 }
 
-/// A folder with an empty library under each driver's name: stubs, as on machines that have only
-/// what a linker needs.
+/// A folder with stubs: an empty library under the name of each driver. Some machines have such
+/// stubs instead of drivers, only so that programs can be linked.
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     scratch::write(folder.join("empty.c"), "");

@@ -111,8 +111,9 @@ fn page_of_the_guide() -> String {
     }
     let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
-        "\n`ptxas` without the rest of CUDA, here on Debian and Ubuntu; where pip is there already, only the last two lines:\n\n\
-         ```text\n{}\n```\n\nThis ptxas knows `sm_75` and newer. For older GPUs, CUDA 12 has one:\n\n```text\n{}\n```\n",
+        "\nThese commands install `ptxas` without the rest of CUDA, here on Debian and Ubuntu. If pip is already installed, only the last two\n\
+         lines are needed:\n\n\
+         ```text\n{}\n```\n\nThis ptxas supports `sm_75` and newer. For older GPUs, use the ptxas of CUDA 12:\n\n```text\n{}\n```\n",
         ptxas(false),
         ptxas(true)
     )

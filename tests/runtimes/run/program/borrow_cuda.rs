@@ -106,7 +106,8 @@ fn own() -> Result {
     Ok(())
 }
 
-/// Makes contexts one after the other, at the same address.
+/// Makes three contexts, each after the previous one is destroyed, and prints whether the driver
+/// gave all of them the same address.
 fn again() -> Result {
     let mut handles = Vec::new();
     for _ in 0..3 {
