@@ -1,4 +1,4 @@
-//! Times of builds that use offload-build, as a user of Cargo sees them: whole runs of `cargo
+//! Measures builds that use offload-build, as a user of Cargo sees them: whole runs of `cargo
 //! build` for packages in scratch folders.
 
 use crate::data;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Prints the times.
+/// Runs the builds of this module, and prints their times.
 pub fn bench() {
     println!("build: build scripts");
     let Some(clang) = llvm_program("clang") else {
@@ -78,8 +78,8 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    // For the rows with headers: the build reads each header once, however many images depend on
-    // it.
+    // The number of headers that each kernel includes. The build reads each header once, however
+    // many images depend on it.
     const HEADERS: usize = 200;
     let headers = self::package(folder, "headers", OFFLOAD_BUILD);
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
@@ -112,9 +112,9 @@ fn again(folder: &Path, clang: &Path) {
 pub const OFFLOAD_BUILD: &str =
     concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Measures packages in empty target folders whose build script depends on one crate and does
-/// nothing. Incremental compilation is off: Cargo uses it for packages in local folders, as in this
-/// bench, but never for crates from a registry.
+/// Measures the first build of packages whose build script depends on one crate and does nothing.
+/// Their target folders are empty. Incremental compilation is off: Cargo uses it for packages in
+/// local folders, as in this bench, but never for crates from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),

@@ -1,6 +1,6 @@
 //! Compares two builds of the published crate candle-kernels: by offload-build, and by its own
-//! build tool, cudaforge. Both builds have the same sources, nvcc and target. In one program, each
-//! build makes PTX of the modules, and a static library of the sources with launches.
+//! build tool, cudaforge. Both builds have the same sources, nvcc and target. Each build makes one
+//! program, with PTX of the modules and a static library of the sources with launches.
 
 use crate::build::{self, OFFLOAD_BUILD};
 use crate::data;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// A few modules and sources with launches, for a bench that does not compile the whole crate. They
-/// compile in seconds.
+/// A few modules, and a few sources with launches: a short bench compiles these instead of the
+/// whole crate. They compile in seconds.
 const SOME: [&[&str]; 2] = [&["affine", "fill", "sort", "ternary"], &["mmq_gguf/mmq_quantize.cu"]];
 
 /// A crate that compiles kernels in build scripts, and the parts of a package that uses it.
@@ -24,8 +24,8 @@ struct Helper {
     program: fn(&Sources) -> String,
 }
 
-/// The kernels' source files, relative to `kernels/` in the package; the names of modules also lack
-/// `.cu`.
+/// The kernels' source files, relative to `kernels/` in the package; a module has no `.cu` at its
+/// end.
 struct Sources {
     modules: Vec<String>,
     launched: Vec<String>,
@@ -104,7 +104,8 @@ pub fn bench(all: bool) {
 }
 
 fn package(folder: &Path, helper: &Helper) -> Package {
-    // No published crate has this package name.
+    // No published crate has this package name; the helper's name alone would be that of the build
+    // dependency.
     let package =
         build::package(folder, &format!("candle-by-{}", helper.name), helper.build_dependency);
     let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("it was written");
@@ -134,7 +135,7 @@ fn build(package: &Package, cuda: &Path) {
     build_with(package, &cuda.join("bin/nvcc"), 2);
 }
 
-/// Returns how many PTX files and objects are newer than `time`.
+/// Returns how many PTX files and objects in `folder` and its subfolders are newer than `time`.
 fn made_since(time: SystemTime, folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let count = |path: PathBuf| match path.extension().and_then(|it| it.to_str()) {

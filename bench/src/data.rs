@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::PathBuf;
 
-/// The number of bundles in the section.
+/// The number of bundles in the section that [`section`] writes.
 pub const BUNDLES: usize = 95;
 
-/// The total number of bytes in all bundles.
+/// The approximate number of bytes in all bundles together.
 pub const SECTION_SIZE: usize = 490_000_000;
 
-/// Returns a folder inside Cargo's target folder.
+/// Returns the folder for the files of the benches, inside Cargo's target folder.
 pub fn folder() -> PathBuf {
     let exe = std::env::current_exe().expect("a program knows its path");
     let folder =
@@ -35,7 +35,8 @@ impl Generator {
         self.0 >> 32
     }
 
-    /// Returns `size` bytes: `fresh` in 100 are new, and the rest repeats earlier parts.
+    /// Returns `size` bytes. About `fresh` in 100 of them are new, and the others repeat earlier
+    /// parts.
     pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
         const STRETCH: usize = 512;
         let mut out: Vec<u8> = Vec::with_capacity(size);
@@ -52,8 +53,8 @@ impl Generator {
     }
 }
 
-/// Writes a bundle of code objects for [`PROCESSORS`], each with the element of `code` at the same
-/// position.
+/// Writes a bundle with a code object for each of [`PROCESSORS`]: the element of `code` at the
+/// processor's position.
 pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     let mut builder = BundleBuilder::hip();
     for (processor, code) in PROCESSORS.iter().zip(code) {
@@ -75,7 +76,8 @@ pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the path of the section: bundles in a row, each at a multiple of 4096.
+/// Writes the section to a file, and returns the file's path. The section has bundles in a row,
+/// each at a multiple of 4096.
 pub fn section() -> Result<PathBuf> {
     let path = folder().join("section");
     let each = SECTION_SIZE / BUNDLES / PROCESSORS.len() - 3 * HIP_ALIGN as usize / 2;

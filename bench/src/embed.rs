@@ -10,9 +10,9 @@
 //! Two kinds of runs are timed. *Cold*: Cargo's outputs for the two crates are removed, but all of
 //! their dependencies are already built. Cargo compiles, links and runs our build script, and then
 //! builds the library and the program. The time does not include offload-build, offload-format and
-//! the macro, which are compiled once for a workspace; `cargo xtask bench build` measures that.
-//! *Edit*: a line of the library's `lib.rs` has changed. Memory is the peak of Cargo's largest
-//! process in any of these runs.
+//! the macro, which are compiled once for a workspace; `cargo xtask bench build` measures their
+//! compilation. *Edit*: a line of the library's `lib.rs` has changed. Memory is the peak of Cargo's
+//! largest process in any of these runs.
 
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};
@@ -99,11 +99,12 @@ pub fn bench(json: bool) {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// A library with the image, and a program that reads from the image.
+/// A Cargo workspace of two packages: a library with the image, and a program that reads from the
+/// image.
 struct Workspace {
     name: &'static str,
     package: Package,
-    /// The library's source.
+    /// The library's source, without the line that changes in each round.
     library: String,
 }
 
@@ -127,7 +128,7 @@ impl Workspace {
             "fn main() {\n    let at = std::env::args().count() << 20;\n    \
              println!(\"{} {:?}\", images::edits(), &images::image()[at..at + 8]);\n}\n",
         );
-        // All versions in this lock file are available without a network.
+        // With the versions of this lock file, Cargo needs no network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         let workspace = Self { name, package, library };

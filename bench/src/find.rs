@@ -1,4 +1,5 @@
-//! The time to find one image among sixteen.
+//! Measures the time to find one image among the sixteen of a bundle, by our library and by AMD's
+//! comgr.
 
 use crate::comgr::Comgr;
 use crate::measure::row_of_many;
@@ -28,7 +29,7 @@ const TARGETS: [&str; 16] = [
 /// The device for the search: only the last image fits it.
 const DEVICE: &str = "gfx90a:sramecc+:xnack-";
 
-/// Prints the times.
+/// Runs both searches, and prints their times.
 pub fn bench() {
     println!("find: one image among {}, from the bundle's bytes", TARGETS.len());
     let mut builder = BundleBuilder::hip();
@@ -62,7 +63,7 @@ pub fn bench() {
     }
 }
 
-/// Returns the code object that the library selects for [`DEVICE`].
+/// Returns the code object that offload-format selects for [`DEVICE`] from a bundle.
 fn find(bytes: &[u8]) -> Option<&[u8]> {
     let device = TargetId::parse(DEVICE).ok()?;
     Bundle::parse(bytes).ok()?.find_hip(&device).map(|entry| entry.code_object())

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Prints the times.
+/// Runs the builds of this module, and prints their times.
 pub fn bench() {
     println!("kernels: functions of include_kernels!");
     let Some(clang) = llvm_program("clang") else {
@@ -29,8 +29,8 @@ const SOURCES: usize = 4;
 /// The number of GPU kinds among the targets: AMD's and NVIDIA's.
 const KINDS: usize = 2;
 
-/// Measures sources for two kinds of targets: with a clang that reads the kernels' signatures, and
-/// with a wrapper that writes an empty result instead.
+/// Measures builds of the sources for both vendors' GPUs. In one package clang reads the kernels'
+/// signatures; in the other a wrapper of clang writes an empty result instead.
 fn sources(folder: &Path, clang: &Path) {
     let names: Vec<String> = (0..SOURCES).map(|number| format!("k{number}")).collect();
     let packages = ["with", "without"].map(|which| {
@@ -74,8 +74,8 @@ fn sources(folder: &Path, clang: &Path) {
     println!("  {:<58} {more:>22.1} ms   (nothing)", "");
 }
 
-/// Prints two rows, and returns the difference of their least times in milliseconds. The least
-/// times count, because other work of the machine can only increase a time.
+/// Prints a row for each name, and returns the first row's least time minus the second row's, in
+/// milliseconds. The least times count, because other work of the machine can only increase a time.
 fn rows(names: [&str; 2], times: [Vec<Duration>; 2]) -> f64 {
     let least = |times: &[Duration]| times.iter().min().map_or(0.0, Duration::as_secs_f64);
     let difference = least(&times[0]) - least(&times[1]);
@@ -121,7 +121,7 @@ fn functions(folder: &Path, clang: &Path) {
             env!("CARGO_MANIFEST_DIR")
         );
         package.write("Cargo.toml", &manifest);
-        // All versions in this lock file are available without a network.
+        // With the versions of this lock file, Cargo needs no network.
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the lock file can be copied");
         package.write(

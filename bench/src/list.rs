@@ -7,7 +7,7 @@ use offload_format::fat_file::{Container, find};
 use std::hint::black_box;
 use std::path::Path;
 
-/// Prints the times.
+/// Runs both tools, and prints their times.
 pub fn bench() {
     println!(
         "list: the entries of {} bundles in a section of {} MB",
@@ -42,12 +42,12 @@ pub fn bench() {
     });
 }
 
-/// Lists the file in a separate process, whose time is measured.
+/// Lists the file's entries and checks their number, in a separate process, whose time is measured.
 pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }
 
-/// Returns the number of entries whose ID is valid.
+/// Returns the number of entries, in all bundles of the file, whose ID is valid.
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
     find(file, |_, container| {

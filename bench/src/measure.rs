@@ -58,7 +58,7 @@ fn text(time: Duration) -> String {
     }
 }
 
-/// Returns a command that starts this program again for one task.
+/// Returns a command that starts this program again, for one task on one file.
 pub fn child(task: &str, file: &OsStr) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a program knows its path"));
     command.args(["child", task]).arg(file);
@@ -96,7 +96,7 @@ pub struct Run {
 /// Runs a process that must succeed; drops its output.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the process fails.
 pub fn process(command: &mut Command) -> Run {
     let start = Instant::now();
     let child = command
@@ -156,7 +156,7 @@ impl fmt::Display for Summary {
 /// Runs a command that must succeed, and shows its output.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the command fails.
 pub fn show(command: &mut Command) {
     let status = command.status();
     assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
@@ -165,7 +165,7 @@ pub fn show(command: &mut Command) {
 /// Runs a command that must succeed; drops its output.
 ///
 /// # Panics
-/// If it fails.
+/// Panics if the command fails.
 pub fn succeed(command: &mut Command) {
     let status = command.stdout(Stdio::null()).status();
     assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");

@@ -1,4 +1,4 @@
-//! Packages in scratch folders, built with Cargo as their users would.
+//! Makes packages in scratch folders, and builds them with Cargo as a user would.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Returns the package in this folder, which may not exist yet.
+    /// Returns the package in `folder`. The folder need not exist yet.
     pub fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -23,7 +23,8 @@ impl Package {
         fs::write(path, text).expect("the target folder can be written");
     }
 
-    /// Returns a Cargo command without the variables of the Cargo that runs this program.
+    /// Returns a Cargo command for the package's folder. It does not inherit the environment
+    /// variables of the Cargo that runs this program.
     pub fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {

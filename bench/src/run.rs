@@ -1,5 +1,5 @@
-//! Measures the run time: its compilation, its launches and direct calls of the driver, grids on
-//! one core and two, and grids checked for races.
+//! Measures offload's run time (`offload::run`): its compilation, its launches beside direct calls
+//! of the driver, grids on one core and two, and grids checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -146,7 +146,7 @@ fn program(folder: &Path, clang: &Path) -> Package {
     package
 }
 
-/// Runs the program; returns the lines that it prints.
+/// Runs a task of the program with these environment variables; returns the lines that it prints.
 fn lines(program: &Package, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
     lines_of(&program.folder.join("target/release/bench-program"), task, variables)
 }
@@ -209,13 +209,13 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
 struct Grid {
     name: String,
     times: Vec<Duration>,
-    /// The processor time of the thread that worked longer.
+    /// For each run, the processor time of the thread that worked longer.
     busier: Vec<Duration>,
     bits: String,
 }
 
-/// Measures blocks of 256 threads and nine barriers, for each C++ compiler: in both of Cargo's
-/// profiles, and with the check for races.
+/// Measures 200 blocks of 256 threads with nine barriers each, for each C++ compiler: in both of
+/// Cargo's profiles, and with the check for races.
 fn checks(program: &Package, clang: &Path) {
     let clang = clang.with_file_name("clang++");
     for (compiler, name) in

@@ -36,7 +36,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
     image(target, PackImageKind::Cubin)
 }
 
-/// A pack as the macro makes it.
+/// A pack of sixteen images, as the macro would make it.
 static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
@@ -62,7 +62,7 @@ static PACK: KernelPack = linked(
     &[ModuleRecord { name: "pack", first: 0, count: 16, registered: None }],
 );
 
-/// Prints the times.
+/// Runs the selections, and prints their times.
 pub fn bench() {
     println!("select: one of the {} images of a pack", PACK.images().len());
     for (text, target) in [
@@ -85,11 +85,12 @@ pub fn bench() {
     compressed();
 }
 
-/// The limit for the decoder's window, which long-distance matching makes large.
+/// The maximum size in bytes of decompressed data, and of the decoder's window, which long-distance
+/// matching makes large.
 const LIMIT: u64 = 1 << 30;
 
 fn compressed() {
-    // Nine code objects of 54 MB, which compress to 149 MB.
+    // Nine code objects of 54 MB each, which together compress to 149 MB.
     let targets: Vec<String> =
         (0..9).map(|number| format!("{HIP_ENTRY_PREFIX}gfx110{number}")).collect();
     let images: Vec<Vec<u8>> = (1..=9).map(|seed| Generator(seed).code(54_200_000, 29)).collect();

@@ -1,4 +1,4 @@
-//! The entry table of a large compressed bundle.
+//! Measures the time to read the entry table of a large compressed bundle.
 
 use crate::data::{self, Generator, PROCESSORS};
 use crate::measure::{child as start, llvm, map, row, succeed};
@@ -7,14 +7,15 @@ use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use std::hint::black_box;
 use std::path::Path;
 
-/// The limit for the decoder's window, which long-distance matching makes large.
+/// The maximum size in bytes of the entry table, and of the decoder's window, which long-distance
+/// matching makes large.
 const LIMIT: u64 = 128 << 20;
 
-/// Prints the times.
+/// Reads the table with our library and with LLVM's tool, and prints the times.
 pub fn bench() {
     println!("table: the entry table of a compressed bundle");
     let path = data::folder().join("compressed");
-    // Four code objects of 122 MB, which compress to 149 MB.
+    // Four code objects of 122 MB each, which together compress to 149 MB.
     let parts: Vec<Vec<u8>> = (1..=4).map(|seed| Generator(seed).code(122_000_000, 26)).collect();
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let mut bundle = Vec::new();
@@ -39,7 +40,8 @@ pub fn bench() {
     }
 }
 
-/// Reads the entry table in a separate process, whose time is measured.
+/// Reads the entry table and checks the number of entries, in a separate process, whose time is
+/// measured.
 pub fn child(file: &Path) {
     assert_eq!(entries(&map(file)), PROCESSORS.len() + 1);
 }

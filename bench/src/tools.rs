@@ -27,14 +27,16 @@ const TOOL: &str = "clang-offload-bundler";
 struct Work {
     name: &'static str,
     arguments: Vec<String>,
-    /// The output files of the command, which must be equal for both tools.
+    /// The output files of the command. Both tools must write the same bytes, unless the output is
+    /// compressed.
     outputs: Vec<String>,
     time: f64,
     memory: Option<f64>,
 }
 
-/// Prints the times. On Linux, the measured memory of a process is at least that of the process
-/// that started it. This process must stay small, so large work runs in separate processes.
+/// Runs each command line with both tools, and prints the times. On Linux, the measured memory of a
+/// process is at least that of the process that started it. This process must stay small, so large
+/// work runs in separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
     let Some(library) = std::env::var_os("OFFLOAD_TEST_PUBLISHED")
@@ -215,9 +217,10 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Writes the images to the current folder. Each has the code objects of one processor in a row, up
-/// to the size of an image. The library has no code for one of the processors. The image of this
-/// processor has the first processor's code, from the place where the first processor's image ends.
+/// Writes the images to the current folder. Each image has the code objects of one processor, one
+/// after another, up to the size of an image. The library has no code for one of the processors.
+/// The image of this processor has the first processor's code, from the place where the first
+/// processor's image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Reads NVIDIA's containers.
+//! Reads NVIDIA's fatbins.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| offload_tests::visit::nv_fatbin(data));

@@ -1,5 +1,5 @@
-//! Puts a bundle into an object and reads it. Also checks that an object is the same again after
-//! the bundle is removed.
+//! Puts a bundle into a host object, and reads the bundle again. Also checks that a host object is
+//! the same again after a bundle is put into it and removed.
 #![no_main]
 
 use offload_format::bundle::BundleBuilder;
@@ -24,8 +24,8 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
         assert!(entry.is_host_placeholder() || entry.code_object() == *code_object);
         assert_eq!(entry.is_host_placeholder(), id.starts_with("host-"));
     }
-    // The first rewrite may change the host object, so compare the results of the first and the
-    // second rewrite.
+    // The first call of `bundle` may change other parts of the host object, so compare the results
+    // of two calls of `strip`.
     let stripped = strip(&fat).unwrap();
     let again = bundle(&stripped, &builder).unwrap().to_vec(&payloads);
     assert_eq!(strip(&again).unwrap(), stripped);

@@ -18,7 +18,8 @@ libfuzzer_sys::fuzz_target!(|input: Vec<Image>| {
         let image = builder
             .image(ImageKind(*image_kind), OffloadKind(*offload_kind), bytes.len() as u64)
             .flags(*flags);
-        // If a key comes twice, the builder joins both values.
+        // If an image has two strings with the same key, the builder joins their values with a
+        // comma.
         let mut map: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (key, value) in strings {
             let key = key.replace('\0', "");

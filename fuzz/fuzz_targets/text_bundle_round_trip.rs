@@ -8,7 +8,8 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let (leader, entries) = input;
     let leader = CommentLeader::ALL[usize::from(leader) % CommentLeader::ALL.len()];
     let mut builder = TextBundleBuilder::new(leader);
-    // A payload that contains an END line would end early, so such payloads are left out.
+    // A payload that contains `____END__` would end there when the bundle is read, so such payloads
+    // are left out.
     let whole =
         entries.iter().filter(|(_, payload)| !payload.windows(9).any(|word| word == b"____END__"));
     let expected = taken(whole, |id, size| builder.entry(id, size).is_ok());

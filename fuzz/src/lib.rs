@@ -1,6 +1,6 @@
 //! Functions that the fuzz targets share.
 
-/// An entry ID, one of a few, in its canonical form.
+/// Returns one of 19 entry IDs in canonical form; `number` chooses it.
 fn entry_id(number: u8) -> String {
     const KINDS: [&str; 3] = ["hip", "hipv4", "openmp"];
     const PROCESSORS: [&str; 6] = [
@@ -18,8 +18,8 @@ fn entry_id(number: u8) -> String {
     }
 }
 
-/// Adds entries to a builder, and returns the accepted ones: some entries cannot be in the same
-/// bundle.
+/// Passes entries to `take`, which adds each to a builder, and returns those that the builder
+/// accepted. Some entries cannot be in the same bundle.
 pub fn taken<'a>(
     entries: impl IntoIterator<Item = &'a (u8, Vec<u8>)>,
     mut take: impl FnMut(&str, u64) -> bool,

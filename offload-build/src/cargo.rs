@@ -45,7 +45,8 @@ pub(crate) struct Cargo {
     considered: RefCell<HashSet<PathBuf>>,
 }
 
-/// The instructions for Cargo, each once: those that were printed, and those that wait.
+/// The instructions for Cargo, each only once: those that were printed, and those that are not
+/// printed yet.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -90,8 +91,8 @@ impl Cargo {
     }
 
     /// Runs a task of a build script that may continue after the task fails. If the task fails,
-    /// Cargo runs the script again at the next build; otherwise it would not, since the script
-    /// itself may succeed.
+    /// this function makes Cargo run the script again at the next build. Otherwise, Cargo would not
+    /// run a script again that succeeded.
     pub(crate) fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -114,9 +115,9 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Makes the environment outside of a build script: for host programs of this triple, with the
-    /// settings of Cargo's release or dev profile. No lines are printed for Cargo. `OUT_DIR` is a
-    /// folder for temporary files, which this function does not create.
+    /// Makes the interface for a program that is no build script. The host programs are for this
+    /// triple, with the settings of Cargo's release or dev profile. No lines are printed for Cargo.
+    /// `OUT_DIR` is a folder for temporary files, which this function does not create.
     pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
         let profile = if is_release { "release" } else { "dev" };
@@ -165,7 +166,7 @@ impl Cargo {
     }
 
     /// Returns the jobserver that Cargo passes on: the text after the last `--jobserver-auth=`, or
-    /// after the older name.
+    /// after `--jobserver-fds=`, the older name of this option.
     pub(crate) fn jobserver(&self) -> Option<String> {
         let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
             .iter()
@@ -175,9 +176,9 @@ impl Cargo {
         auth.split(' ').next().map(str::to_owned)
     }
 
-    /// Returns the variables that may affect the host compiler and its options, as text and in
-    /// order. Only the `cc` crate knows which variables it reads, so the list contains all that it
-    /// may read.
+    /// Returns the environment variables that may affect the host compiler and its options, as
+    /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
+    /// contains all that it may read.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
         const PARTS: [&str; 12] = [
             "CC",

@@ -1,8 +1,8 @@
 //! The tools that a build would find on this machine: for `offload doctor` and for other programs
 //! that inspect a machine.
 //!
-//! The search uses the same code as builds: the same variables, places and probes. build.rs can
-//! name other compilers, which are unknown here.
+//! The search uses the same code as builds: the same variables, places and probes. If a build.rs
+//! names other compilers, this search does not find them.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -24,7 +24,8 @@ pub struct Report {
     /// The targets that `native` means, those of the machine's GPUs. If there are none, each
     /// program that searched for GPUs, with its answer.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// The result for each requested target, in that order: whether the target can be built.
+    /// The result for each requested target, in the order of the request: whether the target can be
+    /// built.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -45,7 +46,7 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool {
-    /// Its name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
+    /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
     pub name: &'static str,
     /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
@@ -59,8 +60,8 @@ pub struct Tool {
     /// The reason why a build cannot use the tool, or can use only a part of it. Lines that begin
     /// with two spaces are commands.
     pub problem: Option<String>,
-    /// The commands that install it on this system, if builds need it and it is missing. Lines that
-    /// begin with two spaces are commands.
+    /// The commands that install the tool on this system, if the tool is missing and builds need
+    /// it. Lines that begin with two spaces are commands.
     pub install: Option<String>,
     /// The targets that the tool builds for, as the tool reports them. For NVIDIA, machine code
     /// (`sm_90`) and PTX (`compute_90`) are separate targets.
@@ -145,8 +146,8 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Records that the tool is missing, with the trail of the search, which has more details than
-    /// the list of places.
+    /// Records that the tool is missing. `trail` describes the search in more detail than the list
+    /// of places, and replaces this list.
     fn missing(self, trail: impl fmt::Display) -> Self {
         Self { looked: trail.to_string(), ..self }
     }

@@ -1,4 +1,4 @@
-//! Errors that end a build: attempt, fact, help.
+//! Errors that end a build: the attempted operation, the cause, and advice.
 
 use std::fmt;
 use std::io;

@@ -9,10 +9,10 @@ use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a block of a file.
+/// The size in bytes of a block: the hash of a file is computed from blocks.
 const BLOCK: usize = 4096;
 
-/// Blocks of a file that are read at once.
+/// The number of blocks of a file that are read at once.
 const BLOCKS: usize = 64;
 
 /// A hash, printed as 32 hexadecimal digits.
@@ -69,8 +69,8 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list, computed part by part. The end of each part counts: `["ab"]` and `["a",
-/// "b"]` differ.
+/// The hash of a list, computed part by part. The hash depends on where each part ends: `["ab"]`
+/// and `["a", "b"]` differ.
 #[derive(Default)]
 pub(crate) struct Parts(SipHasher13);
 
@@ -94,8 +94,8 @@ impl fmt::Display for ContentHash {
 /// Shrinks a block to 16 bytes: adds a key to each word, multiplies the words in pairs, and sums
 /// the products. This is NH, the first layer of UMAC (RFC 4418, section 5.2), with words of 64
 /// bits. Any two blocks have the same digest for at most one of 2^64 choices of the keys. Cargo
-/// compiles build scripts without optimization. There, this function reads ten times as many bytes
-/// a second as SipHash.
+/// compiles build scripts without optimization. Without optimization, this function reads ten times
+/// as many bytes a second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
@@ -111,8 +111,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Each value has two keys of 64 bits: the numbers that SplitMix64 (Steele, Lea and Flood, OOPSLA
-/// 2014) returns when it starts at 0.
+/// Each value contains two keys of 64 bits. The keys are the numbers that SplitMix64 (Steele, Lea
+/// and Flood, OOPSLA 2014) returns when it starts at 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;
@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(seen.len(), all);
     }
 
-    /// The expected value comes from a second program, which was written from the papers.
+    /// The expected value comes from a second implementation of the hash, which was written from
+    /// the papers.
     #[test]
     fn the_hash_does_not_change() {
         let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();

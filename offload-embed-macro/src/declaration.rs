@@ -80,7 +80,8 @@ impl Parse for Declarations {
     }
 }
 
-/// Reads attributes, and returns the one that names the symbol separately.
+/// Reads attributes. Returns the value of `link_name`, which is the kernel's symbol, apart from the
+/// other attributes.
 fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     let (mut others, mut symbol) = (TokenStream::new(), None);
     while input.peek(Token![#]) {

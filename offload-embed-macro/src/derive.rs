@@ -87,7 +87,7 @@ fn visibility(input: ParseStream) -> Result<()> {
     if input.parse::<Option<Token![pub]>>()?.is_none() {
         return Ok(());
     }
-    // In a tuple, parentheses after `pub` may also belong to a type.
+    // In a tuple struct, parentheses after `pub` may also start the type of the field.
     if let Ok(TokenTree::Group(group)) = input.fork().parse()
         && let Some(TokenTree::Ident(word)) = group.stream().into_iter().next()
         && ["crate", "self", "super", "in"].iter().any(|known| word == known)
@@ -121,7 +121,7 @@ fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Re
         }
         input.parse::<TokenStream>().map(drop)
     };
-    // Other attributes may start with any token.
+    // Other attributes may start with any token, so only `repr` and `offload` are parsed.
     let is_ours = group.stream().into_iter().next().is_some_and(|token| {
         let word = token.to_string();
         word == "repr" || word == "offload"

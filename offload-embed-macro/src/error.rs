@@ -39,7 +39,8 @@ pub(crate) enum Error {
     /// The file cannot be read. The error has the other files in the folder, and advice for a path
     /// of this form.
     File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
-    /// The file cannot be embedded; the error has its kind or its fault.
+    /// The file cannot be embedded; the error names the file's kind, or what is wrong with the
+    /// file.
     Content { path: PathBuf, what: String },
     /// The file has no image that a driver can load; the error lists its contents.
     NoImage { path: PathBuf, left_out: Vec<String> },

@@ -12,7 +12,7 @@ use syn::{LitInt, LitStr, Result, Token};
 pub(crate) struct Input {
     pub(crate) what: What,
     pub(crate) options: Options,
-    /// The declarations in an `extern` block, and their place.
+    /// The declarations in an `extern` block, and the place of the block in the input.
     pub(crate) declared: Option<(Span, Declarations)>,
 }
 
@@ -32,16 +32,16 @@ pub(crate) struct Options {
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
     krate: Option<TokenStream>,
-    /// The path of the crate that `offload::include_offload!` passes as its own.
+    /// The path of the crate `offload`, which `offload::include_offload!` passes to this macro.
     caller: Option<TokenStream>,
 }
 
-/// The version of the interface between expansions and the crate `offload`. `offload` passes its
-/// own version: `__expansion`.
+/// The version of the interface between expansions and the crate `offload`. `offload` passes the
+/// version of its own interface, `__expansion`, and the macro compares the two.
 const EXPANSION: u32 = 2;
 
 impl Options {
-    /// Returns the hidden module of the crate `offload` for expansions.
+    /// Returns the path of the hidden module of the crate `offload` whose items expansions use.
     pub(crate) fn expansion(&self) -> TokenStream {
         let offload = self
             .krate
@@ -132,7 +132,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
     let error = |message: String| Err(syn::Error::new(name.span(), message));
     if !NAMES.contains(&text.as_str()) {
         if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
-            // The input is a constant, or a call of another macro.
+            // In place of a literal, the user wrote a constant or a call of another macro.
             return error(format!(
                 "a string literal is needed here, since a macro sees no values: {USAGE}"
             ));

@@ -1,4 +1,4 @@
-//! The options that go with each kind of input.
+//! Checks that the macro's options fit its input, a pack or a file.
 
 use crate::file::{File, FileKind};
 use crate::input::Options;

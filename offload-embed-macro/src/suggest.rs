@@ -1,6 +1,6 @@
 //! Suggestions for a misspelt name. The twenty lines of `distance` are here because a crate for
 //! them (strsim) would be one more to compile in each user's build. No crate depends on
-//! offload-tools, so offload-tools uses that crate.
+//! offload-tools, so offload-tools uses strsim.
 
 /// Returns the closest name, if at most a third of it differs.
 pub(crate) fn closest<'a>(
@@ -12,11 +12,11 @@ pub(crate) fn closest<'a>(
     (distance <= name.chars().count().div_ceil(3)).then_some(name)
 }
 
-/// Returns how many characters have to be inserted, removed or replaced to turn one into the other.
+/// Returns how many characters have to be inserted, removed or replaced to turn `from` into `to`.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each start of `to`, the number of changes that make it from the characters of `from` so
-    // far.
+    // For each prefix of `to`, the number of changes that turn the characters of `from` so far into
+    // this prefix.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

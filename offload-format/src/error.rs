@@ -75,8 +75,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns an error of this kind in this part. `offset` counts bytes from the start of the
-    /// bytes that were parsed.
+    /// Returns an error of this kind; `what` names the part that is wrong. `offset` counts bytes
+    /// from the start of the bytes that were parsed.
     pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }

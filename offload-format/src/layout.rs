@@ -2,17 +2,18 @@
 //!
 //! This module defines no file format: the modules of the containers make layouts.
 //!
-//! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs
-//! and leaves the payloads to its callers. The payloads are in memory ([`Layout::to_vec`]), or on
-//! disk, where the operating system copies them from file to file. Layouts nest: [`Layout::nest`]
-//! puts a whole layout in the place of a payload (a bundle inside a host object inside an archive).
+//! A container is a few small runs of bytes around large payloads. A [`Layout`] describes the runs.
+//! For payloads it has only a number and a size: its callers have the bytes. The payloads are in
+//! memory ([`Layout::to_vec`]), or on disk, where the operating system copies them from file to
+//! file. Layouts nest: [`Layout::nest`] puts a whole layout in the place of a payload (a bundle
+//! inside a host object inside an archive).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// One run of bytes of a file to write.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes in memory.
@@ -40,11 +41,12 @@ impl Piece {
 
 /// The description of a file: its runs of bytes, in order.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces. It is stored because each new piece changes or needs it.
+    /// The size of all pieces. The size is stored, because every piece that is added changes or
+    /// needs it.
     size: u64,
 }
 

@@ -17,7 +17,7 @@ pub(crate) enum Value<'data> {
     Other,
 }
 
-/// A place in a run of values.
+/// A reader of consecutive values, with its place among them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'data> {
     reader: Reader<'data>,
@@ -37,7 +37,7 @@ impl<'data> Cursor<'data> {
         self.at
     }
 
-    /// Reads a value and moves after it, or after its head.
+    /// Reads a value and moves to its end; for an array or a map, moves to the end of its head.
     pub(crate) fn next(&mut self) -> Result<Value<'data>> {
         let what = self.what;
         let start = self.at;
@@ -73,8 +73,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves after a whole value, with its items. If items are missing, an error occurs at the end
-    /// of the bytes, because each value has at least one byte.
+    /// Moves to the end of a value, including its items. If items are missing, an error occurs at
+    /// the end of the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
@@ -124,7 +124,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Returns the error that something is missing or wrong here.
+    /// Returns the error that `what` is missing or wrong at the cursor's place.
     pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }

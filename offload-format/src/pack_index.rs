@@ -28,17 +28,17 @@
 //!
 //! The images of a module follow its `module` line. In a pack of bundles, `bundle` and the bundle's
 //! offset in bytes come before the images. In a compressed pack, `stream` also comes before the
-//! images: offset and size in bytes of the module's stream, its decompressed size, and `zstd` or
-//! `zlib`. The offsets of its images are offsets in the decompressed stream. An `image` line has
-//! the target, offset and size in bytes in the pack, the origin, the kind and its details. The
-//! names of its kernels follow, or the line `kernels unknown`. In a kernel's name, a backslash, TAB
-//! and line ends are `\\`, `\t`, `\n` and `\r`. A kernel's name is followed by the limits of its
-//! launches, then by the offset and size in bytes of each argument with its type. Limits and
-//! arguments are present only if the image records them. A module's images are followed by its
-//! kernels' signatures: `signatures` with a number of lines, then these lines. The type
-//! `Signatures` of the module `signature` prints the lines. A pack that was not built has `absent`
-//! and the reason after `name`. Then it has `compressed` if the pack would be compressed, and its
-//! modules without images.
+//! images. After this word are the offset and size in bytes of the module's stream, its
+//! decompressed size, and `zstd` or `zlib`. In such a pack, the offsets of images count from the
+//! start of the decompressed stream. An `image` line has the target, offset and size in bytes in
+//! the pack, the origin, the kind and its details. The names of its kernels follow, or the line
+//! `kernels unknown`. In a kernel's name, a backslash, TAB and line ends are `\\`, `\t`, `\n` and
+//! `\r`. A kernel's name is followed by the limits of its launches, then by the offset and size in
+//! bytes of each argument with its type. Limits and arguments are present only if the image records
+//! them. A module's images are followed by its kernels' signatures: `signatures` with a number of
+//! lines, then these lines. The type `Signatures` of the module `signature` prints the lines. A
+//! pack that was not built has `absent` and the reason after `name`. After the reason, the index
+//! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
 mod image;
 mod kernel;
@@ -67,7 +67,7 @@ const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackIndex {
     /// Name of the pack.
@@ -102,7 +102,7 @@ impl PackIndex {
 
 /// One module of a pack, as the index describes it.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexModule {
     /// The module's name.
@@ -130,7 +130,7 @@ impl IndexModule {
 /// The place of a module's compressed content in a pack, and its sizes. Sizes and offset are in
 /// bytes.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStream {
     /// Offset from the start of the pack.
@@ -145,7 +145,7 @@ pub struct IndexStream {
 
 /// One image of a pack, as the index describes it.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexImage {
     /// Canonical name of the target.
@@ -174,7 +174,7 @@ impl IndexImage {
 
 /// The content of an index file.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
     /// The pack was built.
@@ -187,7 +187,7 @@ pub enum Index {
         why: String,
         /// Whether build.rs asks for a compressed pack.
         compressed: bool,
-        /// The modules that it would have, without images.
+        /// The modules that the pack would have, without images.
         modules: Vec<IndexModule>,
     },
 }

@@ -17,8 +17,8 @@ impl<'data> Reader<'data> {
         self.data.len() as u64
     }
 
-    /// Returns `size` bytes at `offset`. The caller knows both numbers itself, so missing bytes
-    /// mean that the file was cut short.
+    /// Returns `size` bytes at `offset`. Both numbers come from the caller, not from the file, so
+    /// missing bytes mean that the file was cut short.
     pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
         self.get(offset, size).ok_or_else(|| {
             let have = self.len().saturating_sub(offset);
@@ -26,7 +26,8 @@ impl<'data> Reader<'data> {
         })
     }
 
-    /// Returns a range that the file itself records, in a field at offset `field`.
+    /// Returns `size` bytes at `start`. The file records this range in a field at offset `field`,
+    /// which the error names.
     pub(crate) fn range(
         &self,
         start: u64,

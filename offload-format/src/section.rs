@@ -10,7 +10,7 @@ use core::fmt;
 
 /// A format of object files, and of the programs that are linked from them.
 ///
-/// The names and their sources are on the [module's page](self).
+/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// ELF.
@@ -33,19 +33,19 @@ impl fmt::Display for ObjectFormat {
 
 /// A section for device code in the host files that this crate writes.
 ///
-/// The names and their sources are on the [module's page](self).
+/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
-    /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime,
-    /// `roc-obj-ls` and `llvm-objdump --offloading` look here.
+    /// `.hip_fatbin`: offload bundles, one after another, each aligned to 4096 bytes. HIP's
+    /// runtime, `roc-obj-ls` and `llvm-objdump --offloading` look here.
     HipFatbin,
-    /// `.llvm.offloading`: offload binaries without gaps, each aligned 8. LLVM's tools look for the
-    /// section's type in ELF files, and for the name in COFF files.
+    /// `.llvm.offloading`: offload binaries without gaps, each aligned to 8 bytes. LLVM's tools
+    /// look for the section's type in ELF files, and for the name in COFF files.
     LlvmOffloading,
 }
 
 impl DeviceSection {
-    /// All sections of this type.
+    /// All sections for device code that this crate writes.
     pub const ALL: [Self; 2] = [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading];
 
     /// Returns the section's name in each format.
@@ -68,8 +68,9 @@ impl DeviceSection {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
     }
 
-    /// Returns the alignment in bytes of the section and of its contents. Bundles are aligned to
-    /// the pages that HIP's runtime maps, offload binaries to their fields.
+    /// Returns the alignment in bytes of the section and of its contents. Bundles have the
+    /// alignment of the pages that HIP's runtime maps. Offload binaries have the alignment of their
+    /// fields.
     pub const fn align(self) -> u64 {
         match self {
             DeviceSection::HipFatbin => 4096,
@@ -85,11 +86,12 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 /// The name of a section in each format.
 ///
 /// Objects for Windows have the ELF name, whatever its length, so that linkers join the sections of
-/// different compilers. Images for Windows have eight bytes for a name. `link.exe` keeps the first
-/// eight bytes, as in `.hip_fat`. `lld-link` first removes the part from a second period on, which
-/// leaves `.llvm`. Linkers for MinGW can write the full name.
+/// different compilers. PE images (programs and DLLs for Windows) have eight bytes for the name of
+/// a section. `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes
+/// the part from a second period on, which leaves `.llvm`. Linkers for MinGW can write the full
+/// name.
 ///
-/// The names and their sources are on the [module's page](self).
+/// The names and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// Name in ELF files and COFF objects, and the full name in images for Windows.
@@ -113,10 +115,11 @@ impl SectionNames {
     /// The structures that CUDA programs register, which point to the fat binaries.
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
-    /// The section of libraries whose code objects are in separate files.
+    /// The section with the reference to kernel packs, in libraries whose code objects were moved
+    /// to these files.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
-    /// The section of [`Self::KPACK_REFERENCE`] in images for Windows, where ROCm's tools write
-    /// another name.
+    /// The section of [`Self::KPACK_REFERENCE`] in PE images, where ROCm's tools write another
+    /// name.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
     const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
@@ -137,13 +140,13 @@ impl SectionNames {
         }
     }
 
-    /// Returns the name that `link.exe` gives the section in images.
+    /// Returns the name that `link.exe` gives the section in PE images.
     #[inline]
     fn link_name(&self) -> &'static str {
         self.name.get(..8).unwrap_or(self.name)
     }
 
-    /// Returns the name that `lld-link` gives the section in images.
+    /// Returns the name that `lld-link` gives the section in PE images.
     #[inline]
     fn lld_link_name(&self) -> &'static str {
         let second_period = self.name.match_indices('.').map(|(at, _)| at).find(|&at| at > 0);

@@ -18,8 +18,8 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table without strings that has only its first bytes. If `start` begins with a NUL,
-    /// this NUL is the empty string.
+    /// Returns a table without strings that consists of the bytes `start`. If `start` begins with a
+    /// NUL, this NUL is the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
@@ -79,14 +79,15 @@ pub(crate) const NAMES_PER_FILE: usize = 16;
 
 #[cfg(feature = "object")]
 impl<'a> Names<'a> {
-    /// Returns the names in `table`, to which records of `records` bytes refer.
+    /// Returns the names in `table`; the records that refer to them have `records` bytes in total.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }
 
     /// Returns the name at `offset`, which ends before a NUL.
     ///
-    /// Returns an error if the table ends before the NUL, or if too many bytes were read.
+    /// Returns an error if the table ends before the NUL, or if the names that were read so far
+    /// have too many bytes in total.
     pub(crate) fn get(&mut self, offset: u32, what: &'static str) -> Result<&'a [u8]> {
         let rest = usize::try_from(offset)
             .ok()

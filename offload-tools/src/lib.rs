@@ -29,7 +29,7 @@ pub mod packager;
 pub mod text;
 pub mod unpack;
 
-// The examples of the README are tests.
+// The documentation tests include the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

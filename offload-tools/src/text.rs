@@ -47,7 +47,7 @@ pub fn escaped(name: &[u8]) -> String {
 }
 
 /// Whether a character is a command to a terminal, changes the direction of text, or is invisible.
-/// ASCII's first 32 characters are not covered.
+/// Returns `false` for ASCII's first 32 characters.
 pub fn is_invisible(c: char) -> bool {
     // The check uses Rust's own list of unprintable characters.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)

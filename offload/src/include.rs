@@ -1,4 +1,5 @@
-//! `include_offload!`, `include_kernels!`, and the condition for systems on which packs are listed.
+//! `include_offload!`, `include_kernels!`, and the condition for the systems on which
+//! `linked_packs` lists packs.
 
 /// Embeds a pack of GPU images, and evaluates to a [`KernelPack`](crate::KernelPack).
 ///
@@ -38,12 +39,12 @@
 ///
 /// # A pack of the build script
 ///
-/// The name is the argument of `compile` in build.rs. The bytes do not pass through the compiler:
-/// the build script has put them into a static library, and the expansion names its symbol. ROCm's
-/// and LLVM's tools find the bytes in the section `.hip_fatbin` if all targets are AMD's, otherwise
-/// in `.llvm.offloading`. The symbol has the content's hash. Several crates can therefore have
-/// packs with the same name, and equal packs are linked once. A pack that no code uses is not
-/// linked.
+/// The name is the argument of `compile` in build.rs. The bytes do not pass through the compiler.
+/// The build script has put them into a static library, and the expansion refers to them by a
+/// symbol of this library. ROCm's and LLVM's tools find the bytes in the section `.hip_fatbin` if
+/// all targets are AMD's, otherwise in `.llvm.offloading`. The symbol's name contains the hash of
+/// the pack's content. Several crates can therefore have packs with the same name, and equal packs
+/// are linked once. A pack that no code uses is not linked.
 ///
 /// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker reads it
 /// from `OUT_DIR`. Programs and dynamic libraries need nothing more for this. A `staticlib` for a
@@ -116,9 +117,10 @@
 /// ## `register`
 ///
 /// Without this option, a program loads an image itself: `select`, then `hipModuleLoadData`. With
-/// it, the program contains the same data as objects of hipcc and clang. A structure in
+/// `register`, the program contains the same data as objects of hipcc and clang. A structure in
 /// `.hipFatBinSegment` points to each bundle, and a constructor passes the structure and the names
-/// of the kernels to the runtime. The runtime chooses, loads and launches:
+/// of the kernels to the runtime. HIP's runtime then chooses and loads the image, and launches the
+/// kernel by the address that `host_function` returns:
 ///
 /// ```text
 /// static SAXPY: KernelPack = include_offload!("saxpy", register);
@@ -131,9 +133,9 @@
 /// linker needs `libamdhip64.so`, from a folder that build.rs names
 /// (`cargo::rustc-link-search=native=/opt/rocm/lib`). Without this library, the program does not
 /// start. With this option, the pack is always in the program, even if no code uses it. If no image
-/// fits the GPU, ROCm 5.2 ends the process at the first launch. To detect this case before, call
-/// `select`, which returns an error. Use `register` only for host code that launches kernels
-/// through HIP's runtime, as code from hipcc does.
+/// fits the GPU, ROCm 5.2 ends the process at the first launch. To detect this case before the
+/// launch, call `select`, which returns an error. Use `register` only for host code that launches
+/// kernels through HIP's runtime, as code from hipcc does.
 ///
 /// A linker can also link device code: with `-C linker=clang -C link-arg=--offload-link`,
 /// clang-linker-wrapper extracts relocatable images from an offload binary, links them, and
@@ -292,9 +294,9 @@ macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
 }
 
-/// Selects items by the system. Where the linker defines symbols for the ends of a section, the
-/// first items are used, and `linked_packs` lists the retained packs. After `else` are the items
-/// for all other systems.
+/// Selects items by the system: the first items, or those after `else`. The first items are used
+/// where the linker defines symbols for the start and the end of a section. On these systems,
+/// `linked_packs` lists the retained packs. The items after `else` are for all other systems.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

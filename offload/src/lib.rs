@@ -18,8 +18,8 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! The program embeds the pack, with a function for each kernel, and launches one on the device
-//! that it finds:
+//! The program embeds the pack, for which a macro declares a function for each kernel. The program
+//! then launches a kernel on the device that it finds:
 //!
 //! ```
 //! # mod kernels {
@@ -51,7 +51,8 @@
 //! }
 //! ```
 //!
-//! A program that loads images in another way embeds only the pack, and selects:
+//! A program that loads images itself embeds only the pack, and selects the image that fits a
+//! device:
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
@@ -97,8 +98,9 @@
 //! The crate `offload-format` reads the files; its modules [`mod@select`] and [`target`] are
 //! re-exported.
 #![no_std]
-// Unsafe code is allowed for the list of packs, which is in memory whose ends the linker names. It
-// is also allowed for the arguments of kernels, which can have any type, and for calls of drivers.
+// Unsafe code is allowed for the list of packs, which is the memory between two symbols that the
+// linker defines. It is also allowed for the arguments of kernels, which can have any type, and for
+// calls of drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

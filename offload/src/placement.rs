@@ -3,8 +3,8 @@
 //!
 //! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
 //! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
-//! its own `u8`, `core` or `offload`. Since another crate's macro has the unsafe code, all of it
-//! compiles under the user's `#![forbid(unsafe_code)]`.
+//! its own `u8`, `core` or `offload`. The user's crate compiles under `#![forbid(unsafe_code)]`,
+//! because the unsafe code is in a macro of another crate.
 //!
 //! Only the procedural macro calls these macros. The procedural macro passes values that it has
 //! checked: symbols and libraries from a pack's index, and names of sections that contain plain
@@ -24,9 +24,10 @@ macro_rules! pack_symbol {
             #[link_name = $symbol]
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
-        // Code refers to this static, which rustc exports, because other shared objects do not see
-        // the symbol. Such code is a function that contains the expansion and is inlined into
-        // another crate, if that crate links this one as a `dylib`.
+        // Code refers to the pack through this static, which rustc exports, because other shared
+        // objects do not see the library's symbol. Code in another shared object refers to the pack
+        // if that object links this crate as a `dylib`, and a function with the expansion is
+        // inlined there.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
@@ -67,8 +68,8 @@ macro_rules! list_pack {
 }
 
 /// Defines the data with which HIP's runtime registers a pack's bundles before `main`, as objects
-/// from clang do. The section has a wrapper for each bundle, and a constructor passes the wrappers
-/// and the names of the kernels to the runtime.
+/// from clang do. The section `.hipFatBinSegment` contains a wrapper for each bundle, and a
+/// constructor passes the wrappers and the names of the kernels to the runtime.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register_bundles {

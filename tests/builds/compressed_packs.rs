@@ -181,7 +181,7 @@ fn bundles_are_those_of_llvm() {
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
     for (number, module) in ["affine", "scale"].into_iter().enumerate() {
         let bytes = &pack[starts[number]..];
-        // Version 3, zstd, and the total size.
+        // The header contains version 3 and the number 1 for zstd; the total size follows.
         assert_eq!(bytes[4..8], [3, 0, 1, 0]);
         let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
         let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };

@@ -1,5 +1,5 @@
-//! A build's processes and files, from a traced build script, compared with
-//! docs/what-a-build-does.md. strace traces the build script.
+//! Compares the processes and files of a build with docs/what-a-build-does.md. strace traces the
+//! build script.
 
 use offload_tests::registry::needs;
 use offload_tests::scenario::Scenario;

@@ -23,7 +23,7 @@ const GIB: u64 = 1 << 30;
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
     scenario.write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
-    // A hole after the image: it occupies no space on the disk.
+    // Makes the file larger with a hole after the image: the hole occupies no space on the disk.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario

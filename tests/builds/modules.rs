@@ -107,8 +107,8 @@ fn modules_are_taken_by_name() {
             .expect("the program can be copied");
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // The ends of two lines of `llvm-objdump`: one for an entry of a bundle, and one for an
-            // image of an offload binary.
+            // `llvm-objdump` prints a line with the architecture of each image. The line has the
+            // first end for an entry of a bundle, and the second for an image of an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let found =
                 listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
@@ -135,7 +135,7 @@ fn a_wrong_name_does_not_compile() {
         r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#,
     );
     scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
-    // A pack that is not built still has its modules.
+    // Even a pack that is not built contains its modules, so the error lists them.
     for skip in ["0", "1"] {
         scenario
             .check()
@@ -182,7 +182,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(at.len(), 2, "{at:?}");
 }
 
-/// Builds one module from several sources, some of which are not for all targets.
+/// Builds one module from several sources. Some of the sources support only some of the targets.
 fn sources_of_other_targets_stay_out() {
     let scenario = package(
         "modules_sources",
@@ -295,7 +295,8 @@ fn generated_sources_are_known_by_their_content() {
     assert!(ptx(&scenario, "made") != first, "the image is still of the old source");
 }
 
-/// The kernels of supplied images with the same file name stay separate.
+/// Tests two modules whose supplied images have the same file name: each module keeps its own
+/// kernels.
 fn kernels_of_ready_made_images() {
     let scenario = package(
         "modules_ready_made",
@@ -316,7 +317,7 @@ fn kernels_of_ready_made_images() {
     };
     let first = records();
     assert!(
-        first[0].0.contains("\nkernel saxpy\narguments 0+4 4+4 8+8:pointer 16+8:pointer\n"),
+        first[0].0.contains("\nkernel saxpy\nlimits threads=1024 shared=0 wavefront=64\narguments 0+4 4+4 8+8:pointer 16+8:pointer\n"),
         "{first:?}"
     );
     scenario.touch_build_script();

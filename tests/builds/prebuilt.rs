@@ -50,7 +50,7 @@ fn published(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo with the registry's crate names replaced by this checkout.
+/// Runs Cargo. The crates of this checkout replace `offload` and `offload-build` from the registry.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
     let patches = ["offload", "offload-build"].map(|name| {
         let path = scratch::workspace().join(name);
@@ -113,8 +113,8 @@ fn a_package_is_installed_without_a_compiler() {
     let ran = install(&scenario, &packaged(&scenario));
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
-    // The package as a registry delivers it. Its manifest has a different hash of the header, as if
-    // another version of offload-build had made the set.
+    // Makes a copy of the package, as a registry delivers it. The manifest of its prebuilt set gets
+    // a different hash of the header, as if another version of offload-build had made the set.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
     succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
@@ -197,7 +197,7 @@ fn a_prebuilt_set_can_travel() {
     });
     let one_target = CALLS.replace(", \"compute_80\"", "");
     there.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    // If one target is removed from the list, only its image is removed.
+    // The second list lacks one target. The update removes only the image of this target.
     there.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let mut files: Vec<String> = scratch::times(&there.folder.join("kernels"))
         .keys()
@@ -226,7 +226,8 @@ fn a_prebuilt_set_can_travel() {
     printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 }
 
-/// Builds with the package's own folder, and with a folder whose path differs between machines.
+/// Builds with two folders for headers: the package's own folder, and one whose path differs
+/// between machines. The manifest of the prebuilt set names the second folder by its position.
 fn folders_outside_go_by_their_position() {
     const CALLS: &str = r#"
         .file("kernels/add.cu")
@@ -276,7 +277,8 @@ fn folders_outside_go_by_their_position() {
     ));
 }
 
-/// git's core.autocrlf changes a source's line ends, and the message names core.autocrlf.
+/// Gives a source the line ends of Windows, as git's core.autocrlf does. The message names
+/// core.autocrlf, and a line for `.gitattributes`.
 fn line_ends_of_windows() {
     let scenario = Scenario::new("set_crlf");
     scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
@@ -290,7 +292,8 @@ fn line_ends_of_windows() {
         .has("kernels/add.cu text eol=lf");
 }
 
-/// Files that a build script writes do not cause it to run again.
+/// Makes a prebuilt set from a source that the build script writes. Cargo does not run the script
+/// again because of this source.
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
     std::fs::copy("kernels/add.cu", &source).unwrap();

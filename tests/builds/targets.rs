@@ -56,8 +56,8 @@ impl Machine {
         scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
     }
 
-    /// Builds so that Cargo runs the script again. A change of the machine's GPUs does not cause
-    /// that, but a change of PATH does.
+    /// Builds with a changed PATH, which makes Cargo run the build script again. A change of the
+    /// machine's GPUs alone does not make Cargo run the script again.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -184,8 +184,8 @@ fn all_major_is_what_it_is_for_nvcc() {
         list
     };
     assert_eq!(sorted(ours), sorted(theirs));
-    // In an environment variable's list, `all-major` means the same; a target that was listed
-    // before it appears only once.
+    // In an environment variable's list, `all-major` stands for the same targets. `sm_80`, which
+    // the list also names, appears only once.
     let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
     assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
 }
@@ -333,7 +333,8 @@ fn the_default_counts_after_all_variables() {
             assert_eq!(scenario.targets("add"), ["compute_80"], "{name}");
         }
     }
-    // A variable without targets does not count as a list.
+    // A variable that names no targets, such as `CUDAARCHS=OFF`, does not replace the default of
+    // build.rs.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);

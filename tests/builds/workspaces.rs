@@ -172,7 +172,8 @@ fn each_package_builds_its_part() {
             .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
             .passes()
     };
-    // An ordinary build, without -v, prints the names of the parts that are left out.
+    // An ordinary build, without -v, prints a line for each pack that is not built for the whole
+    // list. The line names the targets of the pack.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
     for (member, left) in
         [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")]
@@ -182,7 +183,7 @@ fn each_package_builds_its_part() {
             "warning: {member}@0.1.0: pack \"add\": built for {left}, of sm_80, sm_90a, gfx1100 in OFFLOAD_ARCH\n"
         ));
     }
-    // If no part is left out, nothing is printed.
+    // No such line is printed for a pack that is built for the whole list.
     build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
 }
 

@@ -70,7 +70,8 @@ fn an_editor_expands_the_macro() {
     let built = expanded(&scenario, &variables(out_dir()));
     assert!(has_text(&built, "offload_pack_") && !has_text(&built, "compile_error"), "{built}");
 
-    // Editors build like this: nothing is compiled, but the program is still complete.
+    // Editors build with `OFFLOAD_SKIP=1`: no kernel is compiled, but the program is still
+    // complete.
     scenario.build().env("OFFLOAD_SKIP", "1").passes();
     let skipped = expanded(&scenario, &variables(out_dir()));
     assert!(
@@ -78,7 +79,7 @@ fn an_editor_expands_the_macro() {
         "{skipped}"
     );
 
-    // An editor that runs no build scripts shows the reason at the macro.
+    // If an editor runs no build scripts, the macro becomes an error that names build.rs.
     let without = expanded(&scenario, &[("CARGO_MANIFEST_DIR", package.clone())]);
     assert!(has_text(&without, "compile_error") && has_text(&without, "build.rs"), "{without}");
 }

@@ -88,7 +88,8 @@ const VIEWS: &[(&str, View)] = &[
     }),
 ];
 
-/// Counts the parts of a valid bundle entry ID; an error would allocate a copy of the text.
+/// Counts the parts of a valid bundle entry ID. Skips other texts, because an error would allocate
+/// a copy of the text.
 fn ids(text: &str) -> usize {
     if text.matches('-').count() < 4 {
         return 0;

@@ -88,8 +88,8 @@ fn what_llvm_took() {
     }
 }
 
-/// Returns the kinds of device code in archives: bitcode, an object, a linked code object, and
-/// unknown bytes.
+/// Returns one payload for each kind of device code in archives: bitcode, an object, a linked code
+/// object, and unknown bytes.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     scratch::write(
         folder.join("device.c"),
@@ -201,8 +201,8 @@ fn members_of_all_forms() {
     assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
     assert_eq!(inside(&found[0]).1.len(), 4);
     assert_eq!(found[4], b"!<arch>\n");
-    // Any code for gfx906 with these features fits a target that names them. The call makes one
-    // archive for several targets.
+    // The code for gfx90a, whose ID names no features, fits each target that names some. One call
+    // makes the archives for all three targets. The call makes one archive for several targets.
     compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
     compare(&folder, &[gfx("gfx906")]);
 }
@@ -320,7 +320,7 @@ fn hip_for_openmp() {
     assert_eq!(inside(&ours[0]).0.len(), 1);
 }
 
-/// A linker finds the member that defines a symbol, which is the purpose of archives.
+/// Tests that a linker finds the member that defines a symbol, which is the purpose of archives.
 fn linkers_take_ours() {
     let folder = scratch::folder("device-archive-link");
     let payloads = payloads(&folder);

@@ -86,7 +86,8 @@ impl Dump {
         self.depth -= 1;
     }
 
-    /// Adds a line for a part or for its error; lines for the part's contents follow below it.
+    /// Adds the lines of a part. If the part cannot be read, adds one line with `what` and the
+    /// error.
     fn result<T>(
         &mut self,
         what: &str,

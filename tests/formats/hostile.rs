@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::path::Path;
 
-/// One allocation may have the size of the limit plus this many bytes for each byte of the file,
-/// because objects are rewritten.
+/// The maximum size of one allocation, in bytes for each byte of the file, in addition to `LIMIT`.
+/// Readers need this much because they rewrite objects.
 const LARGEST_PER_BYTE: u64 = 24;
 /// A small additional allowance that does not depend on the file, for example for the state of a
 /// decompressor.
 const LARGEST_ANYWAY: u64 = 64 << 10;
-/// The maximum for all allocations of one visit, which reads each container in several ways: this
-/// many limits, plus `TOTAL_PER_BYTE` bytes for each byte.
+/// The maximum for all allocations of one visit, as a multiple of `LIMIT`; `TOTAL_PER_BYTE` bytes
+/// for each byte of the file are added. One visit reads each container in several ways.
 const LIMITS: u64 = 12;
 const TOTAL_PER_BYTE: u64 = 256;
 
@@ -52,8 +52,8 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
     (0..length.min(FIRST)).chain((FIRST..length).step_by(step))
 }
 
-/// Returns every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF
-/// object. Other files have none.
+/// Returns the offset of every eighth byte in the section headers of a 64-bit little-endian ELF
+/// file or a COFF object. Returns none for other files.
 fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let number = |at: usize, size: usize| {
         let field = bytes.get(at..at + size)?;
@@ -83,7 +83,8 @@ fn every_place(file: &Path) {
     }
 }
 
-/// Returns the file with extreme values in a byte, or in a little-endian field of 2, 4 or 8 bytes.
+/// Returns copies of the file. Each has an extreme value in the byte at `at`, or in a little-endian
+/// field of 2, 4 or 8 bytes.
 fn changed(bytes: &[u8], at: usize) -> BTreeSet<Vec<u8>> {
     let mut files = BTreeSet::new();
     let mut change = |width: usize, value: u64| {
@@ -143,7 +144,7 @@ fn elf(file_type: u16, contents: &[u8], sections: &[[u64; 6]]) -> Vec<u8> {
         file.extend_from_slice(&(name as u32).to_le_bytes());
         file.extend_from_slice(&(kind as u32).to_le_bytes());
         fields.iter().for_each(|field| file.extend_from_slice(&field.to_le_bytes()));
-        // Link, info, alignment and entry size.
+        // Zeros for link, info, alignment and entry size.
         file.extend_from_slice(&[0; 24]);
     }
     file
@@ -166,7 +167,8 @@ fn coff_sections_that_share_their_bytes() {
     const CONTENTS: u32 = 100_000;
     let contents_at = 20 + 40 * u32::from(COUNT);
     let name = b"__CLANG_OFFLOAD_BUNDLE__host-x86_64-pc-windows-msvc-\0";
-    // Machine, number of sections, time; symbol table; no optional header.
+    // The fields of the COFF header are machine, number of sections, time; symbol table; no
+    // optional header.
     let mut file = [0x8664u16, COUNT, 0, 0].map(u16::to_le_bytes).concat();
     file.extend([contents_at + CONTENTS, 0, 0].map(u32::to_le_bytes).concat());
     for number in 0..COUNT {

@@ -61,7 +61,8 @@ fn both_schemes_have_the_same_code_objects() {
 }
 
 fn references_and_manifests() {
-    // The keys are in either order, unknown keys are skipped, and bytes may follow.
+    // Incomplete references and wrong values are errors. In the valid reference below, the keys are
+    // in the other order, an unknown key is skipped, and bytes follow.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",
@@ -95,7 +96,7 @@ fn references_and_manifests() {
     }
 }
 
-/// Returns a pack that has 48 bytes of zeros at 16 and then this table.
+/// Returns a pack that has 48 bytes of zeros at offset 16, and then this table.
 fn with_table(table: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&1_u32.to_le_bytes());
@@ -214,14 +215,14 @@ fn kernels_that_are_wrong() {
     }
 }
 
-/// Tests that sizes recorded in a table are not allocated.
+/// Tests that the reader does not allocate the sizes that a table records.
 fn limits() {
     let bytes = corpus("zstd.kpack");
     let kpack = Kpack::parse(&bytes).unwrap();
     let kernel = kpack.kernels()[0];
     let error = kernel.read(kernel.size() - 1).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
-    // The size is smaller or larger than the stream's.
+    // The table records a size that is smaller or larger than the stream's.
     let at = bytes.windows(14).position(|window| window == b"original_size\xcd").unwrap() + 14;
     for size in [kernel.size() - 1, kernel.size() + 1, 0xffff] {
         let mut wrong = bytes.clone();

@@ -223,7 +223,8 @@ fn compressed_bundles() {
         assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
         assert_are_unbundled(&folder, &path, &bundles);
-        // llvm-objdump extracts these bytes in place of the code objects.
+        // llvm-objdump extracts the file's bytes at the offsets of the code objects in the inflated
+        // bundle.
         let extracted: Vec<_> =
             objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
         for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted)
@@ -350,8 +351,8 @@ fn assert_same_images(
     }
 }
 
-/// Returns the images that `offload` extracts, under `cuobjdump`'s names. The counts are the
-/// numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+/// Returns the images that `offload` extracts, under `cuobjdump`'s names. Asserts that `offload`
+/// finds these numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
 fn images_by_offload(
     folder: &Path,
     path: &Path,
@@ -396,7 +397,7 @@ fn fatbins() {
     }
 }
 
-/// `cuobjdump` on Linux finds nothing in a DLL, so it gets the sections.
+/// `cuobjdump` on Linux finds nothing in a DLL, so the test gives it each section as a file.
 fn fatbins_in_a_dll() {
     let folder = scratch::folder("real-files-fatbins-dll");
     let dll = path(published::BITSANDBYTES_CUDA132_DLL);
@@ -465,8 +466,8 @@ fn wrappers_point_to_the_bundles() {
     }
 }
 
-/// There is one exception: the cubins of one fatbin of nvJPEG 12 have no kernels, and no wrapper
-/// points to it.
+/// The wrappers point to all fatbins except one: the cubins of one fatbin of nvJPEG 12 have no
+/// kernels, and no wrapper points to it.
 fn wrappers_point_to_the_fatbins() {
     for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
         let file = read(path(name));

@@ -274,7 +274,7 @@ fn text_without_entries() {
     ] {
         assert_eq!(read(&text, leader), []);
         assert_eq!(TextBundle::detect(&text), None);
-        // LLVM reports an empty file as empty.
+        // LLVM's tool gets no empty file: it would report that the file is empty.
         if !text.is_empty() {
             scratch::write(folder.join("file"), &text);
             assert!(listed(&folder, "ii", "file").is_empty());
@@ -290,7 +290,8 @@ fn entries_without_an_end() {
         start(leader, IDS[1]),
         start(leader, IDS[1]) + "payload\n",
         start(leader, IDS[1]).trim_end().to_owned(),
-        // The line end after the ID does not belong to the END line.
+        // The END line needs a line end before it: the one at the end of the START line does not
+        // count.
         start(leader, IDS[1]) + end(leader, IDS[1]).trim_start(),
         start(leader, IDS[1]) + &end(leader, "").trim_end().replace("END__", "END_"),
     ];

@@ -234,7 +234,7 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// Asserts that the command line chooses as comgr does, in files that it has written itself.
+/// Asserts that `offload select` chooses as comgr does, in files that `offload` has written.
 fn offload_select() {
     let comgr = comgr();
     let folder = scratch::folder("comgr-select");
@@ -344,7 +344,7 @@ fn the_pack_of_a_linked_program() {
         };
         assert_eq!(lines.next(), Some(program_says.as_str()));
         assert_eq!(comgr.lookup(&section, device), Ok(ours), "{device}");
-        // These are all bytes that the runtime passes to comgr.
+        // The runtime passes only these first bytes to comgr.
         assert_eq!(
             comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device),
             Ok(ours),
@@ -399,7 +399,7 @@ struct Comgr {
     set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
     release_data: unsafe extern "C" fn(Data) -> u32,
     lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
-    /// The library that has the functions.
+    /// The loaded library, which must outlive its functions.
     _library: Library,
 }
 

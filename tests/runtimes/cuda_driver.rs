@@ -125,7 +125,7 @@ fn of_several_gpus_the_first_that_fits_runs() {
 fn wrong_results_are_found() {
     for (end, error) in [
         ("0", "wrong result: 1048576 of 1048576 elements; the first is y[0]: expected 3, found 0"),
-        // x[1500] is 492, y[1500] is 500.
+        // x[1500] is 492 and y[1500] is 500, so the right result is 3 * 492 + 500 = 1976.
         (
             "1500",
             "wrong result: 1047076 of 1048576 elements; the first is y[1500]: expected 1976, found 500",
@@ -141,8 +141,8 @@ fn wrong_results_are_found() {
     }
 }
 
-/// Functions that run a kernel: the purpose of each, an error's code, and how the program prints
-/// that error.
+/// Functions of the driver that the program calls to run a kernel: the purpose of each, an error's
+/// code, and the program's message.
 const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
     (
         "cuDevicePrimaryCtxRetain",
@@ -205,7 +205,8 @@ fn errors_while_running_are_told() {
     }
 }
 
-/// Functions that list the GPUs, and the purpose of each.
+/// Functions of the driver that the program calls to find GPUs, and the message for a failure of
+/// each.
 const WHILE_LOOKING: [(&str, &str); 6] = [
     ("cuInit", "the CUDA driver does not start"),
     ("cuDriverGetVersion", "could not ask for the properties of cuda:0"),

@@ -126,7 +126,7 @@ fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &
         .does_not_print("are right");
 }
 
-/// A GPU for which neither example has an image.
+/// A GPU for which neither build of the example has an image.
 const UNFITTING: &str = "gfx906:sramecc+:xnack+";
 
 /// The last line of a run on the CPU.
@@ -167,7 +167,8 @@ to run on this device, add ";
 }
 
 /// AMD's runtime gets the whole section of the finished program and searches it by its own rules.
-/// The program prints the image that `select` chooses.
+/// For each GPU, the test compares its choice with the image that `select` chooses, as the program
+/// prints it.
 fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     let load = LIBRARIES.join("hip_load");
     compile("hip_load.c", &["-ldl"], &load);
@@ -218,7 +219,8 @@ fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
     }
 }
 
-/// Code objects of version 6, the compiler's default, are too new for the HIP runtime of version 5.
+/// Asserts that the program prints the error if the HIP runtime refuses the image. Code objects of
+/// version 6, the compiler's default, are too new for the runtime of version 5.
 fn what_the_runtime_refuses_is_told() {
     let image =
         fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
@@ -245,8 +247,8 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
     scenario.target = scenario.folder.join("target");
     // The file contains a bundle for each module, and the feature `containers` reads bundles.
     scenario.feature("offload", "containers");
-    // The linker also searches for the libraries that the runtime needs: the stand-in is in the
-    // runtime's folder.
+    // The linker also searches for the libraries that the HIP runtime needs. The stand-in for one
+    // of them is in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
     let pack = Build::new()
@@ -285,7 +287,7 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
         }
         // None of the images fits gfx906.
         run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");
-        // Without a GPU the program starts nevertheless.
+        // Without a GPU the program still starts. With an argument it launches no kernel.
         let outcome = run(&program, "", &["none"]);
         assert_eq!((outcome.status, &*outcome.stdout), (Some(0), ""), "{outcome:#?}");
     }

@@ -73,8 +73,8 @@ fn kernels_get_the_bytes_that_were_passed() {
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
 }
 
-/// Returns the bytes that each argument of a kernel must have, as hexadecimal text, without the
-/// first argument (the output).
+/// Returns the bytes that each argument of the kernel `name` must have, as hexadecimal text. The
+/// first argument (the output) is left out.
 fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     let kernel = random
         .kernels
@@ -90,7 +90,8 @@ fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
     masks.iter().enumerate().map(value).collect()
 }
 
-/// Returns the hexadecimal text without the bits that the mask lacks: padding has no defined value.
+/// Returns the hexadecimal text after clearing all bits that are 0 in the mask: padding has no
+/// defined value.
 fn masked(text: &str, mask: &str) -> String {
     assert_eq!(text.len(), mask.len(), "{text} {mask}");
     let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
@@ -129,9 +130,9 @@ fn launch(
     outcome.log
 }
 
-/// Asserts that each kernel got the right arguments. `ways` are the two ways to pass arguments.
-/// Every kernel is launched in the first way; a kernel whose arguments also form a buffer is
-/// launched again in the second.
+/// Asserts that the log of the stand-in shows the right arguments for each kernel. `ways` are the
+/// stand-in's names for the two ways to pass arguments. Every kernel is launched in the first way;
+/// a kernel whose arguments also form a buffer is launched again in the second.
 fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
     let mut buffers = 0;
     for kernel in &random.kernels {
@@ -157,8 +158,8 @@ fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 
     );
 }
 
-/// The first argument of each kernel on GPUs, as the log shows it: the address 0xdeadbeef in place
-/// of an output.
+/// The first argument of each kernel, as the log of a pretended GPU shows it. The program passes
+/// the address 0xdeadbeef instead of an output.
 const OUTPUT: &str = "efbeadde00000000";
 
 /// The rest of the program. Its first argument selects how it launches the kernels (`cpu`, `cuda`

@@ -10,14 +10,14 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub struct Counting;
 
-/// The requests to the allocator.
+/// The requests of a thread to the allocator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// The number of requests.
     pub count: u64,
-    /// The sum of all bytes, whether freed or not.
+    /// The number of bytes of all requests together, whether they were freed or not.
     pub total: u64,
-    /// The largest number of bytes in one call.
+    /// The number of bytes of the largest request.
     pub largest: u64,
 }
 
@@ -28,7 +28,8 @@ thread_local! {
 }
 
 impl Allocated {
-    /// Runs `work`, and returns its result with what this thread allocated meanwhile.
+    /// Runs `work`; returns its result and the requests that this thread made to the allocator
+    /// meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Self) {
         TALLY.set(Self::default());
         let result = work();

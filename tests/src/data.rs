@@ -29,7 +29,7 @@ pub fn corpus_folders() -> Vec<String> {
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// Returns all files of the corpus, by their paths in it.
+/// Returns the paths of all files of the corpus, relative to the corpus's folder.
 ///
 /// # Panics
 /// Panics if there are no files.
@@ -42,7 +42,7 @@ pub fn corpus_files() -> Vec<String> {
     files.map(in_root).collect()
 }
 
-/// Whether files that are checked in are rewritten (`BLESS=1`).
+/// Whether tests rewrite the checked-in files instead of comparing with them (`BLESS=1`).
 pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
@@ -51,7 +51,7 @@ pub fn blesses() -> bool {
 /// returns true.
 ///
 /// # Panics
-/// Panics if they differ, or if the file cannot be read or written.
+/// Panics if the text and the file differ, or if the file cannot be read or written.
 pub fn assert_as_checked_in(path: &Path, found: &str) {
     const BLESS: &str = "BLESS=1 writes it anew";
     if blesses() {
@@ -79,7 +79,7 @@ pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
-/// Returns bytes that differ for each `number`.
+/// Returns `size` bytes, which are different for each `number`.
 pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
     (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
 }
@@ -121,26 +121,27 @@ impl Random {
         (self.0 >> 33) as usize % end
     }
 
-    /// Returns one of the items.
+    /// Returns one of the items, chosen at random.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// Returns a word of the given length that has no meaning for `llvm-offload-binary --image`.
+    /// Returns a random word of `length` characters, none of which has a special meaning for
+    /// `llvm-offload-binary --image`.
     pub fn word(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
         (0..length).map(|_| char::from(CHARACTERS[self.below(CHARACTERS.len())])).collect()
     }
 
-    /// Changes the order of a list.
+    /// Puts the items into a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));
         }
     }
 
-    /// Returns this many bytes.
+    /// Returns `length` random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.below(256) as u8).collect()
     }

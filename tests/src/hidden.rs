@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The programs that a build of a Rust program starts, and those that this module starts.
+/// The programs that the changed command can still find: those that a build of a Rust program
+/// starts, and those that this module starts.
 const TOOLS: [&str; 11] =
     ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
@@ -15,9 +16,9 @@ const TOOLS: [&str; 11] =
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 
-/// Returns the command so that it finds no compiler for GPUs: not in `PATH`, and not in the usual
-/// places. This function makes the folder `tools`, which contains the tools that remain. It needs
-/// [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
+/// Returns a command that runs `command` where it finds no compiler for GPUs: neither in `PATH` nor
+/// in the usual places. This function makes the folder `tools`, which contains the tools that
+/// remain. It needs [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
 ///
 /// # Panics
 /// Panics if a tool that should remain is missing.

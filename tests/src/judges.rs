@@ -34,8 +34,8 @@ fn listed(output: &str) -> Vec<Listed> {
     output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
 }
 
-/// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as IDs and
-/// files, in its order.
+/// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as pairs of ID
+/// and file, in the tool's order.
 ///
 /// # Panics
 /// Panics if the tool fails.
@@ -56,8 +56,8 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     names.map(entry).collect()
 }
 
-/// Returns offset and size of each section of this name, from `llvm-readobj --sections`; the
-/// arguments are the tool's labels for both.
+/// Returns offset and size of each section of this name, from `llvm-readobj --sections`. The
+/// arguments `offset` and `size` are the labels of these values in the tool's output.
 ///
 /// # Panics
 /// Panics if the tool fails.
@@ -81,8 +81,9 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
         .collect()
 }
 
-/// Returns the files that `cuobjdump -all` extracts, in its order: `sm_90.cubin` or `sm_90.ptx`,
-/// and the bytes. The tool leaves its files in `folder`, which must have no others.
+/// Returns the files that `cuobjdump -all` extracts, in the tool's order: the file's name,
+/// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes its files to `folder`, which must
+/// contain no other files.
 ///
 /// # Panics
 /// Panics if the tool fails.
@@ -121,10 +122,10 @@ pub fn shared_libraries(program: &Path) -> String {
     stdout(&succeed(Command::new("ldd").arg(program)))
 }
 
-/// Asserts that an image is for its target, according to other tools; `module` is for messages.
+/// Asserts that an image is for `target`, according to other tools. The messages name `module`.
 ///
 /// # Panics
-/// Panics if it is not.
+/// Panics if the image is not for `target`.
 pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
@@ -152,7 +153,7 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
         let line = text.lines().find(|line| line.starts_with(".target"));
-        // With debug information the line has another word.
+        // With debug information, the line has another word after the target, separated by a comma.
         assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
     }
 }

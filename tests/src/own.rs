@@ -22,7 +22,7 @@ pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// Returns the folder that contains all these programs. The first call builds them.
+/// Returns the folder that contains all programs of offload-tools. The first call builds them.
 ///
 /// # Panics
 /// Panics if offload-tools cannot be built.

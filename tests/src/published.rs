@@ -13,33 +13,37 @@ use std::env;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// ROCm 7.2: 95 plain bundles in a row.
+/// A library made with ROCm 7.2. It contains 95 plain bundles, one after the other.
 pub const ONNXRUNTIME: &str = "onnxruntime-rocm/onnxruntime/capi/libonnxruntime_providers_rocm.so";
-/// ROCm 6.2: one plain bundle.
+/// A library made with ROCm 6.2. It contains one plain bundle.
 pub const JAX_ROCM60: &str = "jax-rocm60-plugin/jax_rocm60_plugin/_linalg.so";
-/// ROCm 7.2: two compressed bundles of version 3.
+/// A library made with ROCm 7.2. It contains two compressed bundles of version 3.
 pub const JAX_ROCM7: &str = "jax-rocm7-plugin/jax_rocm7_plugin/_solver.so";
-/// ROCm 6.4: two compressed bundles of version 2.
+/// A library made with ROCm 6.4. It contains two compressed bundles of version 2.
 pub const BITSANDBYTES_ROCM64: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm64.so";
-/// AMD's clang 23: two compressed bundles of version 3.
+/// A library made with AMD's clang 23. It contains two compressed bundles of version 3.
 pub const BITSANDBYTES_ROCM715: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm715.so";
-/// ROCm 7.2 for Windows: two compressed bundles of version 3 in a DLL.
+/// A DLL made with ROCm 7.2 for Windows. It contains two compressed bundles of version 3.
 pub const BITSANDBYTES_ROCM72_DLL: &str =
     "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
-/// ROCm 5.3 of Debian, clang 15: one plain bundle, for targets with features.
+/// A library of Debian, made with ROCm 5.3 and clang 15. It contains one plain bundle, for targets
+/// with features.
 pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
-/// CUDA 11.8: a fatbin without compression, six with LZ4 in `__nv_relfatbin`.
+/// A library made with CUDA 11.8. It contains a fatbin without compression, and six fatbins with
+/// LZ4 in the section `__nv_relfatbin`.
 pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda118.so";
-/// CUDA 13.2: seven fatbins in both sections, with zstd.
+/// A library made with CUDA 13.2. It contains seven fatbins with zstd, in the two sections that
+/// fatbins can be in.
 pub const BITSANDBYTES_CUDA132: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda132.so";
-/// CUDA 13.2 for Windows: seven fatbins in both sections, with zstd, in a DLL.
+/// A DLL made with CUDA 13.2 for Windows. It contains seven fatbins with zstd, in the two sections
+/// that fatbins can be in.
 pub const BITSANDBYTES_CUDA132_DLL: &str =
     "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
-/// CUDA 12.9: eleven fatbins, ten with LZ4.
+/// A library made with CUDA 12.9. It contains eleven fatbins, ten of them with LZ4.
 pub const NVJPEG12: &str = "nvidia-nvjpeg-cu12/nvidia/nvjpeg/lib/libnvjpeg.so.12";
-/// CUDA 13: ten fatbins with zstd.
+/// A library made with CUDA 13. It contains ten fatbins with zstd.
 pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
-/// CUDA 13.5: an archive with a fatbin in its object.
+/// An archive of CUDA 13.5. Its object contains a fatbin.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
 /// The published libraries for AMD's GPUs, from wheels.
@@ -81,9 +85,9 @@ const LIMIT: u64 = 1 << 28;
 pub struct OneBundle<'data> {
     /// The position of the bundle in the file.
     pub range: Range<usize>,
-    /// The version of a compressed bundle.
+    /// The format version of a compressed bundle; `None` for a plain bundle.
     pub version: Option<u16>,
-    /// The decompressed bytes.
+    /// The bytes of the bundle, decompressed if it is compressed.
     pub bytes: Cow<'data, [u8]>,
 }
 
@@ -96,7 +100,8 @@ impl OneBundle<'_> {
         Bundle::parse(&self.bytes).expect("a bundle")
     }
 
-    /// Returns the position from which the bundle's offsets count.
+    /// Returns the position in the file from which the bundle's offsets count; 0 for a compressed
+    /// bundle.
     pub fn start(&self) -> u64 {
         if self.version.is_none() { self.range.start as u64 } else { 0 }
     }

@@ -12,8 +12,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. Each group of functions follows the
-/// tools that it needs:
+/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. In each group, the tools that the
+/// tests need come before the tests' functions:
 ///
 /// ```ignore
 /// tests! {
@@ -23,7 +23,8 @@ use std::time::Instant;
 /// }
 /// ```
 ///
-/// More tests follow the semicolon: those of modules, and those that are made in a loop.
+/// The expressions after the semicolon add more tests: those of other modules, and those that are
+/// made in a loop.
 #[macro_export]
 macro_rules! tests {
     ($($needs:expr => [$($function:ident),+ $(,)?]),* $(,)? $(; $($more:expr),+ $(,)?)?) => {
@@ -52,17 +53,17 @@ enum Time {
     OnRequest(&'static str),
 }
 
-/// No tools.
+/// The needs of tests that use no tools.
 pub const NOTHING: Needs = needs(&[]);
-/// gcc, g++ and GNU ld.
+/// The needs of tests that use gcc, g++ and GNU ld.
 pub const GCC: Needs = needs(&[Tool::Gcc]);
-/// LLVM 22's clang, lld and readers.
+/// The needs of tests that use LLVM 22: clang, lld, and the tools that read binaries.
 pub const LLVM: Needs = needs(&[Tool::Llvm22]);
-/// Tools for a build for AMD GPUs, PTX and the CPU.
+/// The needs of tests that build for AMD GPUs, PTX and the CPU.
 pub const CLANG: Needs = needs(&[Tool::Llvm22, Tool::Gcc]);
-/// Tools for a build for all targets: [`CLANG`], ptxas and cuobjdump.
+/// The needs of tests that build for all targets: [`CLANG`], ptxas and cuobjdump.
 pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
-/// nvcc with its host compiler, and cuobjdump.
+/// The needs of tests that use nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
 /// Returns the needs of a test that uses these tools and takes less than about two seconds.
@@ -83,7 +84,8 @@ impl Needs {
         Self { time: Time::OnRequest(reason), ..self }
     }
 
-    /// Returns why the tests cannot run here, and whether that is a failure.
+    /// Returns why the tests cannot run here, and whether that is a failure; `None` if no tool is
+    /// missing.
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;

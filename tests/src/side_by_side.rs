@@ -43,7 +43,7 @@ pub struct Ran {
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: String,
-    /// All files in the folder afterwards, by their paths in it.
+    /// All files in the folder after the run, by their paths relative to the folder.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -82,7 +82,8 @@ impl Case {
         self
     }
 
-    /// Leaves LLVM's tools out of `PATH` when ours runs; otherwise they come after ours.
+    /// Leaves LLVM's folder out of `PATH` when our tool runs. By default, it comes after the folder
+    /// of our tools.
     #[must_use]
     pub fn without_llvm_in_path(self) -> Self {
         Self { without_llvm: true, ..self }
@@ -116,7 +117,7 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // Writing fails if the tool does not read its input and closes it; this is no error.
+        // Writing fails if the tool closes its input without reading it; this is not an error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = child.wait_with_output().expect("it ends");
         writer.join().expect("it does not panic");

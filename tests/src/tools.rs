@@ -14,9 +14,10 @@ pub enum Tool {
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
-    /// `nvcc` and all that it needs in `CUDA_HOME`, with the runtime to be linked statically.
+    /// `nvcc` and everything that it needs in `CUDA_HOME`, with the CUDA runtime as a static
+    /// library.
     Nvcc,
-    /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that
+    /// HIP's headers and runtime, and AMD's libraries for device code, unpacked in the folder that
     /// `OFFLOAD_TEST_ROCM` names.
     Rocm,
     /// The oldest clang (15, with lld) and g++ (11) that the project supports, unpacked in the
@@ -32,8 +33,8 @@ pub enum Tool {
     Comgr,
     /// LLVM 22's runtime for OpenMP's target regions, `libomptarget.so.22.1`.
     OmpTarget,
-    /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled
-    /// with.
+    /// AMD's HIP runtime `libamdhip64.so.5`, and the HSA headers for compiling the stand-in for the
+    /// layer below this runtime.
     Hip5,
     /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that
     /// `OFFLOAD_TEST_ROC_OBJ` names.
@@ -43,7 +44,8 @@ pub enum Tool {
     /// The published libraries for NVIDIA's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
     /// names.
     PublishedCuda,
-    /// Debian's library for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
+    /// Debian's rocRAND, a library for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED`
+    /// names.
     PublishedRocrand,
     /// sccache, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     Sccache,
@@ -64,7 +66,7 @@ pub enum Tool {
     /// rust-analyzer's server for procedural macros, which is part of rustup's toolchains, in the
     /// version that tests know.
     MacroServer,
-    /// The lld that comes with rustc, which links by default for x86-64 Linux.
+    /// The lld that comes with rustc and is rustc's default linker for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
@@ -80,8 +82,8 @@ pub enum Tool {
     HostWithoutPacks,
     /// `unshare`, and a system that gives a program its own mounts, which hide folders from it.
     OwnMounts,
-    /// A machine without an AMD GPU with a driver, for tests that need a machine without a GPU:
-    /// nothing can hide an AMD GPU.
+    /// A machine that has no AMD GPU with a driver. Tests that need a machine without a GPU need
+    /// this, because nothing can hide an AMD GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
@@ -339,7 +341,7 @@ pub fn macro_server(message: &str) -> String {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
     let Ok(mut child) = child else { return String::new() };
-    // The server ends when its input ends.
+    // The block drops `input` after the message: the server ends when its input ends.
     let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
     let output = child.wait_with_output().expect("it was started");
     if sent { stdout(&output).trim().to_owned() } else { String::new() }
@@ -475,7 +477,7 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a compiler has these libraries: if it does not find a file, it prints the file's
+/// Checks that a compiler finds these libraries. If it does not find a file, it prints the file's
 /// name without a folder.
 fn has_files(compiler: &Path, names: &[&str]) -> Result<(), String> {
     for name in names {
@@ -492,7 +494,7 @@ fn found_in_path(name: &str) -> Result<(), String> {
     in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH"))
 }
 
-/// Returns the path of a library in the dynamic linker's list of all libraries.
+/// Returns the path of a shared library from the dynamic linker's list (`ldconfig -p`).
 pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
     let listing = Command::new(ldconfig)

@@ -24,7 +24,7 @@ use offload_format::{
 };
 use std::fmt::{self, Debug, Display, Write};
 
-/// The number of bytes that each call with a limit may allocate.
+/// The limit, in bytes, that is passed to each call that accepts a limit for its allocations.
 pub const LIMIT: u64 = 1 << 20;
 
 /// The number of items that a reader may give for each byte. Names and sections may share bytes, so
@@ -115,8 +115,8 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // Only the layout is made: the new object could have up to 4 GiB. A COFF section without bytes
-    // in the file has bytes in the new one.
+    // The function makes only the layout, and not the new object, which could have up to 4 GiB. A
+    // COFF section that has no bytes in the input file has bytes in the new object.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
@@ -366,7 +366,7 @@ impl<'a> Seen<'a> {
         result.inspect_err(display).ok()
     }
 
-    /// Checks the memory that a reader allocated for the caller: it may be [`LIMIT`] bytes, and 24
+    /// Checks the memory that a reader allocated for the caller: at most [`LIMIT`] bytes plus 24
     /// bytes for each byte of the input.
     #[track_caller]
     fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {

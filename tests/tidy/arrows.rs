@@ -280,7 +280,8 @@ fn there_is_no_circle() {
         }
         assert!(!folders.is_empty(), "{name}: folders were found");
         for (folder, mut arrows) in folders {
-            // A module that uses no remaining module is in no cycle.
+            // A module that uses none of the remaining modules is in no cycle, so the loop removes
+            // it.
             loop {
                 let left: BTreeSet<String> = arrows.keys().cloned().collect();
                 let before = arrows.len();

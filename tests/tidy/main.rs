@@ -169,7 +169,7 @@ const NO_VARIABLES: [&str; 23] = [
     "VERSION_CODENAME",
 ];
 
-/// Returns the words in capitals in the texts between these marks.
+/// Returns the words in capitals in a text that are between two characters `mark`.
 fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
     let quoted = text.split(mark).skip(1).step_by(2);
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -236,8 +236,8 @@ fn has_function(path: &str, name: &str) -> bool {
         .is_ok_and(|text| text.contains(&format!("fn {name}(")))
 }
 
-/// Checks the last column of the table: it names `module::tests::function` of offload-format, or a
-/// file of `tests/` and functions in it.
+/// Checks the last column of the table in docs/llvm-differences.md: it names
+/// `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
 #[test]
 fn differences_from_llvm_name_tests_that_are_there() {
     let text = fs::read_to_string(workspace().join("docs/llvm-differences.md"))

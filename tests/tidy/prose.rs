@@ -141,7 +141,7 @@ fn types_say_where_their_rules_are_from() {
                 ["Error", "ErrorKind", "TooLarge"].iter().any(|it| name.ends_with(it))
                     || ["Entries", "Features", "DefinedGlobals", "Identifiers"].contains(&name)
                     || !of_format && OWN.contains(&name);
-            let has_source = ["Source", "(self)", "(super)", "sources are on", "LLVM", "CUDA"]
+            let has_source = ["Source", "(self)", "(super)", "references are on", "LLVM", "CUDA"]
                 .iter()
                 .any(|word| documentation.contains(word));
             if is_type && !is_left_out && !has_source && !documentation.is_empty() {

@@ -58,7 +58,8 @@ fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
-/// Checks that Cargo builds each target that doctor reports as buildable, and no other.
+/// Checks that `cargo build` succeeds for each target that doctor reports as buildable, and fails
+/// for all others.
 fn a_build_does_as_it_says() {
     let targets = [
         "gfx1100",
@@ -86,8 +87,7 @@ fn a_build_does_as_it_says() {
             .build()
             .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
             .env("OFFLOAD_ARCH", target);
-        // The tests' builds are of the dev profile, so they also refuse targets that need
-        // optimization.
+        // This build uses the dev profile, so it also refuses targets that need optimization.
         match verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) {
             None => {
                 build.passes();
@@ -115,7 +115,7 @@ fn a_build_does_as_it_says() {
         }
     }
     assert_eq!(bad, ["gfx9999", "sm_70", "hopper", "amdgcnspirv", "native", "gfx600"], "{good:?}");
-    // doctor succeeds if all targets can be built.
+    // doctor ends with status 0 if all targets in its arguments can be built.
     assert_eq!(own::run(&mut doctor(&good)).code, 0);
 }
 
@@ -217,8 +217,8 @@ fn what_compilers_say_of_themselves() {
     assert_eq!(names("C++ compiler"), ["cpu"]);
 }
 
-/// An old clang looks for ROCm's libraries before it lists anything, unless an option says that it
-/// needs none.
+/// Asserts that doctor lists the targets of an old clang. Such a clang looks for ROCm's libraries
+/// before it lists anything, unless an option says that it needs none.
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
     let record = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));
@@ -254,7 +254,8 @@ fn a_machine_without_compilers() {
     }
     let refusals: Vec<_> =
         record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
-    // A refusal is short: the searched places and the help are printed once, with the compilers.
+    // A target's refusal contains only the reason. The searched places and the help are printed
+    // once, with the compilers.
     assert_eq!(refusals[0], "no clang was found");
     assert_eq!(refusals[1], "no ptxas was found");
     let commands = |name: &str| -> String {
@@ -269,7 +270,8 @@ fn a_machine_without_compilers() {
         assert!(commands(name).contains(text), "no {text:?} in {}", commands(name));
     }
     assert!(refusals[2].is_null(), "cpu: {refusals:?}");
-    // doctor fails, because a C++ compiler does not count as a compiler for GPUs.
+    // Without arguments, doctor fails if it finds no compiler for GPUs; a C++ compiler does not
+    // count.
     let ran = own::run(&mut hidden::without_compilers(&bare(&[]), &tools));
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("\n  clang             not found\n"), "{}", ran.stdout);

@@ -77,7 +77,7 @@ const WRITERS: [&str; 9] = [
     OFFLOAD_SELECT,
 ];
 
-/// Returns the command line with another output.
+/// Returns the command line with the output `output` instead of `out`.
 fn with_output(line: &str, output: &str) -> String {
     line.replace("=out", &format!("={output}")).replace("-o out", &format!("-o {output}"))
 }
@@ -97,7 +97,8 @@ fn ended(folder: &Path, line: &str) -> Output {
     run(folder, line).expect("it starts").wait_with_output().expect("it ends")
 }
 
-/// Runs a command line in a shell with a limit, for at most one minute.
+/// Runs a command line in a shell for at most one minute, after the shell command `limit`, for
+/// example `ulimit`.
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
     let mut shell = Command::new("bash");
@@ -209,7 +210,7 @@ fn pipes() {
         let expected = ended(&folder, line);
         assert!(expected.status.success(), "{line}: {}", message(&expected));
         let expected = data::read(folder.join("out"));
-        // First the input is a pipe, then the output.
+        // In the first run the input is a pipe, in the second run the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
         let child = run(&folder, &piped).expect("it starts");
         fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
@@ -224,7 +225,7 @@ fn pipes() {
     }
 }
 
-/// An output that is a link stays a link: its target is created or replaced.
+/// Tests outputs that are links: the link stays, and its target is created or replaced.
 fn links() {
     use std::os::unix::fs::symlink;
     let folder = folder("links");
@@ -251,7 +252,7 @@ fn links() {
     }
 }
 
-/// If the name of an output comes from inside a file, a link of that name is replaced, and the
+/// Tests outputs whose names come from inside a file: a link of that name is replaced, and the
 /// link's target stays unchanged.
 fn links_where_files_are_extracted() {
     use std::os::unix::fs::symlink;
@@ -319,8 +320,8 @@ fn thin_archive(name: &str) -> Vec<u8> {
     archive
 }
 
-/// Members of thin archives are in other files. Members that are not regular files are refused: a
-/// device may have no end, a pipe no writer.
+/// Tests members of thin archives, which are separate files. The tool refuses members that are not
+/// regular files: reading a device may never end, and a pipe may have no writer.
 fn thin_archives_of_what_is_no_file() {
     let folder = folder("thin-archives");
     pipe(&folder.join("pipe"));
@@ -353,8 +354,8 @@ fn thin_archives_of_what_is_no_file() {
     }
 }
 
-/// Cuts an input short after the tool has opened it, while the tool waits for a pipe, its second
-/// input.
+/// Cuts the first input short after the tool has mapped it into memory, while the tool waits for
+/// its second input, a pipe.
 fn inputs_that_shrink() {
     let folder = folder("shrink");
     pipe(&folder.join("pipe"));
@@ -368,8 +369,8 @@ fn inputs_that_shrink() {
         one.set_len(10).expect("it can be cut");
         fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
-        // If the kernel copies the file, it reports that the file is shorter. If the tool reads the
-        // mapping, it gets a signal.
+        // If the kernel copies the file's bytes, the tool notices that the file is shorter. If the
+        // tool itself reads the mapped bytes, it gets the signal SIGBUS.
         let text = message(&output);
         assert!(
             text.contains("became shorter while it was read"),
@@ -386,7 +387,7 @@ fn inputs_that_shrink() {
     }
 }
 
-/// Whether a process has mapped a file.
+/// Whether a process has mapped a file into memory.
 fn has_mapped(child: &Child, path: &Path) -> bool {
     let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap_or_default();
     maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))

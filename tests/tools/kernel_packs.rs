@@ -45,8 +45,9 @@ fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("no signal"), stdout(&output), stderr(&output))
 }
 
-/// Returns a file in which the last occurrence of a text is replaced by another of the same length.
-/// The last one counts: ROCm's tool leaves an older copy before it.
+/// Returns a file of the corpus in which the last occurrence of a text is replaced by another text
+/// of the same length. The last occurrence is the valid one: ROCm's tool leaves an older copy of
+/// the text before it.
 fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = corpus_bytes(&format!("kpack/{file}"));
@@ -125,7 +126,7 @@ fn sizes_and_checks() {
         assert!(out.starts_with(&format!("{file}: ok: ")), "{out}");
     }
     let mut damaged = corpus_bytes(&format!("kpack/{GFX906}"));
-    // These bytes are the magic of the first stream.
+    // The bytes 72 to 75 are the magic of the first compressed stream.
     damaged[72..76].fill(0x55);
     scratch::write(folder.join(GFX906), damaged);
     let (status, out, _) = offload(&folder, &["verify", "libk.so"]);
@@ -174,7 +175,8 @@ fn paths_of_other_folders_and_links() {
     let (status, out, err) = offload(&folder, &["ls", "lib/b.so"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("lib/gfx906/ab.kpack  "), "{out}");
-    // Paths are relative to the library's folder, not to the folder of a link to it.
+    // The library's paths are relative to the folder of the library, even if the library is opened
+    // through a link in another folder.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("lib/libk.so", folder.join("link.so")).unwrap();
@@ -191,7 +193,8 @@ fn manifests() {
     let (status, out, err) = offload(&folder, &["ls", "demo.kpm"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("lib/k.dll#0") && out.contains("lib/libk.so#0"), "{out}");
-    // One listed file is missing; another is in a different folder, which a manifest may not name.
+    // First, a file that the manifest lists is missing. Then the manifest lists a file in another
+    // folder, which a manifest may not name.
     fs::remove_file(folder.join(GFX906)).unwrap();
     let (status, _, err) = offload(&folder, &["ls", "k.dll"]);
     assert_eq!(status, 1);

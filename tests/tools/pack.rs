@@ -424,7 +424,8 @@ fn refusals() {
     ours(&folder, "pack", &["gfx908=g.o", "--force"]);
     ours(&folder, "bundle", &["gfx908=g.o", "--force"]);
     assert_eq!(run(&mut offload(&folder, &["verify", "-q", "ours"])).code, 1);
-    // An unknown processor may be a new one, so the pack is written, with a message.
+    // An unknown processor may be a new one, so the pack is written, with a message that suggests
+    // known processors.
     let output = succeed(&mut offload(&folder, &["pack", "-o", "ours", "gfx90b=junk"]));
     assert!(stderr(&output).contains("did you mean gfx90a or gfx90c?"), "{}", stderr(&output));
 

@@ -77,7 +77,7 @@ fn json_is_that_of_ls() {
             for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
                 let (status, document) = select(&file, device, &["--json"]);
                 let document: Value = serde_json::from_str(&document).expect("JSON");
-                // If there are several modules, each has an image or null.
+                // If there are several modules, the JSON has an image or null for each of them.
                 let chosen: Vec<&Value> = match document["modules"].as_array() {
                     Some(modules) => modules.iter().map(|module| &module["image"]).collect(),
                     None => vec![&document],
@@ -117,30 +117,32 @@ fn header_before_name() {
     let folder = scratch::folder("offload-select-header");
     let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
     let mut gfx90a_xnack = gfx90a.clone();
-    // The byte in `e_flags` changes xnack from "any" to "on".
+    // The byte at 49 is part of `e_flags`; the new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
     gfx90a_xnack[49] = 7;
 
-    // The entry for gfx908 contains a code object for gfx90a: the header counts, not the name.
+    // The entry for gfx908 contains a code object for gfx90a. The code object's header decides, not
+    // the entry's name.
     let file = folder.join("exchanged");
     bundle(&file, &[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
     let (_, json) = select(&file, "gfx90a:sramecc+:xnack-", &["--json"]);
     assert_eq!(values(&json, "entry_id"), ["hipv4-amdgcn-amd-amdhsa--gfx908"]);
     assert_eq!(chosen(&file, "gfx908:sramecc+:xnack-"), None);
 
-    // If a code object has no header, the name of its entry counts.
+    // If a code object has no header, the name of its entry decides.
     bundle(&file, &[("gfx906", b"no header"), ("gfx90a:xnack-", b"none either")]);
     assert_eq!(chosen(&file, "gfx906:sramecc+:xnack-").as_deref(), Some("gfx906"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-").as_deref(), Some("gfx90a:xnack-"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+"), None);
     assert_eq!(chosen(&file, "gfx90a"), None);
 
-    // The header is for xnack+ only, the name for any mode: the stricter one counts.
+    // The header is for xnack+ only, and the name for any mode. The stricter of the two decides.
     bundle(&file, &[("gfx90a", &gfx90a_xnack)]);
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+").as_deref(), Some("gfx90a"));
     assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-"), None);
 
-    // A header of version 3 cannot state "any" for a feature, so a name without features counts.
+    // A header of version 3 cannot state "any" for a feature. So if the entry's name has no
+    // features, the name decides.
     let v3 = corpus_bytes("image/v3.hsaco");
     bundle(&file, &[("gfx906", &v3)]);
     assert_eq!(chosen(&file, "gfx906:sramecc-:xnack-").as_deref(), Some("gfx906"));
@@ -150,7 +152,8 @@ fn header_before_name() {
         Some("gfx906:sramecc+:xnack+")
     );
 
-    // The letter of an architecture is only in the name, not in a cubin's header.
+    // The letter of an architecture (`sm_90a`) is only in the name; a cubin's header does not
+    // contain it.
     let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90a");
@@ -171,7 +174,8 @@ fn devices_and_containers() {
         ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
         ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
         ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
-        // The version of PTX in a compressed fatbin is known, although its text is not read.
+        // The fatbin's header states the version of the PTX, so the version is known although the
+        // compressed text is not read.
         ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
         ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
@@ -342,8 +346,8 @@ fn modules_are_told_apart() {
     assert!(see(&["-d", "sm_90"]).stdout.starts_with("many: sm_90 gets\n  sm_90  "));
 }
 
-/// A library that current programs load: each of its modules has an image for the device, and no
-/// single image serves them all.
+/// Checks `offload select` with a published library. Each of its modules has an image for the
+/// device, and no single image serves them all.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
     let (status, shown) = select(&file, "sm_90", &["--color=never"]);

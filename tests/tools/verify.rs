@@ -75,7 +75,7 @@ fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
     builder.layout().to_vec(&images)
 }
 
-/// Returns an object with these bytes in `.hip_fatbin`.
+/// Returns an object whose section `.hip_fatbin` contains these bytes.
 fn hip_object(bundle: &[u8]) -> Vec<u8> {
     let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
     let machine = Machine::of(&target).unwrap();
@@ -99,7 +99,8 @@ fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns for each check a file that passes and the same file with an error.
+/// Returns cases: the name of a check, a file that passes the check, and the same file with an
+/// error that the check finds.
 fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let mut cases = Vec::new();
     let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
@@ -110,7 +111,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("archive", zip(&[member]), zip(&[damaged]));
     let plain = corpus_bytes("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
-    // The second entry's offset is at 85; the new value is 4 bytes into the first code object.
+    // The offset of the second entry is stored at 85. The new offset is 4 bytes after the start of
+    // the first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
     case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
     case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
@@ -175,8 +177,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("image", good.clone(), with(&good, at + 7, &[0]));
     case("target", good.clone(), replaced(&good, "gfx90a", "gfx908"));
     case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
-    // The first value is `e_flags` of gfx9-generic. The second is the ABI version: 4 is code object
-    // version 6, 3 is version 5.
+    // The first value is `e_flags` of gfx9-generic. The second value is the ABI version: 4 means
+    // code object version 6, and 3 means version 5.
     let generic = |abi_version| {
         let code_object =
             with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
@@ -193,7 +195,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     // The image loses its first four bytes: its offset is 4 higher, its size 4 lower.
     let shorter = with(&binary, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
     case("alignment", binary.clone(), with(&shorter, 32 + 24, &[binary[32 + 24] + 4]));
-    // The next cases have the same image in a compressed binary, and then two images that overlap.
+    // The next case has the same image in a compressed binary. The cases after it have two images;
+    // in the first of them, the images overlap.
     let compressed = |stated: ImageKind| {
         let mut builder = OffloadBinaryBuilder::new();
         builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
@@ -205,7 +208,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         builder.image(ImageKind::NONE, OffloadKind::CUDA, 16).string("arch", arch);
     }
     let two = builder.layout(Version::V2).to_vec(&[&[1; 16], &[2; 16]]);
-    // The image offset is in the second entry, 40 bytes after the first, which is at 32.
+    // The entries start at 32 and are 40 bytes long. The second entry's field at 24 is the image's
+    // offset.
     case("overlap", two.clone(), with(&two, 32 + 40 + 24, &[two[32 + 40 + 24] - 8]));
     case("size", two.clone(), [with(&two, 8, &[two[8] + 1]), vec![0]].concat());
     let ptx = image("saxpy.compute_80.ptx");
@@ -214,7 +218,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let fatbin = builder.layout().to_vec(&[&ptx]);
     let zeros = fatbin.iter().rev().take_while(|byte| **byte == 0).count();
     case("ptx-end", fatbin.clone(), with(&fatbin, fatbin.len() - zeros, &vec![b'\n'; zeros]));
-    // The fatbin's compute capability is at offset 28 of its entry, which is at 16.
+    // The fatbin's first entry starts at 16. The field at 28 of the entry is the compute
+    // capability.
     case("target", fatbin.clone(), with(&fatbin, 16 + 28, &[75]));
     case("image-kind", fatbin.clone(), with(&fatbin, 16, &[2]));
     cases
@@ -242,13 +247,13 @@ fn each_check() {
         );
         covered.insert(check.to_owned());
     }
-    // `parameters` reports only notes, since an `#ifdef` can cause the differences; another test
-    // covers it.
+    // `parameters` reports only notes, because an `#ifdef` may be the reason for the differences.
+    // The test `parameters` covers it.
     covered.insert("parameters".to_owned());
-    // The check `kernel-pack` needs other files in the folder of the checked one: `kernel_packs`
-    // tests it.
+    // The check `kernel-pack` needs other files in the folder of the checked file. The tests in
+    // `kernel_packs` cover it.
     covered.insert("kernel-pack".to_owned());
-    // `verify --checks` must list exactly these checks.
+    // `verify --checks` must list exactly the checks that the tests cover.
     let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
     assert_eq!(covered, listed.collect::<BTreeSet<_>>());
@@ -324,8 +329,8 @@ fn what_clang_writes_has_no_findings() {
     }
 }
 
-/// The files are from clang 15 to 23 and from CUDA 11.8 to 13.5. tests/formats/real_files.rs tests
-/// their contents.
+/// The published files were made by clang 15 to 23 and CUDA 11.8 to 13.5.
+/// tests/formats/real_files.rs tests their contents.
 fn what_others_have_published_has_no_findings() {
     for name in published::ROCM.into_iter().chain([published::ROCRAND]).chain(published::CUDA) {
         let line = passes(&[], &published::path(name));
@@ -347,7 +352,7 @@ fn lines_and_statuses() {
     assert_eq!(verify(&[], &[&good, &bad]), (1, vec![ok.clone(), line.clone()]));
     assert_eq!(verify(&["--quiet"], &[&good, &bad]), (1, vec![line]));
     assert_eq!(verify(&["-q"], &[&good]), (0, vec![]));
-    // A file that is missing does not stop the others.
+    // If a file is missing, the other files are still checked.
     assert_eq!(verify(&[], &[&folder.join("missing"), &good]), (1, vec![ok]));
     let text = folder.join("text");
     scratch::write(&text, "no device code\n");
@@ -363,8 +368,8 @@ fn notes() {
     assert_eq!((status, lines.len()), (0, 2), "{lines:#?}");
     assert!(lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
 
-    // The PTX has a multiple of 8 bytes, so no padding ends it with a NUL, and other bytes follow
-    // it.
+    // The PTX is a multiple of 8 bytes long, so no padding ends it with a NUL. Other bytes follow
+    // the PTX directly.
     let mut ptx = image("saxpy.compute_80.ptx");
     ptx.resize(ptx.len().next_multiple_of(8), b'\n');
     let mut builder = OffloadBinaryBuilder::new();
@@ -419,7 +424,8 @@ fn parameters() {
         lines
     };
 
-    // Only some images have AMD's hidden arguments, names and types: this is no difference.
+    // Only some images have AMD's hidden arguments, and names and types of parameters. This is not
+    // reported as a difference.
     let (amd, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let alike: [(&str, &str, &[u8]); 3] =
@@ -432,7 +438,8 @@ fn parameters() {
     assert_eq!(notes(&pack), [format!("{}: note: {text} [parameters]", file.display())]);
     // Without --notes the difference is not reported.
     assert!(passes(&[], &file).contains(": ok: "));
-    // Kernels of another module, or of another pack after the first, are not compared.
+    // Kernels of different modules are not compared, nor are kernels of different packs. In
+    // `packs`, the second image for gfx90a begins another pack.
     assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
     let packs = [
         ("", "gfx90a", &amd[..]),
@@ -451,8 +458,8 @@ fn parameters() {
         let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
         notes(&[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())])
     };
-    // Parameters aligned to more than 16 bytes have other positions on other architectures, so they
-    // are not compared.
+    // Parameters that are aligned to more than 16 bytes have different positions on different
+    // architectures, so they are not compared.
     let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
     assert_eq!(pair([over_aligned; 2]), [""; 0]);
     assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
@@ -466,7 +473,7 @@ fn parameters() {
     );
 }
 
-/// Asserts that for any content of a file, the program ends by itself and prints something.
+/// Asserts that for damaged files of any content, the program ends by itself and prints something.
 fn damaged_files() {
     let folder = scratch::folder("offload-verify-damaged");
     let mut random = Random::new(11);

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// The document with the table, "CI's budget".
 const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 
-/// Minutes that all steps may take together, on 2 cores. CI ends a run after 90.
+/// The number of minutes that all steps together may take on 2 cores. CI ends a run after 90
+/// minutes.
 pub const ALL: f64 = 75.0;
 
 /// A row of the table: a step, and its minutes. The table also has minutes for steps that do not
@@ -16,7 +17,7 @@ pub const ALL: f64 = 75.0;
 pub struct Row {
     /// The name of the step in `cargo xtask ci`.
     pub step: &'static str,
-    /// Minutes on 2 cores.
+    /// The number of minutes that the step may take on 2 cores.
     pub minutes: f64,
 }
 

@@ -70,8 +70,8 @@ const STEPS: [(&str, &[&str]); 13] = [
     ("publish", &[]),
 ];
 
-/// The features of the libraries: each set contains one choice from each group; a choice may be
-/// several features with commas.
+/// The libraries with their groups of features. Each set of features contains one choice from each
+/// group; a choice may be several features, separated by commas.
 const FEATURES: [(&str, &[&[&str]]); 3] = [
     ("offload", &[&["", "run"], &["", "containers"], &["", "zlib", "zstd", "zlib,zstd"]]),
     (

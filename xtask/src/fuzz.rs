@@ -13,7 +13,7 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// Seconds for each target by default.
+/// The number of seconds for which each target runs by default.
 const SECONDS: &str = "20";
 
 /// The maximum size of an input, in bytes.

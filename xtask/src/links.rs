@@ -73,8 +73,8 @@ impl Walk {
         if !file.is_file() {
             return Ok(Some("there is no such file"));
         }
-        // Places in pages of sources are not checked: a script finds the lines, and accepts ranges
-        // of them.
+        // Places in pages of source code are not checked: a script on the page finds the lines, and
+        // also accepts ranges of lines.
         let is_source = file.strip_prefix(folder).is_ok_and(|file| file.starts_with("src"));
         if place.is_empty()
             || is_source

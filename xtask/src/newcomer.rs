@@ -10,7 +10,8 @@ use std::process::Command;
 const DAY: &str = include_str!("newcomer.sh");
 
 /// A script that mounts folders in the minimal system, and then runs the first day in it. The
-/// mounts end with their process. `$1` is the system, `$2` Rust's folder, `$3` the repository.
+/// mounts end when the script's process ends. `$1` is the system, `$2` Rust's folder, `$3` the
+/// repository.
 const ENTER: &str = r#"
 set -eu
 mkdir -p "$1/rust" "$1/origin.git"
@@ -81,8 +82,8 @@ fn fresh_system(folder: &Path) -> Result<PathBuf> {
             run::check(Command::new("cp").arg("-rL").arg(&from).arg(parent))?;
         }
     }
-    // debootstrap lists no security updates. Images of Debian 12 list these updates, which contain
-    // the newest clang.
+    // debootstrap does not list the security updates of Debian as a source of packages. Container
+    // images of Debian 12 list the security updates, which contain the newest clang.
     if system.join("etc/apt/sources.list.d/debian.sources").is_file() {
         write(&system.join("etc/apt/sources.list"), "")?;
     }

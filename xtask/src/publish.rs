@@ -44,6 +44,7 @@ fn is_offline() -> bool {
 /// Packs all crates, and builds each from its package, with the packages of its dependencies. Every
 /// warning is an error.
 fn dry_run(target: &Path) -> Result {
+    forget_earlier_packages(target)?;
     let mut cargo = run::cargo();
     // Without the registry's index Cargo cannot determine whether a version is already published.
     // `cargo package` does everything else that a dry run does.
@@ -72,8 +73,30 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Unpacks the packages into a separate workspace, in which each finds the others as in the
-/// registry.
+/// Removes the packages of an earlier run, unpacked and compiled. Cargo assumes that a package of a
+/// registry never changes, so it would compile the later packages with the earlier ones.
+fn forget_earlier_packages(target: &Path) -> Result {
+    let remove = |folder: &Path| match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::Failed(format!("cannot remove `{}`: {error}", folder.display())))
+        }
+        _ => Ok(()),
+    };
+    remove(target)?;
+    let Some(home) = run::cargo_home() else { return Ok(()) };
+    for registry in fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten() {
+        // The registry that a dry run makes has no name before the dash.
+        if registry.file_name().to_string_lossy().starts_with('-') {
+            for name in CRATES {
+                remove(&registry.path().join(format!("{name}-{}", env!("CARGO_PKG_VERSION"))))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Unpacks the packages into a separate workspace. There, each package finds the others as if they
+/// came from the registry.
 fn unpack(target: &Path) -> Result<PathBuf> {
     let folder = target.join("unpacked");
     let failed = |what: &str, path: &Path, error: &std::io::Error| {
@@ -88,8 +111,8 @@ fn unpack(target: &Path) -> Result<PathBuf> {
         let version = env!("CARGO_PKG_VERSION");
         let package = format!("{name}-{version}");
         let file = target.join("package").join(format!("{package}.crate"));
-        // All files of packages have the same time, so Cargo would take changed files for built
-        // ones; `--touch` sets the current time.
+        // All files of packages have the same time, so Cargo would not notice that a file has
+        // changed since the last build. `--touch` sets the current time.
         run::check(
             Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder),
         )?;
@@ -144,8 +167,8 @@ fn docs_rs(folder: &Path) -> Result {
     links::check(&run::workspace().join("target/publish/doc"))
 }
 
-/// Checks the crates with the oldest versions of dependencies that the manifests allow. The option
-/// is unstable, but no user gets this build.
+/// Checks the crates with the oldest versions of dependencies that the manifests allow. Cargo's
+/// option for this check is unstable. That does not matter, because no user gets this build.
 fn minimal_versions(folder: &Path) -> Result {
     if is_offline() {
         eprintln!("xtask: the oldest versions of dependencies are not tried without the registry");

@@ -19,8 +19,8 @@ pub fn missing(folder: &Path) -> Vec<&'static Published> {
     PUBLISHED.iter().filter(|it| !is_there(it, &folder.join(it.folder))).collect()
 }
 
-/// Fetches the wheels one by one and keeps what tests read. The folder of each appears only when it
-/// is complete.
+/// Fetches the wheels one by one and keeps what tests read. The folder of each wheel appears only
+/// when it is complete.
 pub fn install(missing: &[&Published], folder: &Path) -> Result {
     let python = wheels::python()?;
     for it in missing {

@@ -119,6 +119,11 @@ pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Returns Cargo's folder for the packages of registries.
+pub fn cargo_home() -> Option<PathBuf> {
+    var("CARGO_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&var("HOME")?).join(".cargo")))
+}
+
 /// Whether this is a CI run, which has no user to answer questions and may skip nothing.
 pub fn is_ci() -> bool {
     var("CI").is_some_and(|value| value != "false" && value != "0")

@@ -29,8 +29,8 @@ pub fn fetch(folder: &Path) -> Result {
     apt::unpack(need.packages, folder)
 }
 
-/// Runs as a step of `ci`, but only where the compiler is installed, since it is large for a small
-/// test.
+/// Runs the step of `ci` if the compiler is installed. The step does not install the compiler,
+/// which is large for a small test.
 pub fn in_ci(setup: &Setup) -> Result {
     if tools::RUST_GPU.is_unpacked(&folder()) {
         return test(setup);

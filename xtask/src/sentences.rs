@@ -18,7 +18,7 @@ struct Sentence {
     text: String,
 }
 
-/// Prints the drawing of a seed.
+/// Prints the sentences that a seed selects.
 pub fn command(args: &[String]) -> Result {
     let [seed] = args else {
         return Err(Failure::Usage("`sentences` takes one seed, a number".to_owned()));

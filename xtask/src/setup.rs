@@ -33,7 +33,8 @@ pub fn command(args: &[String]) -> Result {
     Err(Failure::Failed(setup.list()))
 }
 
-/// Installs what it can install. Anything still missing is an error in CI and a notice elsewhere.
+/// Installs the missing tools that it can install. Anything still missing is an error in CI and a
+/// notice elsewhere.
 pub fn prepare() -> Result<Setup> {
     let setup = run(Mode::Install);
     if setup.missing.is_empty() {
@@ -151,7 +152,8 @@ fn packages(missing: &[&str]) -> String {
     format!("{}{by_hand} {}\n", paragraphs.collect::<String>(), missing.join(" "))
 }
 
-/// Unpacks packages into a folder, which `variable` may name.
+/// Unpacks the packages of a need into a folder. `variable` is the environment variable with which
+/// the user may choose this folder.
 fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
     if need.is_unpacked(folder) {
         return Ok(());

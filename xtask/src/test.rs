@@ -18,7 +18,7 @@ pub fn run(setup: &Setup, args: &[String]) -> Result {
     run_with(setup, args, &[])
 }
 
-/// Runs the tests with these variables.
+/// Runs the tests with additional environment variables.
 pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> Result {
     let mut cargo = setup.cargo();
     cargo.arg("test").envs(variables.iter().copied());
@@ -28,9 +28,9 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     passes(cargo.args(args))
 }
 
-/// The features that tests need: the drop-in tools, and compression. Tests start the drop-ins, and
-/// Cargo would otherwise compile their shared code with `offload` again; compression has its own
-/// unit tests.
+/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
+/// If they were built separately, Cargo would compile the code that they share with `offload`
+/// again. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
 /// Runs the fast tests, and prints which tests it left out. Slow tests are marked in their list
@@ -52,8 +52,8 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
     result
 }
 
-/// Returns the report of a quick run. Each line of the record contains a test's name, a tab, and
-/// its result.
+/// Returns the report of a quick run: how many slow tests it left out, by module. Each line of the
+/// record contains a test's name, a tab, and its result.
 fn left_out(record: &str) -> String {
     let slow =
         record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);

@@ -1,4 +1,5 @@
-//! Tools that the tests need: packages, wheels, their folders. Only this file contains these names.
+//! Tools that the tests need: packages, wheels, their folders. Only this file contains the names of
+//! packages and wheels.
 
 use crate::run;
 use std::ffi::OsString;
@@ -12,12 +13,13 @@ pub struct Need {
     pub what: &'static str,
     /// The packages of Debian and Ubuntu.
     pub packages: &'static [&'static str],
-    /// The reason why the tests need it.
+    /// The reason why the tests need the tool.
     pub why: &'static str,
     /// Help for getting the tool, or for setting its path, without those packages.
     pub elsewhere: &'static str,
-    /// Files that show that it is installed. For unpacked packages they are in the folder; for
-    /// others, on a system without dpkg, each is in one of [`places`].
+    /// Files whose presence shows that the tool is installed. If set-up unpacks the packages, the
+    /// files are in the folder of the unpacked packages. For other packages, on a system without
+    /// dpkg, each file is in one of [`places`].
     files: &'static [&'static str],
 }
 
@@ -216,8 +218,8 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
-/// HIP's headers, AMD's libraries for devices and the runtime to link with. They are unpacked, so
-/// that no test finds ROCm in a user's usual place.
+/// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are
+/// unpacked, so that no test finds ROCm in a user's usual place.
 pub const ROCM: Need = Need {
     what: "HIP's headers, libraries for devices and runtime",
     packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
@@ -253,8 +255,8 @@ pub const OLDEST: Need = Need {
 
 /// The wheels of NVIDIA's compiler (nvcc, ptxas, fatbinary), of cicc, and of the headers: the
 /// compiler's own, the runtime's with the static library, and C++'s. The other wheels have
-/// cuobjdump, the linker for running programs, and the fatbin library. All of them are unpacked
-/// into one folder.
+/// cuobjdump, nvJitLink (the linker for running programs), and the fatbin library. All of them are
+/// unpacked into one folder.
 pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
     Wheel { name: "nvidia-nvvm", version: "13.5.37" },

@@ -1,6 +1,6 @@
-//! Measures the run time. The program prints a line for each run: a name and nanoseconds. For a
-//! grid on the CPU, the line also has the processor time of its busier thread in nanoseconds, and a
-//! hash of the results.
+//! Measures offload's run time (`offload::run`). The program prints a line for each run: a name and
+//! nanoseconds. For a grid on the CPU, the line also has the processor time of its busier thread in
+//! nanoseconds, and a hash of the results.
 
 use libloading::Library;
 use offload::run::{Buffer, Device, Loaded};
@@ -48,7 +48,7 @@ type LaunchKernel = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> i32;
 
-/// Measures calls over a driver that does nothing.
+/// Measures calls of the run time that reach a driver whose functions do nothing.
 fn calls() {
     // SAFETY: the library is the bench's own.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");
@@ -104,7 +104,7 @@ fn calls() {
     for _ in 0..RUNS {
         measure("raw", || {
             let (pointers, none) = (pointers.as_mut_ptr(), ptr::null_mut());
-            // SAFETY: nothing runs.
+            // SAFETY: no kernel runs, because the driver does nothing.
             let code = unsafe {
                 black_box(launch_kernel)(
                     function,
@@ -126,7 +126,7 @@ fn calls() {
     }
 }
 
-/// Prints the mean time of many calls.
+/// Prints the name, and the mean time of many calls in nanoseconds.
 fn measure(name: &str, mut call: impl FnMut()) {
     const CALLS: u32 = 100_000;
     let start = Instant::now();
@@ -215,7 +215,7 @@ fn plain() {
 }
 
 /// Returns how long `run` takes, and the processor time of the busier of two threads: this one, or
-/// the one that `run` starts.
+/// the one that `run` starts. Both times are text, in nanoseconds.
 fn times(run: impl FnOnce()) -> String {
     let (thread, process) = (libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID);
     let (start, here, all) = (Instant::now(), now(thread), now(process));
@@ -232,7 +232,8 @@ fn now(clock: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Runs a grid; prints its time, and a hash of the bits of its results.
+/// Runs a grid, which writes to `result`; prints the name, the times, and a hash of the bits of
+/// `result`.
 fn grid(
     name: &str,
     result: &mut Buffer<f32>,

@@ -1,4 +1,5 @@
-//! Compiles the kernels that are launched, and eight modules of eight kernels each.
+//! Compiles the three kernels that `program.rs` launches by name, and eight modules of eight
+//! kernels each.
 
 use offload_build::Build;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The few functions of CUDA's runtime that a program with launchers needs, and its errors in
-//! words. Copy this file.
+//! The few functions of CUDA's runtime that a program with launchers needs, and the runtime's
+//! errors as text. Copy this file into your own program.
 //!
 //! `compile_static` links the runtime statically. The runtime looks for the driver when the program
 //! first calls one of its functions.
@@ -19,7 +19,7 @@ unsafe extern "C" {
 
 /// Returns the number of GPUs, which is at least one.
 ///
-/// Returns an error if there is none, or no driver that this runtime can work with.
+/// Returns an error if there is no GPU, or no driver that this runtime can work with.
 pub fn gpus() -> Result<usize, NoGpu> {
     let mut count = 0;
     // SAFETY: the function writes the number to the given place.

@@ -29,8 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    // Without a driver, any call of cudarc's would panic. This error lists the places that were
-    // searched for the driver.
+    // Without a driver, any function of cudarc would panic. `Device::named` returns an error
+    // instead, which lists the places that were searched for the driver.
     Device::named("cuda:0")?;
     let context = CudaContext::new(0)?;
     // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device

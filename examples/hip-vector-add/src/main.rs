@@ -32,8 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    // Without a runtime, any call of cubecl-hip-sys would panic. This error lists the places that
-    // were searched for the runtime.
+    // Without a runtime, any function of cubecl-hip-sys would panic. `Device::from_hip_device`
+    // returns an error instead, which lists the places that were searched for the runtime.
     let gpu = Device::from_hip_device(0)?;
 
     // Small whole numbers: their sums are exact.

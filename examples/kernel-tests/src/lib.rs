@@ -1,4 +1,4 @@
-//! Sums and matrix products on whatever device there is.
+//! Computes sums and matrix products on a GPU or the CPU.
 
 use offload::run::{Device, Launch, RunError};
 
@@ -6,7 +6,7 @@ mod kernels {
     offload::include_kernels!("linear");
 }
 
-/// Returns a device that the kernels run on.
+/// Returns the first device of this machine that an image fits.
 ///
 /// # Errors
 /// Returns an error if no image fits any device of this machine.
@@ -14,13 +14,13 @@ pub fn device() -> Result<Device, RunError> {
     Device::best_for(&kernels::PACK)
 }
 
-/// Returns the sum of all elements.
+/// Returns the sum of all elements of `x`.
 ///
 /// # Errors
 /// Returns an error if the device reports one.
 ///
 /// # Panics
-/// If there are more than 2^31 elements.
+/// Panics if there are 2^31 elements or more.
 pub fn sum(device: &Device, x: &[f32]) -> Result<f32, RunError> {
     const BLOCK: u32 = 256;
     let n = i32::try_from(x.len()).expect("a kernel counts in i32");
@@ -41,7 +41,7 @@ pub fn sum(device: &Device, x: &[f32]) -> Result<f32, RunError> {
 /// Returns an error if the device reports one.
 ///
 /// # Panics
-/// If a matrix has another size.
+/// Panics if `a` or `b` has another size.
 pub fn multiply(device: &Device, n: usize, a: &[f32], b: &[f32]) -> Result<Vec<f32>, RunError> {
     const TILE: u32 = 16;
     assert_eq!((a.len(), b.len()), (n * n, n * n));
@@ -91,7 +91,8 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// For any matrices, the kernel computes the same product as three loops.
+    /// Compares the kernel's products of random matrices with the products that three nested loops
+    /// compute.
     #[test]
     fn products_are_those_of_three_loops() {
         for seed in 0..5 {

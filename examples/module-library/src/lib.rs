@@ -1,6 +1,6 @@
-//! Element-wise functions on vectors. Each function is a module of one pack. The first call of a
-//! function loads its module onto the best device of the machine: a GPU of either vendor, or the
-//! CPU.
+//! Element-wise functions on vectors. The kernel of each function is a separate module of one pack.
+//! The first call of a function loads its module onto the best device of the machine: a GPU of
+//! either vendor, or the CPU.
 
 pub mod python;
 
@@ -15,7 +15,7 @@ mod kernels {
     offload::include_kernels!("kernels");
 }
 
-/// All modules, with all their images.
+/// The embedded pack, with all modules and all their images.
 pub static KERNELS: &KernelPack = &kernels::PACK;
 
 /// The number of threads in a block.
@@ -45,7 +45,8 @@ pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
     })
 }
 
-/// Runs a kernel on a copy of `x`, with so many blocks that each of its `n` elements has a thread.
+/// Runs a kernel on a copy of `x`, and copies the result back. `run` launches the kernel, with so
+/// many blocks that each of the `n` elements has a thread.
 fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,

@@ -1,5 +1,5 @@
-//! Exports a C function for each function of the library, for `ctypes`, as vectors.py declares
-//! them. With PyO3, a `#[pyfunction]` replaces each of them.
+//! Exports a C function for each function of the library. vectors.py declares these functions for
+//! Python's `ctypes`. With PyO3, a `#[pyfunction]` replaces each of them.
 
 use std::ffi::c_int;
 use std::slice;
@@ -22,7 +22,7 @@ unsafe fn call(function: Function, x: *mut f32, n: usize, operand: f32) -> c_int
 
 macro_rules! for_python {
     ($($exported:ident $function:ident)*) => {$(
-        /// Returns 0, or 1 after it has printed a message.
+        /// Calls the library's function. Returns 0, or 1 after it has printed the error.
         ///
         /// # Safety
         /// `x` must point to `n` numbers that nothing else uses during the call.

@@ -56,7 +56,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the sum of each `block` elements of `x`.
+/// Returns the sum of each `block` consecutive elements of `x`, computed on the device.
 fn block_sums(device: &Device, x: &Buffer<f32>, block: usize) -> Result<Vec<f32>, RunError> {
     let mut sums = device.buffer(&vec![f32::NAN; x.len().div_ceil(block)])?;
     let [n, grid, threads] =

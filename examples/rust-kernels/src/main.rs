@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use offload::run::Device;
 
 /// The embedded pack, and a function for its kernel, declared as in the kernels' crate. The images
-/// record the sizes of parameters, and the compiler compares these with the declaration.
+/// record the sizes of the kernel's parameters, and the compiler compares these sizes with the
+/// declaration.
 mod kernels {
     offload::include_kernels!(
         "saxpy",

@@ -7,8 +7,8 @@
 //!
 //! * `main`: reads the command line, launches the kernel, and returns the exit status.
 //! * `args`: the command line.
-//! * `saxpy`: the numbers, and the check of the result.
-//! * `report`: the tables.
+//! * `saxpy`: the input, the expected result, and the check of the device's result.
+//! * `report`: prints the tables of images and devices.
 
 mod args;
 mod report;
@@ -25,7 +25,7 @@ use offload::run::{Device, devices};
 use crate::args::Command;
 use crate::saxpy::{BLOCK, Problem};
 
-/// A result whose error is a text for the user, with the attempt, the fact and the help.
+/// A result whose error is a message for the user: the attempted operation, the cause, and advice.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
@@ -80,8 +80,8 @@ fn run(wanted: Option<&str>) -> Result<()> {
         Some(name) => Device::named(name)?,
         None => found.best_for(&kernels::PACK)?,
     };
-    // A launch would also load the image. Here, the program fails before it allocates anything if
-    // no image fits.
+    // A launch would load the image, too. With this call, the program fails before it allocates
+    // memory if no image fits.
     let image = kernels::PACK.on(&device)?.image();
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;

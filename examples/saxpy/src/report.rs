@@ -31,7 +31,7 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
     table.print(out)
 }
 
-/// Prints the devices of this machine, and the image for each.
+/// Prints the devices of this machine, and which image each of them gets.
 pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::Result<()> {
     writeln!(out, "Devices in this machine:")?;
     let mut table = Table::new(["device", "product", "is", "image", "because"]);
@@ -66,7 +66,8 @@ pub fn explain(
     choice: &Choice<PackImage>,
 ) -> io::Result<()> {
     writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
-    // Images are views; equal addresses mean the same image.
+    // A `PackImage` only refers to bytes of the pack: two that have the same address are the same
+    // image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
     let mut table = Table::new(["not chosen", "kind", "because"]);
     for image in others {
@@ -95,12 +96,13 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(cells);
     }
 
-    /// Adds a line below the rows, across the columns.
+    /// Adds a line of text below the rows, which is not divided into columns.
     fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }
 
-    /// Prints the table and an empty line, or the notes alone if there are no rows.
+    /// Prints the table with its notes, or the notes alone if there are no rows, and then an empty
+    /// line.
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let (header, cells) = self.rows.split_first().expect("`new` makes the header");
         if !cells.is_empty() {

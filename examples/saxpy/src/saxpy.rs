@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Threads in one block, on every device.
+/// The number of threads in one block, on every device.
 pub const BLOCK: u32 = 256;
 
 const LEN: usize = 1 << 20;
@@ -16,7 +16,8 @@ const LEN: usize = 1 << 20;
 pub struct Problem {
     /// The factor.
     pub a: f32,
-    /// The input. Never 0, so every element is wrong if the kernel did not run.
+    /// The input. No element is 0: if the kernel did not run, every element of `y` is therefore
+    /// wrong.
     pub x: Vec<f32>,
     /// The input and, after the kernel has run, the output.
     pub y: Vec<f32>,
@@ -26,25 +27,26 @@ pub struct Problem {
 impl Problem {
     pub fn new() -> Self {
         let a = 3.0;
-        // `u16` to `f32` is exact. The periods of `x` and `y`, 1009 and 1000, have no common
-        // factor, so neighbouring elements and blocks all differ.
+        // The conversion from `u16` to `f32` is exact. The values of `x` repeat after 1009
+        // elements, those of `y` after 1000. These numbers have no common factor, so neighbouring
+        // elements and blocks all differ.
         let x: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
         let y: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
         let expected = x.iter().zip(&y).map(|(x, y)| a * x + y).collect();
         Self { a, x, y, expected }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.y.len()
     }
 
-    /// The number of elements, with the type of the kernel's parameter.
+    /// Returns the number of elements, with the type of the kernel's parameter `n`.
     pub fn n(&self) -> i32 {
         i32::try_from(self.len()).expect("2^20 fits")
     }
 
-    /// The number of blocks that gives each element a thread.
+    /// Returns the number of blocks that a launch needs to give each element a thread.
     pub fn blocks(&self) -> u32 {
         u32::try_from(self.len()).expect("2^20 fits").div_ceil(BLOCK)
     }

@@ -1,5 +1,5 @@
 //! Runs the kernel on all GPUs of the machine at once, of both vendors, each with the image that
-//! fits it. With `--pretend`, prints the images for other GPUs.
+//! fits it. With `--pretend`, runs no kernel, and prints which image each GPU of a list would get.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints which image each of these devices would get.
+/// Prints which image each device would get; `devices` contains the names of devices, separated by
+/// commas.
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
         match kernels::PACK.select(&DeviceInfo::parse(name)?) {

@@ -19,7 +19,8 @@ use std::time::SystemTime;
 /// others.
 #[derive(Debug)]
 pub(super) struct Descriptions<'a> {
-    /// The descriptions of each module: one for each kind of target that clang compiles for.
+    /// The descriptions of each module: one for each kind of target for which clang can find the
+    /// signatures.
     modules: Vec<Vec<Description>>,
     output: &'a OutDir,
     cargo: &'a Cargo,
@@ -40,7 +41,8 @@ impl<'a> Descriptions<'a> {
         Self { modules: Vec::new(), output, cargo }
     }
 
-    /// Adds a module, and the compilations of its images for targets of these families.
+    /// Adds a module. `images` contains the compilations of its images, each with the family of its
+    /// target.
     pub(super) fn add_module<'c>(
         &mut self,
         images: impl Iterator<Item = (Family, &'c Compilation)>,
@@ -97,7 +99,8 @@ impl<'a> Descriptions<'a> {
         Ok(modules)
     }
 
-    /// Reads the files that steps have written, and records the result.
+    /// Reads the signatures from the LLVM IR that the steps have written, and records them for
+    /// later runs.
     fn read(
         &self,
         compilation: &Compilation,
@@ -133,7 +136,7 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 /// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
 /// parameters come from an earlier build, otherwise from the prebuilt set. A program that is only
 /// checked, on a machine without compilers, then has the same functions for its kernels. `modules`
-/// contains the name of each module, with the start of the names of its files.
+/// contains the name of each module, and the prefix of the names of its files.
 pub(super) fn of_absent(
     pack: &str,
     modules: impl Iterator<Item = (String, String)>,

@@ -205,8 +205,8 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_stand_in) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // A compiler that refuses a target may show a misspelt name: advice on prebuilt images then
-        // helps only if there is a set.
+        // If a compiler refuses a target, the target's name may be misspelt. The reason for a
+        // missing prebuilt image then helps only if the package has a set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt one: {no_stand_in}\n");
         }
@@ -227,8 +227,8 @@ pub(crate) fn missing(
     Error::new(failures[0].1.kind, message.trim_end())
 }
 
-/// Returns the error for a package that is being made with a prebuilt set that does not fit. Each
-/// reason comes with the targets that it is for.
+/// Returns the error for a package whose prebuilt set does not fit it, while Cargo makes the
+/// package. Each reason comes with the targets to which it applies.
 pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));

@@ -133,7 +133,8 @@ impl Build {
     ///
     /// The words are `native`, `all-major` and `all`: see the [front page](crate#targets). If
     /// build.rs adds no target, the build uses the variables of other programs, such as
-    /// `CUDAARCHS`, and after them [`Build::default_archs`]. `OFFLOAD_ARCH` replaces the list.
+    /// `CUDAARCHS`. If these are not set either, the build uses [`Build::default_archs`].
+    /// `OFFLOAD_ARCH` replaces the list.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -253,9 +254,9 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// A [static library](Build::compile_static) is then made without the sources that support none
-    /// of the targets. The library then does not define the functions of these sources. To leave
-    /// out calls of these functions, build.rs can set a `cfg` flag from the targets that
+    /// With this call, a [static library](Build::compile_static) is made without the sources that
+    /// support none of the targets. The library does not define the functions of these sources. To
+    /// leave out calls of these functions, build.rs can set a `cfg` flag from the targets that
     /// [`Build::resolve`] returns.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
@@ -283,7 +284,8 @@ impl Build {
         self
     }
 
-    /// Compiles, packs, and prints the instructions for Cargo. Ends the build script if that fails.
+    /// Compiles, packs, and prints the instructions for Cargo. Ends the build script if the pack
+    /// cannot be made.
     ///
     /// ```no_run
     /// let pack = offload_build::Build::new()
@@ -321,8 +323,9 @@ impl Build {
 
     /// Compiles sources with host and device code to a static library, and tells Cargo to link it.
     ///
-    /// Rust calls the host's functions like any C function (`extern "C"`); they launch the kernels
-    /// (`<<<...>>>`). Ends the build script with the reason if that fails.
+    /// Rust calls the host's functions like any C function (`extern "C"`), and these functions
+    /// launch the kernels (`<<<...>>>`). Ends the build script with the reason if the library
+    /// cannot be made.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -453,8 +456,8 @@ impl Build {
         Ok(pack)
     }
 
-    /// Makes a pack without images, for this reason. `modules` contains the name of each module,
-    /// with the start of the names of its files.
+    /// Makes a pack without images; `why` is the reason. `modules` contains the name of each
+    /// module, and the prefix of the names of its files.
     fn make_absent(
         &self,
         name: &str,

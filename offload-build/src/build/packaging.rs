@@ -1,4 +1,4 @@
-//! Checks during `cargo package` of a package that has prebuilt images.
+//! Checks the prebuilt images of a package during `cargo package`.
 
 use super::missing_tool;
 use super::prebuilt::{self, Prebuilt, StandIn};

@@ -25,10 +25,10 @@
 //! The compiler and the optimization are recorded for readers only. The compiler is not compared,
 //! since it is missing on a machine that uses the set. The recorded optimization is the level in
 //! the compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
-//! compilers. A level that build.rs sets is one of build.rs's options, so it is compared. A dev
-//! build can therefore use the set of a release build. This crate's headers are compared in the
-//! package's own builds only, since a published package may be built with another version of this
-//! crate.
+//! compilers. A level that build.rs sets is one of build.rs's options, so it is compared. Cargo's
+//! own level is not compared, so a dev build can use the set of a release build. This crate's
+//! headers are compared in the package's own builds only, since a published package may be built
+//! with another version of this crate.
 
 use crate::cargo::Cargo;
 use crate::compile::inputs::Input;
@@ -49,7 +49,7 @@ pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
 
-/// A prebuilt set that was read.
+/// The prebuilt set of one module, as its manifest describes it.
 #[derive(Debug)]
 pub(crate) struct Prebuilt {
     folder: PathBuf,
@@ -58,7 +58,7 @@ pub(crate) struct Prebuilt {
     options: String,
     inputs: Vec<(String, ContentHash)>,
     images: Vec<(String, ContentHash, String)>,
-    /// The file with the parameters of the kernels.
+    /// The hash and the name of the file with the parameters of the kernels, if the set has one.
     signatures: Option<(ContentHash, String)>,
     /// The reason why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
@@ -126,7 +126,8 @@ pub(crate) enum StandIn {
     Misfit(String),
 }
 
-/// Returns the start of the names of a module's files in the set; `prefix` is the module's prefix.
+/// Returns the start of the names of a module's files in the set. `prefix` is the module's name and
+/// a period; it is empty for the module of the build's own files.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
@@ -294,10 +295,10 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: every image except those for the CPU, and the manifest. `made_with` is
-/// for readers: tools and levels of optimization.
+/// Writes the prebuilt set: every image except those for the CPU, and the manifest. `made_with`
+/// lists the tools and the levels of optimization, which the manifest contains only for readers.
 ///
-/// Returns an error if the set would contain a path of this machine alone.
+/// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(
     folder: &Path,
     stem: &str,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
 /// The reserved name of a pack or a static library, which is also the name of a file. No other
-/// product can have the name, unless making this one fails.
+/// product can have the name, unless this product cannot be made.
 #[derive(Debug)]
 pub(crate) struct ReservedName {
     is_kept: bool,

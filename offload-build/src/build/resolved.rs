@@ -58,8 +58,8 @@ impl Build {
 
     /// Returns the targets that [`Build::compile`] would build for, without compiling anything.
     ///
-    /// Use it for `cfg` flags and for the choice of sources. Ends the build script with the reason
-    /// if that fails.
+    /// Use the result for `cfg` flags and for the choice of sources. Ends the build script with the
+    /// reason if the build has no valid list of targets.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();

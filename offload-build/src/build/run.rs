@@ -60,7 +60,8 @@ fn refused(variable: &str, value: &str, why: &str) -> Error {
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) request: &'a Request,
-    /// Whether the list of targets differs between machines.
+    /// Whether the list of targets depends on this machine or its variables, as with `native` and
+    /// `CUDAARCHS`.
     is_of_this_machine: bool,
     name: &'a str,
     pub(crate) cargo: &'a Cargo,
@@ -72,14 +73,14 @@ pub(crate) struct Run<'a> {
     probed: RefCell<Vec<(String, Option<String>)>>,
 }
 
-/// The source of one target's image.
+/// The place from which the build gets the image of one target.
 #[derive(Debug)]
 pub(super) enum Source {
     /// An earlier run made the image from the same inputs.
     Fresh(Compilation, Made),
     /// Steps that compile the image.
     Compile(Compilation),
-    /// The prebuilt set contains the image, which is used for this reason.
+    /// The image of the prebuilt set, and the reason why the build uses it.
     Prebuilt(Image, String),
     /// A source contains the image.
     Supplied(Image),
@@ -94,7 +95,7 @@ impl Source {
         }
     }
 
-    /// Whether steps have to run.
+    /// Whether steps must run to make the image.
     pub(super) fn is_stale(&self) -> bool {
         matches!(self, Source::Compile(_))
     }
@@ -257,7 +258,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the answer of a compiler to this probe, from the cache or by running it.
+    /// Returns the answer of a compiler to this probe. If an earlier probe had the same question,
+    /// returns that answer and does not run the compiler again.
     pub(crate) fn ask(
         &self,
         question: String,
@@ -296,7 +298,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the steps that compile the missing images. Returns every image with its inputs, in the
-    /// order of the sources, and the signatures of each module's kernels.
+    /// order of `sources`, and the signatures of each module's kernels.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,

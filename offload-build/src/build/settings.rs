@@ -231,8 +231,8 @@ impl Build {
     /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
     ///
     /// With `true`, `offload::include_kernels!` makes functions for these kernels, and the program
-    /// need not declare them. Clang gets the definitions and the folders for headers. A source that
-    /// clang cannot read with the toolkit's headers is an error.
+    /// need not declare them. Clang gets the macro definitions and the folders for headers that
+    /// build.rs sets. A source that clang cannot read with the toolkit's headers is an error.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -252,8 +252,8 @@ impl Build {
     /// Sets how many compilers run at a time for this pack, at least one. The variable
     /// `OFFLOAD_JOBS` replaces this number.
     ///
-    /// Without this call, as many run as `cargo build -j` allows. Set it for compilers that need
-    /// much memory.
+    /// Without this call, as many run as `cargo build -j` allows. Set a lower number for compilers
+    /// that need much memory.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -300,7 +300,7 @@ impl Build {
     /// INSERT AFTER .lrodata;
     /// ```
     ///
-    /// The build script of the program's own package passes it to the linker:
+    /// The build script of the program's own package passes the script to the linker:
     ///
     /// ```no_run
     /// let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();

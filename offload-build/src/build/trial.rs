@@ -72,7 +72,8 @@ impl<'a> Trial<'a> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // Remaining files are harmless: they are small, and in the folder for such files.
+        // Ignore an error: files that remain are small, and in the system's folder for temporary
+        // files.
         let _ = fs::remove_dir_all(&self.cargo.out_dir);
     }
 }

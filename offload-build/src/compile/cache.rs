@@ -163,8 +163,8 @@ pub(crate) fn record(
 
 /// Whether a file has changed since before the steps ran, as far as this can be detected. If the
 /// file's bytes were also read before the steps, they are compared. The time stamps of the file and
-/// its folders are also checked. The folders count because an older file may have replaced this
-/// one.
+/// its folders are also checked. The folders' time stamps matter because an older file may have
+/// been moved to the path of this file.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,

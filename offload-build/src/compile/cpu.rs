@@ -65,8 +65,8 @@ impl Compilations<'_> {
         let mut link = common;
         link.push("-shared".into());
         if self.cargo.target.contains("-linux-") {
-            // g++ links its C++ library even if it is not used. A kernel seldom uses it, and this
-            // option then drops it.
+            // g++ links its C++ library even if it is not used. Kernels seldom use this library.
+            // With this option, the linker drops the library if nothing uses it.
             link.push("-Wl,--as-needed".into());
             // With this option, a function that no source defines is an error of this link, not of
             // the program that loads the image.
@@ -109,10 +109,10 @@ impl Sanitizer {
             self.option(),
             "-fno-sanitize=vptr",
         ]));
-        // With ASAN_OPTIONS=halt_on_error=0 the program continues after a finding; otherwise the
-        // first finding ends the program.
+        // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a finding;
+        // otherwise the first finding ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
-        // With this option, a finding can show the place of a thread that is missing at a barrier.
+        // With this option, a finding can show where a thread is that did not reach a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
         list
     }

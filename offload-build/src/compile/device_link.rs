@@ -31,7 +31,7 @@ pub(crate) struct DeviceLink<'a> {
     pub(crate) lists_differ: bool,
     /// The sources' objects, with their hashes.
     pub(crate) objects: &'a [(PathBuf, ContentHash)],
-    /// The targets, for the names of files.
+    /// The part of the file names that lists the targets.
     pub(crate) file_name: &'a str,
     /// The options of the build.
     pub(crate) options: &'a Options,
@@ -64,8 +64,8 @@ impl DeviceLink<'_> {
         // nvlink drops debug information without these options.
         link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
         if self.lists_differ {
-            // Without this option, nvlink warns of each source without code for a target, which
-            // build.rs intends.
+            // Without this option, nvlink warns of each source that build.rs does not compile for
+            // all targets.
             link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
         }
         link.extend(self.options.flags_for_all().map(OsString::from));

@@ -6,8 +6,9 @@ use crate::error::{Error, ErrorKind};
 use crate::plan::{PlannedModule, PlannedSource};
 use std::path::Path;
 
-/// Returns an error if a folder that build.rs names for these sources of a module is missing. The
-/// check is for sources that a compiler will read: an image of a prebuilt set needs no headers.
+/// Returns an error if a folder that build.rs names for these sources of a module is missing. Call
+/// this function only for sources that a compiler will read: an image of a prebuilt set needs no
+/// headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
     pub(crate) hash: ContentHash,
-    /// Whether it came with the system or a compiler: neither build.rs nor a variable names its
-    /// folder.
+    /// Whether the file came with the system or a compiler: neither build.rs nor a variable names
+    /// its folder.
     pub(crate) is_of_system: bool,
 }
 
@@ -24,7 +24,8 @@ pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
     inputs: Vec<Input>,
-    /// The names to which the texts of users' files refer, and those to which other texts refer.
+    /// The names that files test for with `__has_include` or `__has_embed`: first those in users'
+    /// files, then those in files of the system.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
     assembled: Vec<String>,
@@ -59,7 +60,7 @@ impl<'a> Collected<'a> {
             }
         }
         for name in &mentions.assembled {
-            // The assembler uses the first match.
+            // The assembler reads the first file of this name in these folders.
             let first = self.assembler_folders().map(|it| it.join(name)).find(|it| it.is_file());
             self.assembled.push(name.clone());
             if let Some(first) = first {
@@ -97,15 +98,15 @@ impl<'a> Collected<'a> {
             input.path.parent().iter().for_each(|folder| system.add_folder(folder));
         }
         for input in &self.inputs {
-            // Each input's name is looked up in users' folders, since only a user's file can be
-            // read in place of a file of the system.
+            // Look up each input's name in users' folders: only a user's file can be read in place
+            // of a file of the system.
             let folders = [&user.folders, &system.folders];
             let folders = folders[usize::from(input.is_of_system)].clone();
             for name in folders.iter().filter_map(|folder| name_in(&input.path, folder)) {
                 user.add_name(name);
             }
         }
-        // A name in a user's file may also be the name of a file of the system.
+        // A user's file may also test for a file in the folders of the system.
         self.asked[0].iter().for_each(|name| system.add_name(Path::new(name)));
         self.asked.iter().flatten().for_each(|name| user.add_name(Path::new(name)));
         let mut assembled = Lookup::default();

@@ -1,5 +1,6 @@
-//! The places where names were searched for. A compiler may read a file that appears in one of
-//! them, in place of another file or for the first time.
+//! The folders in which compilers searched for files, and the names of these files. If a file
+//! appears in one of these folders later, a compiler may read it, in place of another file or for
+//! the first time.
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};
@@ -32,7 +33,7 @@ impl Lookup {
         }
     }
 
-    /// Returns the hash of the names that exist and where they are.
+    /// Returns a hash of which names exist in which folders.
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {

@@ -1,4 +1,4 @@
-//! The command lines: from the sources to the image of one target.
+//! The command lines that make the image of one target from the sources.
 //!
 //! | target | each source | all of them |
 //! |---|---|---|
@@ -46,7 +46,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps for one image. In each step, `after` contains positions in `steps`.
+/// In each step, `after` contains the positions in `steps` of the steps that must end first. In
+/// each step, `after` contains positions in `steps`.
 #[derive(Debug)]
 pub(crate) struct Compilation {
     /// The common start of the names of the compilation's files.
@@ -73,9 +74,9 @@ pub(crate) struct Compilation {
 /// The way to find the parameters of a compilation's kernels.
 #[derive(Debug)]
 enum Described {
-    /// Steps, each of which writes LLVM IR of a source.
+    /// The steps that describe the parameters. Each step writes LLVM IR of one source.
     BySteps(Vec<Step>),
-    /// The parameters are those of another compilation of the same sources.
+    /// Another compilation of the same sources, which describes the parameters.
     By(Box<Compilation>),
 }
 
@@ -85,11 +86,11 @@ impl Default for Described {
     }
 }
 
-/// Makes the compilation of one image.
+/// The inputs from which the compilation of one image or object is made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
-    /// The target of the image; or the targets of an object's device code, at least one.
+    /// The targets: one for an image, at least one for an object with device code.
     pub(crate) targets: &'a [Target],
     /// The part of the compilation's file names that depends on the target, or on the targets of an
     /// object.
@@ -117,8 +118,8 @@ impl<'a> Compilations<'a> {
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
-        // Without this option, older compilers choose an earlier code object version, which does
-        // not support generic targets.
+        // Generic targets need `-mcode-object-version`: without it, older compilers choose an
+        // earlier code object version, which does not support generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let version =
@@ -150,7 +151,7 @@ impl<'a> Compilations<'a> {
         compilation
     }
 
-    /// Returns the compilation of a source that is PTX to a cubin.
+    /// Returns the compilation in which ptxas makes a cubin from a PTX source.
     pub(crate) fn cubin_of_ptx(
         &self,
         arch: NvidiaArch,
@@ -176,13 +177,14 @@ impl<'a> Compilations<'a> {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         let sources = self.sources();
         let Profile { level, mut debug, own } = self.profile(sources[0]);
-        // With an option for debug information, ptxas warns if the PTX has none. Only sources that
-        // are compiled here are sure to have it; PTX and LLVM IR may lack it.
+        // With an option for debug information, ptxas warns if the PTX has none. Only PTX that
+        // clang compiles from source code is sure to have it. A source that is already PTX or LLVM
+        // IR may lack it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }
-        // `flags` has the flags of build.rs only for PTX sources: for other sources, these flags
-        // are for clang.
+        // For PTX sources, `flags` contains the flags of build.rs. For other sources it is empty,
+        // because clang gets the flags.
         let is_ours = |is_said: bool| flags.is_empty() || !is_said;
         let (says_level, says_debug) =
             (own.level.is_some(), own.debug.or(own.device_debug).is_some());
@@ -279,9 +281,9 @@ impl<'a> Compilations<'a> {
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
 
-    /// Adds a step for each source; returns their outputs. The options that select the target:
-    /// `offload` for sources in CUDA or HIP mode (`--offload-arch`), `direct` for other sources
-    /// (`--target`).
+    /// Adds a step for each source, and returns the files that the steps write. `offload` and
+    /// `direct` are the options that select the target: `offload` for sources in CUDA or HIP mode
+    /// (`--offload-arch`), `direct` for other sources (`--target`).
     fn compile_device(
         &self,
         compilation: &mut Compilation,
@@ -309,8 +311,8 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source has its own ID, which does not depend on the package's folder:
-                    // clang's default is a hash of the full path.
+                    // `-cuid` gives each source a separate ID that does not depend on the package's
+                    // folder: clang's default ID is a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
@@ -345,7 +347,8 @@ impl<'a> Compilations<'a> {
                 _ if !is_preprocessed => {}
                 DebugInfo::None => {}
                 DebugInfo::Full if !is_nvidia || profile.level == "0" => compile.push("-g".into()),
-                // More debug information than this makes PTX that ptxas does not optimize.
+                // If the debug information contains more than line directives, ptxas does not
+                // optimize the PTX.
                 DebugInfo::Full | DebugInfo::Lines if is_nvidia => {
                     compile.push("-gline-directives-only".into())
                 }
@@ -399,9 +402,9 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // With these options, debug information and `__FILE__` do not depend on the folders of
-            // the package and of OUT_DIR. OUT_DIR may be in the package's folder, so its option
-            // comes last: compilers use the last prefix that fits.
+            // With `-ffile-prefix-map`, debug information and `__FILE__` do not depend on the
+            // folders of the package and of OUT_DIR. OUT_DIR may be in the package's folder, so its
+            // option comes last: compilers use the last prefix that fits.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -433,8 +436,8 @@ impl Compilation {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
             steps,
-            // An estimate of 0 lets this compilation start after those of all images, whose time
-            // determines the time of the build.
+            // `source_bytes` is the estimate of the work. With 0, this compilation starts after
+            // those of all images, which determine how long the build takes.
             source_bytes: 0,
             sources: Vec::new(),
             named_files: self.named_files.clone(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-/// The files that flags name.
+/// The files, and the folders for headers, that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFiles {
     /// Existing files, which count as inputs whatever the flag means.
@@ -12,7 +12,7 @@ pub(super) struct NamedFiles {
     pub(super) include_folders: Vec<PathBuf>,
 }
 
-/// Options with a folder for headers, in the same word or the next.
+/// Options that name a folder for headers, in the same word (`-Ifolder`) or in the next word.
 const INCLUDE_OPTIONS: [&str; 9] = [
     "-I",
     "-isystem",
@@ -36,13 +36,13 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The maximum depth of response files that name response files. Deeper nesting occurs only if
-/// files name each other in a circle.
+/// The maximum depth of nested response files: a file of options (`@file`) may name another one.
+/// Deeper nesting occurs only if files name each other in a circle.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Returns the files in these flags, in order; paths are relative to the working folder, as for
-    /// compilers.
+    /// Returns the files and folders that these flags name, in order. Relative paths start at the
+    /// working folder, as for compilers.
     pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
         let mut named = Self::default();
         named.add(flags.into_iter(), DEPTH);

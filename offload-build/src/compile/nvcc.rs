@@ -14,7 +14,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 impl Compilations<'_> {
-    /// Returns the compilation of machine code or PTX, as the target requires.
+    /// Returns the compilation in which nvcc makes an image: machine code or PTX, as the target
+    /// requires.
     pub(crate) fn nvcc(&self, arch: NvidiaArch, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let (extension, kind) = match arch.code {
             NvidiaCode::Cubin => ("cubin", "-cubin"),
@@ -52,13 +53,14 @@ impl Compilations<'_> {
     }
 
     /// Returns the compilation by nvcc of an object with host code and the device code for all
-    /// targets. The object is relocatable if it is to be linked on the device.
+    /// targets. With `is_relocatable`, the device code is relocatable (`-rdc=true`), so that it can
+    /// be linked with the device code of other objects.
     ///
     /// One call of nvcc compiles for all targets. The table compares the alternatives for
-    /// `reduce.cu` of candle-kernels 0.11.1 (its host code made to compile). The options are `-c
-    /// -std=c++17 -O3 -lineinfo`, and `-gencode` for sm_80, 86, 89, 90, 100, 120 and PTX of the
-    /// last; the tools are nvcc 13.5.37 and gcc 12.2. Numbers are seconds of processor time, user
-    /// and system (elapsed times mean nothing on two busy cores):
+    /// `reduce.cu` of candle-kernels 0.11.1, whose host code was changed so that it compiles. The
+    /// options are `-c -std=c++17 -O3 -lineinfo`, and `-gencode` for sm_80, 86, 89, 90, 100, 120
+    /// and PTX of the last; the tools are nvcc 13.5.37 and gcc 12.2. Numbers are seconds of
+    /// processor time, user and system (elapsed times mean nothing on two busy cores):
     ///
     /// | | processor time |
     /// |---|---|
@@ -70,10 +72,11 @@ impl Compilations<'_> {
     ///
     /// `--threads` saves no work. It uses processors that other sources leave idle, but neither the
     /// jobserver nor `max_parallel` knows of its compilers. With one call for each target, a first
-    /// build would need a fifth more processor time. If another target were added to the list, its
-    /// build would then take 6 seconds instead of 23. But nvcc has no option to compile the host's
-    /// part around an existing fat binary. That would need nvcc's internal commands, as `--dryrun`
-    /// lists them for one version.
+    /// build would need a fifth more processor time. After another target is added to the list, a
+    /// build with one call for each target would take 6 seconds instead of 23. But nvcc has no
+    /// option to compile the host's part around an existing fat binary. Without such an option,
+    /// this crate would have to run nvcc's internal commands, which `--dryrun` lists for one
+    /// version.
     pub(crate) fn object_by_nvcc(
         &self,
         nvcc: &Nvcc,
@@ -94,8 +97,8 @@ impl Compilations<'_> {
         Ok(compilation)
     }
 
-    /// Returns nvcc's arguments for every product: the host's compiler, optimization, the options
-    /// of build.rs, the source.
+    /// Returns the arguments that nvcc gets for an image and for an object alike: the host's
+    /// compiler, optimization, the options of build.rs, the source.
     fn nvcc_args(
         &self,
         nvcc: &Nvcc,
@@ -105,7 +108,7 @@ impl Compilations<'_> {
     ) -> Vec<OsString> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
         // nvcc warns of a repeated option, and of `-lineinfo` together with `-G`. So only add
-        // options that neither build.rs nor the variables set.
+        // options that neither build.rs nor nvcc's environment variables set.
         let profile = self.profile(source);
         let variables = NvccFlags::set(|name| self.cargo.user_var(name));
         let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
@@ -129,7 +132,8 @@ impl Compilations<'_> {
             let text = arg.to_string_lossy();
             if text.starts_with("-ffile-prefix-map=") {
                 // This option is for the host's compiler, which preprocesses sources for nvcc.
-                // `-Xcompiler` would split a value with commas into several options.
+                // `-Xcompiler` would split a value with commas into several options, so such a
+                // value is left out.
                 if !ccbin.takes_gnu_options() || text.contains(',') {
                     continue;
                 }
@@ -145,7 +149,8 @@ impl Compilations<'_> {
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }
-        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`.
+        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so the folder
+        // of nvcc is also a tool folder.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());

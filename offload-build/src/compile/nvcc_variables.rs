@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 /// Returns the environment of nvcc: the variables of the host's compiler, and the variables that
 /// contain flags for nvcc. Removes options that name GPUs from these flags, and prints a warning
-/// that names them.
+/// with the removed options.
 pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
     let mut env = ccbin.env.clone();
     for flags in NvccFlags::set(|name| cargo.user_var(name)) {

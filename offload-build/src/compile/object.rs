@@ -33,8 +33,8 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
         let mut common = self.offload_args(mode, source);
-        // Without this option, older clangs use another driver; no linker can take the objects of
-        // that driver apart again.
+        // Without `--offload-new-driver`, older clangs use another driver; no linker can take the
+        // objects of that driver apart again.
         common.extend(args(&["--offload-new-driver", "-fgpu-rdc"]));
         let mut compile = common.clone();
         compile.extend(self.host_args());
@@ -88,9 +88,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the compilation of the host's part of a source to an object. The object contains the
-    /// device code that was compiled for the targets, in their order. For CUDA, the toolkit makes a
-    /// fat binary of the device code; for HIP, `bundle` already exists.
+    /// Returns the compilation of the host's part of a source to an object. `images` contains the
+    /// device code for each target, in the order of the targets. The object contains all of it. For
+    /// CUDA, the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
     pub(crate) fn host_object(
         &self,
         mode: &str,
@@ -152,11 +152,12 @@ impl<'a> Compilations<'a> {
                 .filter(|_| mode == "hip")
                 .map(|it| format!("-mcode-object-version={it}").into()),
         );
-        // The compiler's macros depend on the level, so the host's part and the devices' parts get
-        // the same level.
+        // The compiler's predefined macros depend on the optimization level, so the host's part and
+        // the devices' parts get the same level.
         let profile = self.profile(source);
         list.push(format!("-O{}", profile.level).into());
-        // If the code is optimized, clang requests only lines from ptxas for this option.
+        // If the code is optimized, clang requests only line information from ptxas, although the
+        // option is `-g`.
         list.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
         list.extend(self.source_args(source));
         list
@@ -207,7 +208,7 @@ impl<'a> Compilations<'a> {
 pub(crate) enum FatBinary<'a> {
     /// HIP's bundle, which is already written.
     Bundle(&'a Path),
-    /// CUDA's fat binary, which a program of a toolkit makes.
+    /// CUDA's fat binary, which the program `fatbinary` of this toolkit makes.
     By(&'a Nvcc),
 }
 
@@ -215,8 +216,8 @@ fn by_compiler_proper(mode: &str) -> DepfileBy {
     DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
 }
 
-/// Returns the option that selects a target (`--offload-arch`). For PTX, the option names the
-/// machine code of the same architecture.
+/// Returns the option that selects a target (`--offload-arch`). For PTX (`compute_80`), the option
+/// names the machine code of the same architecture (`sm_80`).
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => {

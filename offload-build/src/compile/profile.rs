@@ -6,8 +6,9 @@
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
 //!
 //! With full debug information, the compilers of the second row write five times the code and need
-//! gigabytes of memory. So it is made on request only. `opt_level` and `debug` of build.rs replace
-//! the defaults, and a flag of build.rs replaces both.
+//! gigabytes of memory. So these compilers make full debug information only on request. A call of
+//! `opt_level` or `debug` in build.rs replaces the default in the table. A compiler flag in
+//! build.rs replaces both.
 
 use super::Compilations;
 use crate::cargo::Cargo;
@@ -49,7 +50,8 @@ impl OwnFlags {
         let mut own = Self::default();
         let mut before = "";
         for flag in flags {
-            // In `-Xptxas -O1`, the level is for a part of the compiler.
+            // In `-Xptxas -O1`, the level applies only to ptxas, so it is not the level of the
+            // compilation.
             let is_passed_on = before.starts_with("-X") && !before.contains(['=', ',']);
             before = flag;
             if is_passed_on {
@@ -70,7 +72,7 @@ impl OwnFlags {
 
 fn level(flag: &str) -> Option<&str> {
     let level = flag.strip_prefix("--optimize").or_else(|| flag.strip_prefix("-O"))?;
-    // nvcc's -Ofast-compile is another option.
+    // nvcc's `-Ofast-compile` and `-Ofc` are other options, not optimization levels.
     let is_other = level.starts_with("fast-compile") || level.starts_with("fc");
     let level = level.trim_start_matches('=');
     (!is_other).then_some(if level.is_empty() { "1" } else { level })
@@ -94,8 +96,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the levels of optimization of a module's image for a target, each once, as the manifest
-/// of a prebuilt set has them.
+/// Returns the optimization levels of the sources of a module's image for a target, each once. The
+/// manifest of a prebuilt set records these levels.
 pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for source in module.sources_for(target) {

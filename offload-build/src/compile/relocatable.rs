@@ -1,6 +1,7 @@
 //! Flags that request relocatable device code, which is useful only if it is linked.
 
-/// The flags of nvcc and clang without a value, or with a value after `=`.
+/// The flags of nvcc and clang that request relocatable device code in one word: without a value,
+/// or with the value after `=`.
 const FLAGS: [&str; 11] = [
     "-rdc=true",
     "--relocatable-device-code=true",
@@ -15,10 +16,10 @@ const FLAGS: [&str; 11] = [
     "--hip-link",
 ];
 
-/// The flags of nvcc whose value is the next word.
+/// The flags of nvcc that request relocatable device code if the next word is `true`.
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
-/// Returns the first of these flags that requests relocatable device code, as it is written.
+/// Returns the first of `flags` that requests relocatable device code, as it is written.
 pub(crate) fn relocatable_flag<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut before = "";
     for flag in flags.into_iter().map(str::trim) {

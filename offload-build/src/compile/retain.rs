@@ -12,7 +12,8 @@ use std::path::Path;
 const START_OF_NAME: &[u8] = b"llvm_offload_entries";
 const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
-/// Marks the tables of an ELF object, so that linkers keep them. Other files stay as they are.
+/// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
+/// keep them. Other files stay as they are.
 pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     match mark(&mut bytes) {
@@ -21,8 +22,8 @@ pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Marks the tables in the bytes of an object. Returns whether any section was marked; `None` if
-/// the bytes are not a whole little-endian ELF file of 64 bits.
+/// Sets `SHF_GNU_RETAIN` in the tables in the bytes of an object. Returns whether any section was
+/// marked; `None` if the bytes are not a whole little-endian ELF file of 64 bits.
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
     let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;

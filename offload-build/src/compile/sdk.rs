@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
-    /// The newest code object version for which there are libraries.
+    /// The newest code object version that ROCm's device libraries support; `None` for CUDA, or if
+    /// the libraries do not record it.
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version; dependency files omit its headers.
     pub(crate) stands_for: Vec<PathBuf>,
@@ -63,8 +64,8 @@ impl Sdk {
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
-                // The host's part includes the same headers, which need this macro there, too. Its
-                // value does not matter.
+                // The host's part includes the same headers, so it needs the macro for the
+                // wavefront size, too. In host code, the value of the macro does not matter.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -97,8 +98,9 @@ const CURAND: &str = "curand_mtgp32_kernel.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// Returns the definition of the wavefront size. ROCm's headers up to version 6 expect this macro
-/// from clang, but clang 22 and newer do not define it.
+/// Returns the option that defines the macro for the wavefront size, if clang does not define the
+/// macro. ROCm's headers up to version 6 expect this macro from clang, but clang 22 and newer do
+/// not define it.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The largest size of a source; larger files are data.
+/// The largest size in bytes of a file that is read as source text; larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
 /// The results of examining files. The keys are plain strings: comparing paths part by part would

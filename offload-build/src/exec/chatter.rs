@@ -1,7 +1,8 @@
 //! Output of tools that succeeded: warnings for users, and the output that they requested with `-v`
 //! and similar options.
 
-/// The two kinds of lines, each in the order of the text.
+/// The lines of a tool's output: warnings, and all other lines (`chatter`). Both are in the order
+/// of the output.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sorted<'a> {
     /// The lines of each warning.
@@ -14,7 +15,7 @@ pub(crate) struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A complete line of another kind.
+    /// A message of another kind, in one line: a remark, or a command that nvcc prints.
     Chatter,
     /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
     Before,
@@ -22,7 +23,8 @@ enum Line {
     More,
 }
 
-/// Sorts the lines of a text. Line ends and colours stay with the lines.
+/// Sorts the lines of a tool's output into warnings and other lines. Line ends and colours stay
+/// with the lines.
 pub(crate) fn sort(text: &str) -> Sorted<'_> {
     let lines: Vec<&str> = text.lines().collect();
     let kinds: Vec<Line> =
@@ -41,7 +43,8 @@ pub(crate) fn sort(text: &str) -> Sorted<'_> {
             }
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
-        // A line before a message belongs to that message.
+        // If this line only introduces a message, or has a position but no severity, the next line
+        // belongs to the same message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
         // clang also prints a line with the number of warnings for each target; omit it.
@@ -82,7 +85,7 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     if plain.ends_with([':', ',']) { Line::Before } else { Line::Chatter }
 }
 
-/// Whether a line says in English that it is a warning, or worse.
+/// Whether a line contains the English word `warning` or `error` as its severity.
 fn says_severity(line: &str) -> bool {
     has_severity(line, "warning") || has_severity(line, "error")
 }
@@ -111,7 +114,8 @@ fn has_position(line: &str) -> bool {
         && parts.next().is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// Whether a line points at something in the line before it.
+/// Whether a line has only `^`, `~` and spaces, with which compilers mark a place in the line
+/// before it.
 fn is_underline(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
 }
@@ -134,7 +138,8 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Sorts lines and checks the result; lines that start with `!` belong to a warning.
+    /// Sorts the lines and checks the result: the lines that start with `!` here must belong to a
+    /// warning.
     #[track_caller]
     fn check(marked: &str) {
         let text: Vec<&str> =

@@ -14,7 +14,7 @@ pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Whether some user may start a file. A program cannot be started if an unpacker wrote it without
-/// its file mode. Windows has no such mode, so every file counts.
+/// its file mode. Windows has no such mode, so every file counts as executable.
 pub(crate) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -45,8 +45,8 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
     None
 }
 
-/// Returns the entries of a folder with this prefix and a number, `cuda-12.4` or `cu13`, lowest
-/// number first. Returns nothing if the folder cannot be read.
+/// Returns the paths in a folder whose names are this prefix and a number, such as `cuda-12.4` or
+/// `cu13`, lowest number first. Returns nothing if the folder cannot be read.
 pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

@@ -1,9 +1,9 @@
-//! The compiler launcher: a program that starts compilers, or replaces them by a cache (`sccache`,
-//! `ccache`) or by other machines (`icecc`, `distcc`).
+//! The compiler launcher: a program that starts compilers, takes their output from a cache
+//! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
 //!
-//! The launcher has no effect on the output, so no rebuild key has it. The launcher gets only steps
-//! that read one source and write one object, because no launcher splits larger steps. Links, and
-//! steps that generate code for all sources of an image, run directly.
+//! The launcher has no effect on the output, so it is not part of the rebuild keys. Only steps that
+//! read one source and write one object run through the launcher, because no launcher splits larger
+//! steps. Links, and steps that generate code for all sources of an image, run directly.
 
 use super::find::named;
 use super::step::{DepfileBy, Kind, Step};
@@ -32,15 +32,15 @@ const BROKEN: [(&str, Kind, &str, &str); 1] = [(
 )];
 
 impl Launcher {
-    /// The variable that names the launcher, in words.
+    /// The name of the variable that names the launcher.
     pub(crate) const PLACES: &'static str = VARIABLE;
 
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Returns the launcher in the environment: a program, then its arguments, with `;` between
-    /// them.
+    /// Returns the launcher that `OFFLOAD_COMPILER_LAUNCHER` names: a program, then its arguments,
+    /// with `;` between them.
     ///
     /// Returns an error if the program does not exist.
     pub(crate) fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
@@ -85,7 +85,8 @@ impl Launcher {
         steps.find_map(broken).map_or(Ok(()), Err)
     }
 
-    /// Returns the step, started through the launcher if the launcher can help.
+    /// Returns the step with a command that runs through the launcher. If the launcher cannot help
+    /// with this kind of step, returns the step unchanged.
     pub(crate) fn launch(&self, step: &Step) -> Step {
         match step.kind {
             Kind::Compile => {}
@@ -107,8 +108,9 @@ impl Launcher {
             match depfile.by {
                 DepfileBy::Driver => {}
                 // A launcher that uses another machine must know the dependency file, which it has
-                // to copy back. The driver's options name this file. Also, this folder does not
-                // exist on the other machine, so the compiler proper could not write there.
+                // to copy back. So the driver's options (`-MD`, `-MF`) name this file. Also, the
+                // folder of this file does not exist on the other machine, so the compiler proper
+                // could not write the file there.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
@@ -191,7 +193,8 @@ mod tests {
                 "ccache clang -x hip -c a.cu -o a.bc -MD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
             )
         );
-        // The compiler proper is used only if the driver does not suffice.
+        // Options for clang's compiler proper are used only if the driver ignores its own options
+        // for the dependency file.
         let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
         for by in
             [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver]

@@ -80,9 +80,9 @@ impl Events {
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after the steps that its `after` contains. Among the steps that can start,
-/// the one that the most work waits for starts first. `work` is the amount of work of each step, in
-/// any unit. After a failure no further step starts. Returns the output of the tools that
-/// succeeded.
+/// the step with the longest chain of waiting work starts first. `work` is the amount of work of
+/// each step, in any unit. After a failure no further step starts. Returns the output of the tools
+/// that succeeded.
 ///
 /// Returns an error for the first step that fails, with the command line and the tool's complete
 /// text.
@@ -134,7 +134,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed
 struct State<'a> {
     steps: &'a [Step],
     how: &'a How,
-    /// The most steps at a time.
+    /// The maximum number of steps that run at a time.
     most: usize,
     jobserver: Option<Jobserver>,
     /// The work of each step and of the longest chain of steps that wait for it.
@@ -192,7 +192,7 @@ impl State<'_> {
             let events = Arc::clone(events);
             let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
             thread::spawn(move || {
-                // Otherwise a file of an earlier run would look like this step's output.
+                // Remove the output of an earlier run, which would look like this step's output.
                 let _ = step.output.as_ref().map(fs::remove_file);
                 let _ = step
                     .output
@@ -203,8 +203,8 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // Set the folder for clang's files about a crash; the default is the folder for all
-                // programs' files.
+                // By default, clang writes its files about a crash into the system's folder for
+                // temporary files. Choose the folder of the output instead.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }

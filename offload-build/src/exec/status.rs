@@ -134,7 +134,8 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The signals of a crash whose numbers are the same on all systems, and those of a kill.
+/// The names of signals: those of a crash that have the same numbers on all systems, and those with
+/// which a process is killed.
 const SIGNALS: [(i32, &str); 9] = [
     (2, "SIGINT"),
     (4, "SIGILL"),

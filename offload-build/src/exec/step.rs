@@ -29,16 +29,16 @@ pub(crate) enum Kind {
     /// clang generates code for all sources of an image. Or clang compiles the host's part of a
     /// source and includes images. Compiler launchers do not know that these images are inputs.
     Generate,
-    /// Objects become an image.
+    /// A linker makes an image from objects, or `fatbinary` makes one file from images.
     Link,
-    /// ptxas makes machine code of PTX.
+    /// ptxas makes machine code from PTX.
     Assemble,
-    /// nvcc makes any output.
+    /// nvcc makes an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, and compiles nothing.
     Scan,
-    /// clang describes the declarations of a source. Errors of the source appear before, in its
-    /// compilation.
+    /// clang describes the declarations of a source. The compilation of the source reports the
+    /// errors in the source; this step prints none.
     Describe,
 }
 

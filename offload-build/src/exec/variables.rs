@@ -22,7 +22,7 @@ pub(crate) enum Holds {
     Other,
 }
 
-/// The variables that count for every compiler.
+/// The variables that are inputs of every compilation, whichever compiler runs.
 pub(crate) const COUNTED: [(&str, Holds); 18] = [
     ("CPATH", Holds::IncludeFolders),
     ("C_INCLUDE_PATH", Holds::IncludeFolders),
@@ -44,10 +44,10 @@ pub(crate) const COUNTED: [(&str, Holds); 18] = [
     ("_CL_", Holds::Other),
 ];
 
-/// The variables with flags for nvcc: they count if nvcc compiles.
+/// The variables with flags for nvcc, which are inputs only if nvcc compiles.
 pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
-/// The variables that no step gets.
+/// The variables that are removed from the environment of every step.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
 /// Options of nvcc whose value names GPUs, in the same word after `=` or in the next word.
@@ -56,9 +56,10 @@ const GPU_OPTIONS: [&str; 6] =
 
 /// A variable of [`NVCC_FLAGS`] that is set.
 ///
-/// nvcc adds the flags of this variable to every command. A GPU among these flags adds a second
-/// image to a cubin's command, which nvcc refuses. In other commands, nvcc then makes the image for
-/// another GPU than the build lists. So nvcc gets the variable without the options that name GPUs.
+/// nvcc adds the flags of this variable to every command. If these flags name a GPU, nvcc refuses a
+/// command for a cubin, because it would have to make two images. With other commands, nvcc makes
+/// the image for a GPU that the build does not list. So nvcc gets the variable without the options
+/// that name GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NvccFlags {
     pub(crate) name: &'static str,

@@ -65,7 +65,8 @@ const HEADERS: [(&str, &str); 28] = headers![
 ];
 
 impl OutDir {
-    /// Makes the folder for packs, but nothing that a compiler needs.
+    /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
+    /// need.
     pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
         fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
@@ -76,7 +77,7 @@ impl OutDir {
         Ok(dir)
     }
 
-    /// Makes the folders and writes the kernel header with its parts.
+    /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
     pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(out_dir, pack)?;
         for folder in
@@ -100,7 +101,7 @@ impl OutDir {
         self.root.join(INCLUDE)
     }
 
-    /// Returns a folder with an empty header of this name.
+    /// Writes an empty header of this name, and returns its folder.
     pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = self.include().join("empty");
         fs::create_dir_all(&folder)
@@ -141,14 +142,16 @@ impl OutDir {
                 fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path())
             {
                 if path.extension().is_some_and(|extension| extension == "index") {
-                    // Errors are ignored, since the folder was just made or written to.
+                    // Errors are ignored. They are unlikely, since this process has just made the
+                    // folder or written to it.
                     let _ = fs::remove_file(&path);
                 }
             }
         });
     }
 
-    /// Removes the libraries that earlier builds of this pack left: `prefix`, a hash, `.a`.
+    /// Removes the libraries that earlier builds of this pack left, except `keep`. Their names
+    /// consist of `lib`, `prefix`, a hash and `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -195,7 +198,7 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, |file| file.write_all(bytes))
 }
 
-/// Writes a layout; payload numbers are positions in `payloads`. The system's kernel copies bytes
+/// Writes a layout; payload numbers are positions in `payloads`. The operating system copies bytes
 /// from file to file, if it can.
 pub(crate) fn write_layout(
     path: &Path,
@@ -285,8 +288,8 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // If a file already has this temporary name, it is from an ended process with the same process
-    // ID.
+    // If a file with this temporary name exists, an ended process with the same process ID wrote
+    // it.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =

@@ -23,8 +23,8 @@ pub(super) fn agreed(
         }
         let mut kernel = kernel.clone();
         let says = of_source(&kernel, &signatures.records);
-        // Compare the sizes, not the offsets: images align some types differently. Arguments that
-        // are passed by their address still arrive.
+        // Compare the sizes, not the offsets: images align some types differently. If a program
+        // passes the address of each argument, a launch still works with other offsets.
         let differs = |arguments: &[IndexArgument]| {
             let sizes = arguments.iter().map(|argument| argument.size);
             says.as_ref().is_none_or(|says| !says.iter().map(|(_, size)| *size).eq(sizes))

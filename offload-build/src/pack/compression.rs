@@ -91,8 +91,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns the compressed container of a module, and the place of its stream. Uses those of an
-/// earlier run, if it had the same images.
+/// Returns the compressed container of a module, and the place of its stream. Uses the container
+/// that an earlier run wrote, if that run had the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,
@@ -117,7 +117,8 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // Otherwise a build that is interrupted below would leave other bytes under the old key.
+    // Without this removal, a build that is interrupted below could leave the new container with
+    // the old key.
     remove(&key_path)?;
     let read = |image: &Image| {
         fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))
@@ -205,8 +206,8 @@ mod tests {
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // While another container is written, there is no key. A folder in the file's place
-            // makes that write fail.
+            // While a new container is written, no key file exists. Here, a folder in the place of
+            // the container makes the write fail.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);

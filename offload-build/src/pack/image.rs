@@ -45,7 +45,8 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
-/// The number of bytes to read: more than the headers and PTX's first directives need.
+/// The number of bytes of an image that are read: more than the headers and PTX's first directives
+/// need.
 const HEADER_SIZE: u64 = 4096;
 
 impl Image {
@@ -108,7 +109,7 @@ impl Image {
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// Adds a line feed to a new image if the image needs one in a pack.
+    /// Adds a line feed to the end of the image file at `path` if the image needs one in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {

@@ -10,7 +10,7 @@ use offload_format::pack_index::{IndexKernel, PackImageKind};
 const IMAGE: &str = "image";
 
 /// Returns the kernels in alphabetical order; `None` if they are unknown. Unknown kernels are no
-/// error: programs can then use any name.
+/// error: programs can then use any name as the name of a kernel.
 pub(crate) fn of(
     module: &str,
     image: &Image,

@@ -20,13 +20,13 @@ use std::path::Path;
 
 const GIB: u64 = 1 << 30;
 
-/// The largest pack without a warning.
+/// The largest size in bytes of a pack for which no warning is printed.
 const PLENTY: u64 = GIB;
 
-/// The largest pack that any linker can link into a program of usual size.
+/// The largest size in bytes of a pack that every linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
-/// A linker, as far as linkers differ in their treatment of large packs.
+/// The kinds of linkers that differ in their treatment of large packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Linker {
     Lld,
@@ -49,7 +49,7 @@ pub(crate) fn check_size(
     if size <= PLENTY {
         return Ok(());
     }
-    // The advice omits a setting that build.rs already has.
+    // The advice recommends compression only if build.rs does not request it already.
     let (or_compress, compress) = if request.compressed {
         ("", "fewer targets make")
     } else {
@@ -102,7 +102,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let (mut fuse, mut lld_is_off) = (None, None);
     let mut flags = flags.iter();
     while let Some(flag) = flags.next() {
-        // The forms are -C <option>, -C<option> and --codegen=<option>.
+        // rustc accepts an option in these forms: -C <option>, -C<option> and --codegen=<option>.
         let option = match flag.as_str() {
             "-C" | "-Z" | "--codegen" => flags.next().map(String::as_str),
             flag => ["-C", "-Z", "--codegen="].iter().find_map(|prefix| flag.strip_prefix(prefix)),

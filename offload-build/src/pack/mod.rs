@@ -187,7 +187,7 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     })
 }
 
-/// Writes pack, library and index.
+/// Writes the files of a pack: the pack, the library that contains it, and its index.
 ///
 /// Returns an error if the pack is too large for the linker, or if a file cannot be written. For a
 /// compressed pack, the compressed size counts.

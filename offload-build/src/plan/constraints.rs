@@ -16,13 +16,13 @@ pub(crate) enum Constraints {
     Any,
     /// The source includes ROCm's own headers, which are for AMD GPUs.
     RocmHeaders,
-    /// A target triple, of this family.
+    /// The source names a target triple, which belongs to this family of targets.
     Triple(Family, String),
-    /// Assembly: one target, and whether there are kernels.
+    /// Assembly: the target that it names, if any, and whether it defines kernels.
     Assembly { target: Option<Target>, has_kernels: bool },
-    /// The target of PTX.
+    /// The architecture that the PTX text names.
     Ptx(NvidiaArch),
-    /// The images in a file.
+    /// The targets of the images that the file contains.
     Images(Vec<supplied::Name>),
 }
 
@@ -103,7 +103,8 @@ impl Constraints {
     }
 }
 
-/// Whether PTX for one architecture is the image for another, or can be assembled to it.
+/// Whether PTX for `text` can be used for the target `wanted`: as the image itself, or assembled to
+/// machine code.
 fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     match (wanted.code, text.suffix) {
         (NvidiaCode::Ptx, _) => text == wanted,
@@ -111,7 +112,7 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
-        // The letter is `a`; an unknown letter limits the targets at least as much.
+        // The letter is `a`, or an unknown letter, which limits the targets at least as much.
         (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }

@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 /// A module with its examined sources, and the targets that it is built for.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
-    /// The name that programs use.
+    /// The name by which programs select the module.
     pub(crate) name: String,
-    /// The start of its files' names, with a dot at the end; empty for the module of a build's own
-    /// files.
+    /// The start of the names of the module's files, with a dot at the end; empty for the module of
+    /// a build's own files.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
-    /// The targets for which it is built.
+    /// The targets for which the module is built.
     pub(crate) targets: Vec<Target>,
     pub(crate) required: Vec<RequiredKernel>,
 }
@@ -67,7 +67,7 @@ impl PlannedSource {
         }
     }
 
-    /// Returns a description of the constraints on its targets.
+    /// Returns a description of the constraints on the source's targets.
     fn limits(&self) -> String {
         let mut limits = Vec::new();
         if !self.declared.is_empty() {
@@ -84,7 +84,8 @@ impl PlannedModule {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// Returns the start of the names of its files for this target, or for the host.
+    /// Returns the start of the names of the module's files. `name` is the part for the target, or
+    /// for the host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -143,8 +144,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // File systems may treat upper and lower case as equal, and the files of images are named
-        // after their modules.
+        // Names that differ only in upper and lower case are refused. The files of images are named
+        // after their modules, and file systems may treat such names as equal.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
         {
@@ -170,8 +171,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// Returns the modules, each with those of the listed targets that it is built for. Prints which
-/// modules are built for fewer targets than are listed.
+/// Returns the modules, each with the listed targets that it is built for. Prints which modules are
+/// built for fewer targets than are listed.
 ///
 /// Returns an error if a source is missing, has an unknown language, or is for other targets than
 /// build.rs lists. Sources that cannot be linked are an error, and so is a module for which no
@@ -239,8 +240,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// Returns the name by which a user knows the module: in a static library, each source is a module
-/// without a name.
+/// Returns the module's name in messages. In a static library, each source is a module without a
+/// name, so its path is used.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -313,7 +314,8 @@ fn say_what_is_left(
     }
 }
 
-/// Whether a module has sources for a target, and they can be linked together.
+/// Whether a module has sources for a target. Returns an error if these sources cannot be compiled
+/// for the target or linked together.
 fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
@@ -346,8 +348,9 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// Checks sources for nvcc, which compiles each source separately and links their machine code. The
-/// output of other compilers cannot be linked with it.
+/// Checks that the sources that nvcc compiles can become one image. nvcc compiles each source
+/// separately, and links their machine code. The output of other compilers cannot be linked with
+/// this machine code.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,

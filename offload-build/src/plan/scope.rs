@@ -62,8 +62,8 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
 }
 
 /// Returns the only vendor of the compilers that build.rs requests. clang may compile a pack's
-/// sources for another vendor. For a pack, the result is therefore no limit, but a hint at the
-/// vendor whose variables count.
+/// sources for another vendor. For a pack, the result therefore forbids no other vendor. It only
+/// determines which vendor's environment variables count.
 fn of_compilers(
     modules: &[&Module],
     compilers: Vec<Compiler>,
@@ -104,7 +104,8 @@ fn families(selectors: &[Selector]) -> Vec<Family> {
     ALL.into_iter().filter(selects).collect()
 }
 
-/// Returns the vendor of these families, if they have only one.
+/// Returns the family that all entries of the list have in common, if it is a GPU vendor's;
+/// otherwise `None`.
 fn sole(families: &[Family]) -> Option<Family> {
     let first = *families.first()?;
     (first != Family::Cpu && families.iter().all(|family| *family == first)).then_some(first)

@@ -74,7 +74,7 @@ pub(crate) enum Headers {
 }
 
 impl Recipe {
-    /// Whether the result can be linked with those of other sources.
+    /// Whether the output of this recipe can be linked with the output for other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Supplied)
     }
@@ -94,7 +94,7 @@ struct Row {
     cpu: Option<Recipe>,
 }
 
-// The headers of the host's C library are not for devices.
+// `-nostdlibinc` leaves out the headers of the host's C library, which are not for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
 // `-Wno-override-module` prevents a warning about the triple. The plan has compared the triple with
 // the target; a file without a triple gets the target's triple.

@@ -98,7 +98,8 @@ impl Module {
         self
     }
 
-    /// Adds a folder in which `#include` looks, after those of the build.
+    /// Adds a folder in which the compiler searches for `#include` files, after the folders of the
+    /// build.
     ///
     /// ```
     /// use offload_build::Module;

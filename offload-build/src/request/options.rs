@@ -45,7 +45,7 @@ impl Options {
         self.clang_signatures = other.clang_signatures.or(self.clang_signatures);
     }
 
-    /// Adds the selectors of flags.
+    /// Adds to `all` the selectors that limit flags to some targets.
     pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
@@ -111,9 +111,9 @@ pub(crate) struct Request {
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether GNU ld has the linker script that a large pack needs.
+    /// Whether build.rs declares that GNU ld gets the linker script that a large pack needs.
     pub(crate) large_pack_script: bool,
-    /// Whether the sources of a static library are linked on the device.
+    /// Whether the device code of a static library's sources is linked together.
     pub(crate) device_link: bool,
     /// The word in build.rs that selects how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,

@@ -37,7 +37,7 @@ impl Selector {
             .map_err(|why| format!("'{}' selects no targets: {why}", self.text))
     }
 
-    /// Returns the kind of targets that it selects; `None` if it is malformed.
+    /// Returns the kind of targets that the selector selects; `None` if the selector is malformed.
     pub(crate) fn family(&self) -> Option<Family> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Family(family) => *family,
@@ -46,7 +46,8 @@ impl Selector {
         })
     }
 
-    /// Returns a target that it selects; `None` if it is malformed.
+    /// Returns an example of a target that the selector selects; `None` if the selector is
+    /// malformed.
     pub(crate) fn example(&self) -> Option<&str> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Family(family) => family.example(),

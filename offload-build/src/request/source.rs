@@ -3,7 +3,8 @@
 use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};
 
-/// A source file with its own settings. A plain path is a source by itself; this type adds options:
+/// A source file with its own settings. A plain path is also accepted as a source; this type adds
+/// options:
 ///
 /// ```
 /// use offload_build::{Language, Source};

@@ -12,8 +12,8 @@
 //! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
-//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. For each vendor, the first
-//! variable that is set is used, in this order. The syntax is from CMake's CUDA_ARCHITECTURES and
+//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. For each vendor, only the first
+//! variable of the table that is set is used. The syntax is from CMake's CUDA_ARCHITECTURES and
 //! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
@@ -165,7 +165,7 @@ impl Words {
         Some(codes.iter().map(|code| Item::Arch(arch.with_code(*code).to_string())).collect())
     }
 
-    /// Returns a description of valid pieces.
+    /// Returns a description of the pieces that are valid in this syntax, for messages.
     fn expected(self) -> &'static str {
         match self {
             Words::ComputeCap => {

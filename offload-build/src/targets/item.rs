@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The vendor of the GPUs.
+/// The vendor whose GPUs `native` selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vendor {
     Any,
@@ -30,7 +30,8 @@ pub(super) enum Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetOrigin {
-    /// [`Build::arch`](crate::Build::arch), [`Build::archs`](crate::Build::archs) or
+    /// A call in build.rs of [`Build::arch`](crate::Build::arch),
+    /// [`Build::archs`](crate::Build::archs) or
     /// [`Build::archs_if_known`](crate::Build::archs_if_known).
     BuildScript,
     /// [`Build::default_archs`](crate::Build::default_archs).

@@ -36,8 +36,8 @@ pub(crate) struct Resolved {
     pub(crate) targets: Vec<Target>,
     /// The place that lists each target first.
     pub(crate) origins: Vec<TargetOrigin>,
-    /// Whether the list differs between machines: it contains their GPUs, or a foreign variable
-    /// lists it.
+    /// Whether the list may differ on another machine: it contains the machine's own GPUs, or a
+    /// foreign variable lists it.
     pub(crate) is_of_this_machine: bool,
 }
 

@@ -67,7 +67,7 @@ pub(super) fn targets_beside_others(
 pub(crate) enum Gpus {
     /// The targets of the GPUs, each once.
     Found(Vec<String>),
-    /// No program reports a GPU. The lines have each program and its answer, for messages.
+    /// No program reports a GPU. Each line names a program and its answer, for messages.
     None(Vec<String>),
 }
 
@@ -198,14 +198,14 @@ impl Search<'_> {
     }
 }
 
-/// Returns the processors in Linux's list, each once.
+/// Returns the GPUs' processors in Linux's list `topology`, each once.
 fn devices(topology: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
-        // `90010` means `gfx90a`: the number has two decimal digits for each of three numbers. For
-        // a CPU, the number is 0.
+        // The version consists of three numbers with two decimal digits each: `90010` is 9, 0 and
+        // 10, which means `gfx90a`. For a CPU, the number is 0.
         let Some(version) =
             version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
         else {

@@ -28,7 +28,7 @@ impl fmt::Display for Product<'_> {
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,
     pub(crate) only: Option<OnlyVendor>,
-    /// Whether nvcc compiles for NVIDIA's GPUs.
+    /// Whether build.rs requests nvcc, for the build or for a module.
     pub(crate) by_nvcc: bool,
 }
 

@@ -70,8 +70,8 @@ impl Target {
         }
     }
 
-    /// Whether some device fits both of these different targets: the choice of its image would be
-    /// undefined.
+    /// Whether these two different targets fit the same device. If they do, it is undefined which
+    /// of their images the device gets.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
         match (&self.0, &other.0) {
             (Machine::Amdgpu(id), Machine::Amdgpu(other)) => {

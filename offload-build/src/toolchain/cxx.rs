@@ -18,7 +18,7 @@ pub(crate) struct Cxx {
     pub(crate) identity: Identity,
 }
 
-/// The kinds of compilers that can be used.
+/// The compilers that a search accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Compilers with GNU's options.
@@ -96,7 +96,7 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` accepts the name of a compiler that does not exist.
+        // `cc` accepts the name of a compiler that does not exist, so check that the file exists.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
@@ -162,6 +162,6 @@ impl Cxx {
     }
 }
 
-/// Separators that are in no command line.
+/// The characters that separate words and lists in the cached text. No command line contains them.
 const WORD_END: &str = "\u{1f}";
 const LIST_END: &str = "\u{1e}";

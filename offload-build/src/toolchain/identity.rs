@@ -26,8 +26,8 @@ impl Identity {
         Self { files: vec![tool.to_owned()], said }
     }
 
-    /// Returns the identity of nvcc. The file that is named may only start nvcc; the program itself
-    /// is in the toolkit that it reports.
+    /// Returns the identity of nvcc. The file `tool` may only start nvcc. nvcc itself is in the
+    /// folder `root` of the toolkit, which nvcc reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, said: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], said)

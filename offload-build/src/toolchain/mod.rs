@@ -78,7 +78,8 @@ impl<'a> Tools<'a> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
-    /// Returns HIP's headers and libraries.
+    /// Returns the installation with HIP's headers and libraries, which the first call searches
+    /// for.
     pub(crate) fn rocm(&self) -> &Found<Rocm> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo))
     }

@@ -116,8 +116,8 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of its version, if it is
-    /// `release <major>.<minor>, …`.
+    /// Returns the major and the minor number of nvcc's version, if it is `release <major>.<minor>,
+    /// …`.
     pub(crate) fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
         let (major, minor) = numbers.trim().split_once('.')?;
@@ -228,8 +228,8 @@ pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     folders
 }
 
-/// Notes the folders that [`folders`] returns in the trail, for the message when a program is in
-/// none of them.
+/// Adds the folders that [`folders`] returns to the trail, for the message when no folder contains
+/// the program.
 pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none in PATH");
     let places: Vec<String> =
@@ -241,7 +241,7 @@ pub(super) fn note_folders(trail: &mut Trail) {
     trail.note("none among Python's packages (nvidia/cu13/bin)");
 }
 
-/// The usual folders of toolkits, in words.
+/// The usual folders of toolkits, for messages.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
 /// Returns the toolkits of installers: first the current one, to which `/usr/local/cuda` is a link,

@@ -1,5 +1,5 @@
-//! The probe cache: it stores answers of tools. A build script that runs again without changes then
-//! starts no tools.
+//! The probe cache: it stores answers of tools. Because of the cache, a build script that runs
+//! again without changes starts no tools.
 //!
 //! The cache is a [record](crate::output::record) with a line for each answer. A line has the hash
 //! of the question, which includes the tool's identity, and the answer.
@@ -41,12 +41,14 @@ impl ProbeCache {
     /// Failures are not cached.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // A wrapper may start another program than the last time.
+        // A wrapper may start another program than the last time, so its cached answers are not
+        // used.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
 
-    /// Returns the standard output of a tool with these arguments, ignoring the cache.
+    /// Runs a tool with these arguments, stores its standard output in the cache, and returns this
+    /// output.
     pub(super) fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
         if !answer.status.success() {

@@ -15,7 +15,7 @@ pub(crate) fn identity(tool: &Path) -> String {
     format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
 }
 
-/// Parts of the names of programs that compile.
+/// Parts of the names of compilers and linkers. A program with another name may be a wrapper.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
 /// Whether a program may start another one, which can change while its own file does not. Examples

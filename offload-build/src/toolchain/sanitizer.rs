@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The checks of an image while its kernels run.
+/// The checks that an image for the CPU makes while its kernels run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// AddressSanitizer, and UndefinedBehaviorSanitizer's checks of indices and alignment.
@@ -62,7 +62,7 @@ impl Check {
         }
     }
 
-    /// Returns the parts of this check; each part has a macro in `offload/cpu.h`.
+    /// Returns the checks that this check consists of; each has a macro in `offload/cpu.h`.
     pub(crate) fn parts(self) -> &'static [Self] {
         match self {
             Self::Memory => &[Self::Memory],
@@ -72,10 +72,11 @@ impl Check {
         }
     }
 
-    /// Returns the compiler's option.
+    /// Returns the compiler option that turns this check on.
     fn option(self, is_clang: bool) -> &'static str {
         match self {
-            // clang's `bounds` has a part that ends the program without a report.
+            // clang's `bounds` includes a check that ends the program without a report;
+            // `array-bounds` does not.
             Self::Memory if is_clang => "-fsanitize=address,array-bounds,alignment",
             Self::Memory => "-fsanitize=address,bounds,alignment",
             Self::Races => "-fsanitize=thread",
@@ -107,7 +108,7 @@ pub(crate) struct Sanitizer {
 }
 
 impl Sanitizer {
-    /// Returns the compiler's option.
+    /// Returns the compiler option that turns the sanitizer on.
     pub(crate) fn option(&self) -> &'static str {
         self.check.option(self.is_clang)
     }

@@ -57,7 +57,7 @@ impl Declared<'_> {
             let images = found.iter().map(|(image, arguments)| self.recorded(image, arguments, at));
             let (number, at) = (Literal::usize_unsuffixed(at + 1), Literal::usize_unsuffixed(at));
             let text = parameter.name.unraw().to_string();
-            // The message points at the type.
+            // The compiler's message about a failed check points at the parameter's type.
             let (start, end) = ends(&parameter.ty);
             let path = moved_to(start, expansion);
             let check = quote_spanned! { start => #path::check };
@@ -131,7 +131,7 @@ impl Declared<'_> {
         ))
     }
 
-    /// Returns the image's record of the argument of this number, from 0.
+    /// Returns tokens with the image's record of argument number `at`, counted from 0.
     fn recorded(&self, image: &IndexImage, arguments: &[IndexArgument], at: usize) -> TokenStream {
         let (expansion, target) = (self.expansion, &image.target);
         let IndexArgument { offset, size, kind } = arguments[at];
@@ -153,8 +153,8 @@ impl Declared<'_> {
         }
     }
 
-    /// Returns the type that an argument must have. For a pointer to `c_void`, a pointer to any
-    /// type may be passed.
+    /// Returns the type that an argument must have for a parameter that is declared with the type
+    /// `ty`. For a pointer to `c_void`, a pointer to any type may be passed.
     fn argument_type(&self, ty: &TokenStream) -> TokenStream {
         let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
         let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(ident) if ident == word);

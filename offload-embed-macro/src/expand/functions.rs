@@ -13,8 +13,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use std::fmt::Write as _;
 
-/// The maximum number of parameters of all kernels for which each kernel has separate traits.
-/// Messages about separate traits can name the kernel.
+/// The maximum number of parameters, in all kernels together, up to which each kernel has separate
+/// traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
 /// The maximum number of arguments for which clippy does not warn.
@@ -56,7 +56,7 @@ pub(super) fn parsed(text: &str) -> TokenStream {
     }
 }
 
-/// The functions of kernels as Rust code, and what the code that they share needs.
+/// The functions of kernels as Rust code, and the data for the code that these functions share.
 #[derive(Debug, Default)]
 struct Functions<'a> {
     has_own_traits: bool,
@@ -67,13 +67,13 @@ struct Functions<'a> {
     shapes: Vec<(Shape, usize)>,
 }
 
-/// A layout of kernel arguments. One function stores all arguments of this layout, and passes them
-/// on to functions for the CPU.
+/// A layout of kernel arguments. For each layout, one generated function stores all arguments, and
+/// passes them on to functions for the CPU.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     /// The offset of each argument, and its type.
     arguments: Vec<(u64, String)>,
-    /// The end of the last argument.
+    /// The offset in bytes of the end of the last argument.
     bytes: u64,
     has_buffer: bool,
     is_passed_alike: bool,
@@ -127,7 +127,7 @@ impl<'a> Functions<'a> {
         let mut doc = documentation(comment);
         let _ = write!(doc, " `{source_name}`, {place}");
         let _ = write!(text, "#[doc = {doc:?}]");
-        // The attribute is added only where it is needed: rustc takes some time for each.
+        // Add this attribute only where it is needed: rustc takes some time for each attribute.
         if comment.iter().any(|line| line.contains(['[', '<'])) {
             text.push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
         }
@@ -242,7 +242,8 @@ impl Trait<'_> {
 }
 
 /// Whether an image has a kernel's arguments at the offsets in `layout`, or does not record the
-/// arguments. For PTX, this must be true for all machine code that drivers make from it.
+/// arguments. For PTX, the offsets must also be right in all machine code that drivers make from
+/// it.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else {
         return true;
@@ -256,10 +257,11 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
 }
 
 /// Whether compilers for the CPU pass a value of this type as rustc passes its counterpart in Rust.
-/// They do not for 16-bit floats and small unions: Rust has only their bytes, which would be in
-/// other registers.
+/// For 16-bit floats and small unions, they do not: Rust has only their bytes, which rustc would
+/// pass in other registers.
 fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
-    /// The size up to which an argument is passed in registers; larger ones are passed in memory.
+    /// The maximum size in bytes of an argument that is passed in registers; larger ones are passed
+    /// in memory.
     const IN_REGISTERS: u64 = 16;
     match ty {
         Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),

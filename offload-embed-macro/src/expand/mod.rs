@@ -23,8 +23,8 @@ use std::path::Path;
 /// The variable that makes development builds read packs from disk.
 pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
-/// The size from which a pack is not copied into the crate's library: linkers read it from the
-/// build script's output.
+/// The size in bytes from which a pack is not copied into the crate's library. Linkers then read
+/// the pack from the build script's output.
 const LARGE: u64 = 64 << 20;
 
 /// Returns an expression of type `KernelPack`, for a pack that the build script made or left out.
@@ -32,7 +32,8 @@ const LARGE: u64 = 64 << 20;
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
     let value = match (index, from_disk) {
         (Index::Built(pack), None) => built(pack, options),
-        // The runtime registers the bundles in the program, so the pack cannot be read from disk.
+        // With the option `register`, HIP's runtime registers the bundles in the program, so the
+        // pack cannot be read from disk.
         (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
         (Index::Built(pack), Some(folder)) => {
             let (expansion, linked, on_disk) =
@@ -189,8 +190,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     }}
 }
 
-/// Returns the entry of a pack in the program's list of packs. The entry refers to the pack, so the
-/// list has only packs that are in the program anyway.
+/// Returns the entry of a pack in the program's list of packs. The entry refers to the pack. The
+/// list therefore has only packs that are in the program anyway.
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }

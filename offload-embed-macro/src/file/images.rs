@@ -27,7 +27,7 @@ pub(super) struct Images<'a> {
     pub(super) modules: Vec<IndexModule>,
     /// Images that no driver loads, in words.
     pub(super) left_out: Vec<String>,
-    /// The reason why images are not known.
+    /// The reason why the images in the file are not known; `None` if they are known.
     pub(super) closed: Option<&'static str>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Images<'a> {
         let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
         let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
         let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
-        // After a PTX file, the expansion adds the NUL.
+        // The expansion adds the NUL after a PTX file, so the file needs none.
         let ends =
             container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
         if is_ptx && !ends {

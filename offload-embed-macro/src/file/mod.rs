@@ -21,7 +21,7 @@ pub(crate) struct File {
     pub(crate) size: u64,
     pub(crate) kind: FileKind,
     pub(crate) modules: Vec<IndexModule>,
-    /// The reason why the images are not known.
+    /// The reason why the images are not known; `None` if they are known.
     pub(crate) closed: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ impl FileKind {
     pub(crate) fn align(self) -> u64 {
         match self {
             FileKind::Bundles => DeviceSection::HipFatbin.align(),
-            // AMD's code objects are mapped in pages by some runtimes.
+            // Some runtimes map AMD's code objects in pages.
             FileKind::Image => bundle::HIP_ALIGN,
             FileKind::OffloadBinaries | FileKind::Fatbins | FileKind::Ptx => offload_binary::ALIGN,
         }

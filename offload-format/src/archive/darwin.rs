@@ -41,8 +41,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let member_offset = out.len() + table as usize;
     let number =
         |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
-    // First the size of the pairs. A pair has the offset of the name, and the offset of the
-    // member's header.
+    // The table starts with the size of the pairs. A pair has the offset of the name, and the
+    // offset of the member's header.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
 

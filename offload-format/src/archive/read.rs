@@ -8,7 +8,7 @@ use core::fmt;
 
 /// The variant of the format: how names and symbols are stored.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -31,7 +31,7 @@ const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Archive<'data> {
     data: &'data [u8],
@@ -48,9 +48,9 @@ pub struct Archive<'data> {
 impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
-    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside
-    /// `data`, or if a name cannot be found. Names of more than 4096 bytes in the table of long
-    /// names are not found.
+    /// Returns an error if `data` does not start like an archive, if a header is malformed, or if a
+    /// member ends outside `data`. A name that cannot be found is also an error. Names of more than
+    /// 4096 bytes in the table of long names are not found.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -114,7 +114,7 @@ impl<'data> Archive<'data> {
             self.names = self.take_table(names)?;
             header = self.header_at(self.first)?;
         }
-        // Further maps are for ARM64EC code, and are not needed to read members.
+        // Further tables are symbol tables of ARM64EC code, which are not needed to read members.
         while let Some(map) =
             header.filter(|it| self.kind == Kind::Coff && it.name.starts_with(b"/<"))
         {
@@ -229,8 +229,8 @@ impl<'data> Archive<'data> {
 
     /// Returns the symbol table's entries in its order; none if there is no table.
     ///
-    /// Returns an error if the table is malformed. Names may share text; more than 64 times the
-    /// table's size in total is also an error.
+    /// Returns an error if the table is malformed. Names may share text. If all names together have
+    /// more than 64 times the table's size, that is also an error.
     pub fn symbols(&self) -> Result<Symbols<'data>> {
         let Some((at, table)) = self.symbol_table else { return Ok(Symbols::none()) };
         symbols::read(self.kind, table).map_err(|error| error.shifted(at))
@@ -245,7 +245,7 @@ impl fmt::Debug for Archive<'_> {
 
 /// The members of an [`Archive`] in file order; returned by [`Archive::members`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Members<'data> {
     archive: Archive<'data>,
@@ -271,7 +271,7 @@ impl fmt::Debug for Members<'_> {
 
 /// One member of an archive.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Member<'data> {
     header: Header<'data>,

@@ -7,7 +7,7 @@ use core::fmt;
 
 /// One entry of an archive's symbol table.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'data> {
     name: &'data [u8],
@@ -35,7 +35,7 @@ impl fmt::Debug for Symbol<'_> {
 
 /// The entries of a symbol table; returned by [`super::Archive::symbols`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Symbols<'data> {
     table: Table<'data>,
@@ -67,7 +67,8 @@ enum Form {
     Bsd {
         width: u64,
     },
-    /// A symbol has the number of a member; another list has the offset of each member.
+    /// Microsoft's form: each symbol has the number of a member, and a separate list contains the
+    /// offset of each member.
     Coff {
         members: u64,
     },
@@ -77,7 +78,7 @@ enum Form {
 /// small table could otherwise cause much work.
 const MAX_SHARING: u64 = 64;
 
-/// Checks all entries of the table with these bytes.
+/// Checks all entries of the symbol table in `bytes`, and returns them.
 pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Symbols<'_>> {
     let table = Table::parse(kind, bytes)?;
     let mut symbols = Symbols { table, index: 0, name_at: 0 };
@@ -134,8 +135,8 @@ impl<'data> Table<'data> {
         Ok(Self { form, bytes, count, offsets, names, end: bytes.len() })
     }
 
-    /// Reads symbol number `index`. `name_at` is the start of its name, for tables in which only
-    /// the order gives that place.
+    /// Reads symbol number `index`. `name_at` is the start of its name, for tables that do not
+    /// record this place because the names are in the order of the symbols.
     fn read(&self, index: u64, mut name_at: u64) -> Result<Symbol<'data>> {
         const OFFSET: &str = "archive symbol offset";
         let number_at = |number: u64, width: u64| self.offsets + number * width;

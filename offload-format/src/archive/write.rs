@@ -1,4 +1,4 @@
-//! Writing a GNU archive. The library for Apple's linkers is in `darwin.rs`.
+//! Writing a GNU archive. `darwin.rs` writes the library for Apple's linkers.
 
 use super::{HEADER_END, HEADER_SIZE, MAGIC, MAX_SIZE};
 use crate::layout::{Layout, Piece};
@@ -29,7 +29,7 @@ pub struct ArchiveBuilder {
 
 /// The reason why a member cannot be added.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -61,8 +61,8 @@ impl core::error::Error for WriteError {}
 
 /// The longest name that is not in the table of long names.
 const MAX_SHORT_NAME: usize = 15;
-/// The first offset of a member that does not fit into 32 bits: the symbol table then has 64-bit
-/// offsets.
+/// The first offset that does not fit into 32 bits. If a member starts at it or after it, the
+/// symbol table has 64-bit offsets.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
@@ -83,8 +83,8 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        // A name such as `__.SYMDEF` in the first member's header would look like the name of a BSD
-        // symbol table.
+        // In the first member's header, a name such as `__.SYMDEF` would look like BSD's symbol
+        // table, so the table of long names has it.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");

@@ -7,7 +7,7 @@ use core::fmt;
 /// The result of [`EntryId::provides_for`]: whether the code object of a bundle entry serves a
 /// request, and why. The cases are those of `clang-offload-bundler`.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.
@@ -19,7 +19,7 @@ pub enum Compatibility {
     /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its
     /// processor lacks.
     Processor,
-    /// No: the entry names more features.
+    /// No: the entry names more features than the request.
     MoreFeatures,
     /// No: the entry names a feature that the request leaves open.
     OpenFeature,
@@ -53,9 +53,9 @@ impl fmt::Display for Compatibility {
 }
 
 impl EntryId<'_> {
-    /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it
-    /// unbundles. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, but code
-    /// for `gfx90a:xnack+` does not serve `gfx90a`. A generic target serves its own name only.
+    /// Returns whether and why the code object of this entry serves `requested`, by LLVM 22's rules
+    /// for unbundling. The relation has a direction: code for `gfx90a` serves `gfx90a:xnack+`, but
+    /// code for `gfx90a:xnack+` does not serve `gfx90a`. A generic target serves its own name only.
     ///
     /// `hip_openmp_compatible` (the option of that name of `clang-offload-bundler`) lets HIP's code
     /// objects serve OpenMP, and the reverse.
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
         }
-        // Old spellings in files.
+        // Files may contain an old spelling: the entry is equal to one in the new spelling.
         for (old, new) in [
             ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android"),
             ("host-x86_64-pc-win32-", "host-x86_64-pc-windows-msvc"),

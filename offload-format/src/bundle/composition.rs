@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 /// features. If one names a feature and another does not, some device fits both. A bundle can have
 /// an ID once, in any spelling.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
     /// All IDs in order, in canonical form including their features.
@@ -28,8 +28,8 @@ impl Composition {
     /// Adds an ID, and returns its canonical form.
     ///
     /// Returns an error if the ID or its target ID is malformed, or if today's LLVM and HIP do not
-    /// read the offload kind. An ID that may not be in one bundle with the earlier ones is also an
-    /// error.
+    /// read the offload kind. Also returns an error if the bundle has the ID already, or if an
+    /// earlier ID for the same processor names other features.
     pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
         let id = EntryId::parse(id).map_err(WriteError::Id)?;
         if !id.is_known_kind() {
@@ -54,9 +54,10 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns the first two bundle entry IDs, in alphabetic order and as spelled, that may not be
-    /// in one bundle. Unknown offload kinds, duplicate IDs and malformed IDs are skipped: the
-    /// function is also for bundles that other tools have written.
+    /// Returns two bundle entry IDs, as spelled, that may not be in one bundle: they name different
+    /// features for one processor. If several pairs conflict, returns the pair whose second ID
+    /// comes first in alphabetic order. Unknown offload kinds, duplicate IDs and malformed IDs are
+    /// skipped: the function is also for bundles that other tools have written.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -110,7 +111,8 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
 }
 
 /// Returns the spelling of the first entry for the processor of `id`, if that entry names other
-/// features. If the processor is new, records `id`.
+/// features. If the processor is new, records its features and `spelling`, the canonical form of
+/// `id`, and returns `None`.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {

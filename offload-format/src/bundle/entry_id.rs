@@ -32,8 +32,8 @@ const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<e
 impl<'a> EntryId<'a> {
     /// Splits an ID in any spelling, including those of old files.
     ///
-    /// Returns an error if it has no offload kind or fewer than three triple fields. The kind, the
-    /// triple and the target ID may be unknown ones.
+    /// Returns an error if it has no offload kind or fewer than three triple fields. An unknown
+    /// kind, triple or target ID is not an error.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
@@ -69,8 +69,8 @@ impl<'a> EntryId<'a> {
             // target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // LLVM 22 mistook the processor for an environment. It then wrote the dash that comes
-            // before the target ID, although no target ID followed.
+            // If the environment is missing, LLVM 22 mistakes the processor for the environment. It
+            // then adds the dash that comes before a target ID, although no target ID follows.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -92,7 +92,7 @@ impl<'a> EntryId<'a> {
         self.target
     }
 
-    /// Returns the target ID, if there is a well-formed one.
+    /// Returns the target ID, parsed; `None` if it is missing or malformed.
     pub fn target_id(&self) -> Option<TargetId<'a>> {
         TargetId::parse(self.target).ok()
     }
@@ -148,8 +148,8 @@ impl Eq for EntryId<'_> {}
 mod tests {
     use super::*;
 
-    /// The output of LLVM 22.1.8 for each spelling. For the second group, LLVM's output lacks a
-    /// name that this crate keeps.
+    /// The expected forms are the output of LLVM 22.1.8 for each spelling. The second group is the
+    /// exception: for these spellings, LLVM's output lacks a name that this crate keeps.
     #[test]
     fn canonical_form() {
         for (text, canonical) in [

@@ -42,7 +42,8 @@ pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// The entry ID that clang gives the empty host entry of every HIP bundle, whatever the host is.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 
-/// The start of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes.
+/// The start of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes
+/// with the start of each entry's ID.
 pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.

@@ -6,9 +6,9 @@ use crate::reader::Reader;
 use crate::target::{ParseError, TargetId};
 use core::fmt;
 
-/// A binary bundle whose entry table has been checked against the code objects that are there.
+/// A binary bundle whose entry table has been checked: each entry's code object is inside the data.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bundle<'data> {
     data: &'data [u8],
@@ -31,12 +31,13 @@ impl<'data> Bundle<'data> {
         Entries { data: self.data, table: self.table.entries() }
     }
 
-    /// Returns the code object for a HIP device. It is the first one, in file order, of kind `hip`,
-    /// `hipv4` or `hcc` whose target ID provides for the device's. The runtime reports the device's
-    /// target ID with all its features (`gfx90a:sramecc+:xnack-`).
+    /// Returns the code object for a HIP device. The result is the first one, in file order, of
+    /// kind `hip`, `hipv4` or `hcc` that runs on the device ([`TargetId::provides_for`]). `device`
+    /// is the target ID that the runtime reports for the device, with all its features
+    /// (`gfx90a:sramecc+:xnack-`).
     ///
     /// To find an image for a generic target, call this method again with that target as the
-    /// device: [`select`](crate::select()) knows which target.
+    /// device: [`select`](crate::select()) has the rules for generic targets.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
             // HIP's compilers write IDs with this prefix, so the rest is the target ID and no
@@ -79,7 +80,7 @@ fn code_object<'data>(data: &'data [u8], entry: &TableEntry<'_>) -> Result<&'dat
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -105,7 +106,7 @@ impl fmt::Debug for Entries<'_> {
 
 /// One bundle entry: an ID and a code object.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     entry: TableEntry<'data>,
@@ -118,7 +119,7 @@ impl<'data> Entry<'data> {
         self.entry.id_str()
     }
 
-    /// Returns the bundle entry ID, split.
+    /// Returns the bundle entry ID, split into its parts.
     ///
     /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {

@@ -9,7 +9,7 @@ use core::fmt;
 /// The entry table of a binary bundle, checked. The code objects may be missing: the first bytes
 /// are enough, while the rest of the bundle is decompressed or downloaded.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct EntryTable<'data> {
     data: &'data [u8],
@@ -93,7 +93,7 @@ fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
 
 /// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct TableEntries<'data> {
     data: &'data [u8],
@@ -121,7 +121,7 @@ impl fmt::Debug for TableEntries<'_> {
 
 /// The table's entry for one code object.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TableEntry<'data> {
     id: &'data str,
@@ -137,7 +137,7 @@ impl<'data> TableEntry<'data> {
         self.id
     }
 
-    /// Returns the bundle entry ID, split.
+    /// Returns the bundle entry ID, split into its parts.
     ///
     /// Returns an error if the ID does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {

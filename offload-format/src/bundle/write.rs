@@ -11,10 +11,10 @@ use core::fmt;
 
 /// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs only the sizes of the code objects; the [`Layout`] gets their bytes, from
-/// memory or from files.
+/// The builder needs only the sizes of the code objects; the caller gives their bytes to the
+/// [`Layout`], from memory or from files.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -24,7 +24,7 @@ pub struct BundleBuilder {
 
 /// The reason why an entry cannot be added.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

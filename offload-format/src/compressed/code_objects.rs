@@ -1,4 +1,4 @@
-//! Several code objects from one pass through a compressed bundle.
+//! Reads several code objects in one pass through a compressed bundle.
 
 use super::CompressedBundle;
 use super::read::STREAM;
@@ -32,7 +32,7 @@ use core::fmt;
 /// # }
 /// ```
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 pub struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -61,7 +61,8 @@ impl<'data> CodeObjects<'data> {
         self.read_for(offset, size, 0)
     }
 
-    /// Reads an entry whose offset is stored at `field`.
+    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the place in the
+    /// table that contains the code object's offset, for error messages.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size();
@@ -97,7 +98,8 @@ impl<'data> CodeObjects<'data> {
     }
 }
 
-/// Skips `gap` bytes and returns the next `length`; `None` if the stream ends before.
+/// Skips `gap` bytes of the stream and returns the next `length` bytes; `None` if the stream ends
+/// earlier. Returns the error `too_much` if the memory is too small.
 fn next(
     stream: &mut Decompressor<'_>,
     gap: u64,
@@ -172,7 +174,7 @@ mod tests {
             ErrorKind::OutOfBounds { .. }
         ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
-        // None of these calls has read the stream to its end, so a code object can still be read.
+        // The calls above read nothing from the stream, so a code object can still be read.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
         let mut code_objects = bundle.code_objects(100).unwrap();
         let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };

@@ -60,7 +60,7 @@ struct Header {
     hash: u64,
     /// Size of the header in bytes.
     size: u64,
-    /// Whether sizes have 64 bits.
+    /// Whether the header stores sizes in 64 bits instead of 32.
     wide: bool,
 }
 

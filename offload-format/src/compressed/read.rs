@@ -13,7 +13,7 @@ pub(super) const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct CompressedBundle<'data> {
     version: u16,
@@ -163,8 +163,8 @@ impl<'data> CompressedBundle<'data> {
     ///
     /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
     /// stream is damaged or its method was not built in. If the decompressed bytes are not a binary
-    /// bundle, that is also an error. For errors in the bundle's table, the offset counts from the
-    /// start of the decompressed bundle.
+    /// bundle, that is also an error. In an error about the bundle's table, the offset counts from
+    /// the start of the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
@@ -212,8 +212,8 @@ impl<'data> CompressedBundle<'data> {
         code_objects.read_for(entry.offset(), entry.size(), entry.field).map(Cow::into_owned)
     }
 
-    /// Returns a reader of several code objects in one pass through the stream. `limit` applies to
-    /// each code object, and to the decoder.
+    /// Returns a reader of several code objects in one pass through the stream. `limit` is the
+    /// maximum size in bytes of each code object, and of the decoder's window.
     ///
     /// Returns an error if the method is not known or was not built in.
     pub fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {

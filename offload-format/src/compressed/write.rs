@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 /// A version of the header that can be written.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
@@ -39,7 +39,7 @@ impl Version {
 /// The compression of a new bundle. [`Default`] has the values of `clang-offload-bundler` 22:
 /// version 3, zstd, level 3.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompressOptions {
@@ -57,7 +57,7 @@ impl Default for CompressOptions {
     }
 }
 
-/// Compresses a bundle, of any form.
+/// Compresses a bundle, which may be a binary bundle or a text bundle.
 ///
 /// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that
 /// version 2 has.

@@ -10,7 +10,7 @@ use core::fmt;
 /// The value contains the decoder's state and its window, but no decompressed bytes. The window has
 /// at most about as many bytes as the `limit` of [`Decompressor::new`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -26,8 +26,8 @@ enum Stream {
 
 impl<'data> Decompressor<'data> {
     /// Returns a decompressor from the start of `input`, which may continue after the stream.
-    /// `limit` is the maximum size of the decoder's window in bytes. `what` and `at`, the stream's
-    /// offset in bytes in its file, are for error messages.
+    /// `limit` is the maximum size of the decoder's window in bytes. `what` names the stream in
+    /// error messages; `at` is its offset in bytes in its file, also for error messages.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A compression method.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// A zlib stream.

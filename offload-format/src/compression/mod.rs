@@ -35,14 +35,16 @@ pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
 
-/// Bytes that one step of a stream read and wrote, and whether the stream ended with it.
+/// The numbers of bytes that one step of a stream read and wrote, and whether the stream ended with
+/// the step.
 struct Step {
     read: usize,
     written: usize,
     ended: bool,
 }
 
-/// A stream's method, and its name and place for error messages.
+/// The facts about a stream for error messages: its method, its name (`what`), and its offset in
+/// the file (`at`).
 #[derive(Debug, Clone, Copy)]
 struct Context {
     method: Method,

@@ -1,4 +1,4 @@
-//! Whole streams at once.
+//! Functions that compress or decompress a whole stream in one call.
 
 use super::{Context, Decompressor, Method, zlib, zstd};
 use crate::Result;
@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 /// Decompresses the whole of `input`.
 ///
 /// `size` is the maximum size of the result in bytes, as the container records it. Allocates `size`
-/// bytes at the start, if `limit` allows it. `what` and `at`, the stream's offset in bytes in its
-/// file, are for error messages.
+/// bytes at the start, if `limit` allows it. `what` names the stream in error messages; `at` is its
+/// offset in bytes in its file, also for error messages.
 ///
 /// Returns an error if `size` is over the limit, if the method was not built in, or if the stream
 /// is damaged or cut short. A result of more than `size` bytes, and bytes after the stream, are
@@ -78,7 +78,8 @@ pub(crate) fn decompress_part(
     if stream.skip(skipped)? < skipped { Ok(0) } else { stream.append(out, size) }
 }
 
-/// Compresses `input`; `level` is the method's own, `None` its default (zlib 6, zstd 3).
+/// Compresses `input`; `level` is on the method's own scale, and `None` is the method's default
+/// (zlib 6, zstd 3).
 ///
 /// Returns an error if the method was not built in, or if there is no memory for the result.
 pub fn compress(method: Method, level: Option<i32>, input: &[u8]) -> Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! zlib, with flate2.
+//! The method zlib, implemented with the crate flate2.
 
 use super::{Context, Step};
 use crate::Result;

@@ -1,4 +1,4 @@
-//! zstd, with libzstd.
+//! The method zstd, implemented with libzstd.
 
 use super::{Context, Method, Step};
 use crate::{Error, Result};
@@ -24,7 +24,8 @@ impl Stream {
         let left = self.decoder.decompress_stream(&mut to, &mut from);
         let (read, written) = (from.pos(), to.pos());
         let left = left.map_err(|code| self.error(code, context))?;
-        // Frames may follow each other; together they are one stream.
+        // If another frame follows, the stream has not ended: several frames in a row are one
+        // stream.
         let ended = left == 0 && Method::of_stream(&input[read..]) != Method::Zstd;
         Ok(Step { read, written, ended })
     }
@@ -48,7 +49,8 @@ pub(super) fn decompress(
     limit: u64,
     context: Context,
 ) -> Result<()> {
-    // libzstd does not accept empty input as zero frames.
+    // libzstd accepts empty input as a stream of zero frames, but here it means that the stream is
+    // cut short.
     if input.is_empty() {
         return Err(context.damaged("the stream ends early"));
     }
@@ -59,9 +61,9 @@ pub(super) fn decompress(
 /// Compresses with long-distance matching, as `clang-offload-bundler` does. Code objects for
 /// several processors repeat each other at distances that the plain window does not span.
 ///
-/// The parameters make zstd look for longer matches than libzstd's default, and more often. The
-/// plain window finds the shorter ones. This makes bundles of ROCm libraries a tenth smaller, in
-/// four fifths of the time.
+/// The parameters make zstd look for longer matches than with libzstd's defaults, and more often.
+/// zstd finds shorter matches in the plain window. With these parameters, bundles of ROCm libraries
+/// are a tenth smaller, and compression needs four fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
     let no_memory = context.too_much(size as u64, isize::MAX as u64);
@@ -86,8 +88,8 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
 
 /// Returns a decoder whose window may have up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
-    // The format's minimum is 10. On 64-bit machines, libzstd accepts at most 31; on other
-    // machines, at most 30.
+    // The window's size is 2 to the power of `log`. The format's minimum of `log` is 10. On 64-bit
+    // machines, libzstd accepts at most 31; on other machines, at most 30.
     let greatest = if usize::BITS == 64 { 31 } else { 30 };
     let log = limit
         .checked_next_power_of_two()

@@ -20,7 +20,7 @@ use object::read::macho::{MachHeader, Nlist};
 /// Returns the symbols that LLVM 22 lists in an archive for a member with these bytes, in LLVM's
 /// order. The member defines these symbols, and other objects can refer to them. They are from the
 /// symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode.
-/// Returns `None` if the member is none of these;
+/// Returns `None` if the member is none of these, and an empty list if it is one without symbols;
 /// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
 ///
 /// Malformed bitcode, and bitcode whose symbol table has an unknown version, also return `None`:
@@ -52,7 +52,7 @@ const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
     names: Vec<&'data [u8]>,
-    /// The number of bytes that further names may have.
+    /// The number of bytes that the names still to come may have together.
     budget: usize,
 }
 
@@ -84,7 +84,8 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     let table = Coff::parse(data, &mut 0).ok()?.symbols(data).ok()?;
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
-            // A symbol in no section but with a value is a common symbol of that size.
+            // A symbol that is in no section but has a value is a common symbol; the value is its
+            // size.
             IMAGE_SYM_CLASS_EXTERNAL => {
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0
             }

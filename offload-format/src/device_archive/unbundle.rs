@@ -10,9 +10,9 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-/// Options for taking code objects.
+/// Options of [`unbundle`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnbundleOptions {
@@ -42,8 +42,8 @@ impl Default for UnbundleOptions {
 /// skipped.
 ///
 /// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if
-/// more would have to be allocated than the options allow. The error has the number of the member,
-/// and its offset is from the start of the decompressed member.
+/// more would have to be allocated than the options allow. The error contains the number of the
+/// member, and its offset counts from the start of the decompressed member.
 ///
 /// ```
 /// use offload_format::archive::Archive;
@@ -78,7 +78,7 @@ struct Taken<'data, 'a> {
     requested: &'a [EntryId<'a>],
     options: &'a UnbundleOptions,
     archives: Vec<DeviceArchive<'data>>,
-    /// The number of bytes that further names and code objects may need.
+    /// The number of bytes that may still be allocated for names and code objects.
     left: u64,
 }
 
@@ -92,8 +92,8 @@ impl<'data> Taken<'data, '_> {
         }
     }
 
-    /// Takes the code objects for a target from an uncompressed member; `keep` makes their bytes
-    /// outlive the member.
+    /// Takes the code objects for the requested targets from `data`, the uncompressed contents of
+    /// the member `name`. `keep` returns a code object's bytes in a form that outlives `data`.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],
@@ -148,7 +148,8 @@ impl<'data> Taken<'data, '_> {
     }
 }
 
-/// Returns the name of a code object in the archive for its target.
+/// Returns a code object's name in the archive for its target. `member` is the name of the member
+/// that contained it, `id` its bundle entry ID, and `target` the target ID.
 fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
     let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
     let dot = file_name
@@ -178,7 +179,7 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
 
 /// The archive of the code objects for one target; [`unbundle`] makes it.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,
@@ -215,7 +216,8 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// Returns the archive as bytes; [`DeviceArchive::layout`] gives their number in advance.
+    /// Returns the archive as bytes. To know their number in advance, call
+    /// [`DeviceArchive::layout`].
     ///
     /// Returns an error as [`DeviceArchive::layout`] does.
     pub fn to_vec(&self) -> Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! With the feature `containers`: members of archives, and text bundles.
+//! The search for device code in archives and text bundles, with the feature `containers`.
 
 use super::found::{Part, within};
 use super::{Container, Place};
@@ -6,7 +6,8 @@ use crate::archive::Archive;
 use crate::text_bundle::TextBundle;
 use crate::{Error, ErrorKind, Result};
 
-/// Whether this is a text bundle: only this kind needs a search of the whole file.
+/// Whether `data` is a text bundle. This is the only kind whose detection needs a search of the
+/// whole file.
 pub(super) fn is_text_bundle(data: &[u8]) -> bool {
     TextBundle::detect(data).is_some()
 }

@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// The position of a container or of a malformed part in a file.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'data> {
@@ -28,7 +28,7 @@ pub struct Place<'data> {
 /// A container that was found. A match has to name all variants, so a reader that forgets one does
 /// not compile.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum Container<'data> {
     /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).
@@ -59,7 +59,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place
 }
 
-/// A part of a file that has several parts: another file, or a container.
+/// A part of an archive or universal file: a file to search, or a container that was found.
 #[cfg_attr(
     not(feature = "containers"),
     expect(dead_code, reason = "what stands in for features that are off has no parts")

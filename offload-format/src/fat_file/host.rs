@@ -56,8 +56,8 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
-    // Whether the code objects are in kernel packs. This search runs once, and only if its result
-    // matters: reading the names of sections takes time.
+    // Whether the code objects are in kernel packs. The search for this answer runs at most once,
+    // and only if a section's contents depend on it: reading the names of sections takes time.
     let mut is_split = None;
     for section in sections {
         let section = section?;
@@ -74,8 +74,9 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
-            // ROCm's tools may have moved the bundles of a section into kernel packs. They leave
-            // only the bytes that do not fill a page, which are no longer a bundle.
+            // ROCm's tools may have moved the bundles of a section into kernel packs. The tools
+            // remove whole pages, so a rest of less than a page remains in the section, and it is
+            // no longer a bundle.
             if matches!(container, Container::Bundles(_))
                 && FileKind::of_container(contents).is_none()
                 && *is_split.get_or_insert_with(|| has_reference(data))
@@ -118,15 +119,16 @@ fn container<'data>(
     let name = str::from_utf8(section.name).unwrap_or("");
     let segment = str::from_utf8(section.segment).unwrap_or("");
     let is = |names: SectionNames| names.matches(format, segment, name);
-    // The first bytes of a section count more than its name, since images for Windows cut names
-    // short.
+    // The first bytes of a section decide before its name, because images for Windows cut long
+    // names short.
     match FileKind::of_container(data) {
         Some(FileKind::Bundle | FileKind::CompressedBundle) => {
             return Some(Container::Bundles(data));
         }
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
-        // No tool puts a kernel pack into a section.
+        // No tool puts a kernel pack into a section; `of_container` returns none of the other
+        // kinds.
         Some(
             FileKind::Kpack
             | FileKind::TextBundle

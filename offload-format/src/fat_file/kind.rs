@@ -5,7 +5,7 @@ use crate::{bundle, kpack, offload_binary};
 
 /// The kinds of files that can have device code in them. A `match` must name all of them.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A binary bundle.
@@ -27,7 +27,7 @@ pub enum FileKind {
     /// A universal Mach-O file. This kind needs the feature `object`.
     Universal,
     /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature
-    /// `object`, ELF alone.
+    /// `object`, only ELF and PE files are detected.
     Host,
 }
 
@@ -57,7 +57,8 @@ impl FileKind {
         Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
     }
 
-    /// Whether images in such a file can be found without reading a host file.
+    /// Whether the file is a container, an archive or a universal file, whose images can be found
+    /// without reading a host file.
     pub fn has_images(self) -> bool {
         match self {
             FileKind::Bundle

@@ -1,8 +1,8 @@
 //! Device code anywhere in a file: in sections of executables, shared objects and objects (ELF,
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
-//! [`find`] reports each find, in file order, and allocates nothing. The search reads names, types
-//! and first bytes; the containers' own modules read the inside:
+//! [`find`] reports each container, in file order, and allocates nothing. The search reads names,
+//! types and first bytes; the containers' own modules read the inside:
 //!
 //! | what | is known by | [`Container`] |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //!
 //! Archives and text bundles need the feature `containers`; host files need the feature `object`.
 //!
-//! `sections` has the sizes of one object's sections, whatever they contain.
+//! `sections` returns the sizes of one object's sections, whatever they contain.
 //!
 //! Bitcode for a host may have offload binaries among its constants. [`find`] does not look for
 //! these; `Bitcode::variables_in_section` returns them.

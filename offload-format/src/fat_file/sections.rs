@@ -5,7 +5,7 @@ use crate::object_file::Sections;
 
 /// A section of an executable, shared object or object, or of a code object or cubin.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionExtent<'data> {
@@ -23,7 +23,8 @@ pub struct SectionExtent<'data> {
 /// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
 /// overlap. Sections outside of the file are left out, and a table ends where it cannot be read.
 ///
-/// Returns an error if this is no such file, or if the table is outside it.
+/// Returns an error if `object` is none of these files, or if its section table is outside the
+/// file.
 ///
 /// ```
 /// use offload_format::fat_file::sections;

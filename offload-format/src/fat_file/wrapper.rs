@@ -8,8 +8,8 @@
 //! | 8 | 8 | address of the image |
 //! | 16 | 8 | unused |
 //!
-//! In an object, a relocation gives the address. In a program that can be loaded at any address, a
-//! dynamic relocation gives it.
+//! In an object, a relocation of the address field refers to the image. In a program that can be
+//! loaded at any address, a dynamic relocation of the field gives the address.
 
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
@@ -27,9 +27,9 @@ const POINTER: u64 = 8;
 /// chain the places that the loader has to change.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
-/// A wrapper in a program or object.
+/// A wrapper: the structure through which a program or object hands its device code to the runtime.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
     kind: WrapperKind,
@@ -40,7 +40,7 @@ pub struct Wrapper<'data> {
 
 /// The runtime that a wrapper is for, according to its magic.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WrapperKind {
@@ -98,7 +98,7 @@ const STEPS_PER_BYTE: u64 = 64;
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // COFF objects do not record their address size.
+    // The architecture gives the address size, because COFF objects do not record it.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -125,7 +125,7 @@ struct Walk<'walk, 'data> {
 }
 
 impl<'data> Walk<'_, 'data> {
-    /// Returns `None` if there are no steps left.
+    /// Subtracts `steps` from the steps that are left; returns `None` if there are too few.
     fn spend(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
@@ -138,7 +138,8 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Reports the wrappers in a section of an object, where each address is a relocation.
+    /// Reports the wrappers in a section of an object. Each relocation in the section is the
+    /// address in a wrapper.
     fn in_object(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
         for (at, relocation) in section.relocations() {
@@ -208,8 +209,8 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Returns the bytes that a program's relocation refers to. Without a symbol, the addend is the
-    /// address.
+    /// Returns the bytes that a program's relocation refers to, in the same form as `bytes_at`.
+    /// Without a symbol, the addend is the address.
     fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<&'data [u8]>> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {
@@ -225,17 +226,18 @@ impl<'data> Walk<'_, 'data> {
         self.bytes_at(symbol.wrapping_add_signed(relocation.addend()))
     }
 
-    /// Returns the bytes from an address to the end of its section.
+    /// Returns the bytes from an address to the end of its section. The outer `None` means that no
+    /// steps are left, the inner one that no section has the address.
     fn bytes_at(&mut self, address: u64) -> Option<Option<&'data [u8]>> {
         self.spend(self.sections)?;
-        // Sections that are not loaded have the address 0. Thread-local zeros have no bytes, but
-        // the same address as the section after them, so the search continues.
+        // Sections that are not loaded have the address 0. A section of thread-local zeros has no
+        // bytes in the file, but the same address as the section after it, so the search continues.
         let mut loaded = self.file.sections().filter(|section| section.address() != 0);
         Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
     }
 }
 
-/// Returns the wrapper at `offset`, with the address in it.
+/// Returns the wrapper at `offset`, and the address field in it; `None` if there is no wrapper.
 fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data>, u64)> {
     let reader = Reader::new(section);
     let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;

@@ -8,13 +8,13 @@
 //! | 3 × 18 | symbol table: the section's symbol, what it says of the section, the symbol that covers it |
 //! | | string table: its size, the section's name, the symbol's |
 //!
-//! Microsoft's "PE Format" describes it; LLVM 22.1.8 reads and links it.
+//! Microsoft's "PE Format" describes these structures; LLVM 22.1.8 reads and links the object.
 
 use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
 use crate::section::DeviceSection;
 
-/// `Machine` of the file header.
+/// The field `Machine` of the file header: the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine(u16);
 
@@ -42,34 +42,40 @@ const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 /// Lays out the object for a payload of `size` bytes, which must be small enough for all offsets to
 /// be below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
-    // The table's size is its first field.
+    // The string table starts with its size in four bytes; zeros hold the place until the size is
+    // known.
     let mut names = StringTable::new(&[0; 4]);
     let section_name = names.add(section.names().name);
     let symbol_name = names.add(symbol);
 
-    // IMAGE_SCN_ALIGN_1BYTES is 1 in bits 20 to 23, and so on by powers of two.
+    // Bits 20 to 23 contain the alignment: 1 (IMAGE_SCN_ALIGN_1BYTES) means 1 byte, 2 means 2
+    // bytes, 3 means 4 bytes, and so on.
     let align = (section.align().ilog2() + 1) << 20;
     let characteristics =
         IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_LNK_COMDAT | align | IMAGE_SCN_MEM_READ;
     let head = Fields::new()
         .u16(&[machine.0, 1])
-        // Time stamp, offset and number of symbols.
+        // The time stamp, the offset of the symbol table, the number of symbols.
         .u32(&[0, HEADERS_SIZE + size, SYMBOLS])
-        // Size of the optional header, characteristics.
+        // The size of the optional header, the characteristics of the file.
         .u16(&[0, 0])
-        // A name of more than eight bytes is an offset in the string table.
+        // For a name of more than eight bytes, the field contains `/` and the name's offset in the
+        // string table.
         .name(&alloc::format!("/{section_name}"), 8)
-        // Size and address in the image. Size and offset in the file; offsets of relocations and
-        // line numbers, which this section does not have.
+        // The section's size and address in memory, which are 0 in objects. Then its size and
+        // offset in the file, and the offsets and numbers of relocations and line numbers, which
+        // this section does not have.
         .u32(&[0, 0, size, HEADERS_SIZE, 0, 0])
         .u16(&[0, 0])
         .u32(&[characteristics]);
     let symbols = Fields::new()
-        // Name, value; section, type; storage class, auxiliary records.
+        // The section's symbol: its name and value, its section and type, its storage class and the
+        // number of its auxiliary records.
         .u32(&[0, section_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
-        // Size; relocations, line numbers; checksum, which this selection does not need; section,
+        // The auxiliary record: the section's size, the numbers of relocations and line numbers.
+        // Then a checksum, which this selection does not need, the section's number, and the
         // selection.
         .u32(&[size])
         .u16(&[0, 0])

@@ -36,7 +36,8 @@ impl Machine {
         match arch {
             "x86_64" => Some(Self { machine: 62, flags: 0, section_flags: SHF_X86_64_LARGE }),
             "aarch64" => plain(183),
-            // The double-float ABI of Rust's hosted targets; the linker refuses a mixture of ABIs.
+            // The flags select the double-float ABI of Rust's hosted targets; the linker refuses a
+            // mixture of ABIs.
             "riscv64" => Some(Self { machine: 243, flags: 0x5, section_flags: 0 }),
             "loongarch64" => Some(Self { machine: 258, flags: 0x43, section_flags: 0 }),
             _ => None,
@@ -90,8 +91,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // section headers.
         .u64(&[0, 0, headers])
         .u32(&[machine.flags])
-        // Size of this header; size and number of program headers; of section headers; which of
-        // them has the names.
+        // The size of this header, the size and number of program headers. Then the size and number
+        // of section headers, and the number of the section with the names.
         .u16(&[HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
     let tables = Fields::new()
         // The null symbol.
@@ -117,12 +118,13 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         ),
         // This section marks the object as not needing an executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
-        // link: the number of the string table; info: the number of the first global symbol.
+        // The field `link` is the number of the string table; the field `info` is the number of the
+        // first global symbol.
         (symtab_at, SHT_SYMTAB, 0, symtab, 2 * SYMBOL_SIZE, 4, 1, 8, SYMBOL_SIZE),
         (strtab_at, SHT_STRTAB, 0, strtab, symbol_names.size(), 0, 0, 1, 0),
         (shstrtab_at, SHT_STRTAB, 0, shstrtab, section_names.size(), 0, 0, 1, 0),
     ];
-    // The null section first.
+    // The first row of the table is the null section.
     let mut table = Fields::new().zeros(SECTION_HEADER_SIZE as usize);
     for (name, kind, flags, offset, size, link, info, align, entry_size) in sections {
         table = table

@@ -3,7 +3,7 @@
 use crate::layout::Piece;
 use alloc::vec::Vec;
 
-/// Fields, one after another.
+/// The bytes of a header or table, to which the methods add one field after another.
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {

@@ -12,7 +12,8 @@
 //! | 16 | symbol table: the symbol that covers the section |
 //! | | string table: a NUL, the symbol's name |
 //!
-//! Apple's `<mach-o/loader.h>` and `<mach-o/nlist.h>` describe it; LLVM 22.1.8 reads and links it.
+//! Apple's `<mach-o/loader.h>` and `<mach-o/nlist.h>` describe these structures; LLVM 22.1.8 reads
+//! and links the object.
 
 use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
@@ -81,29 +82,32 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     let symbols = (data + size).next_multiple_of(8);
     let bytes = u64::from(size);
     let head = Fields::new()
-        // File type; number and size of the commands; flags, reserved.
+        // The magic, the processor, the file type; then the number and size of the commands, the
+        // flags, a reserved field.
         .u32(&[MH_MAGIC_64, machine.cpu_type, machine.cpu_subtype, MH_OBJECT])
         .u32(&[4, COMMANDS_SIZE, MH_SUBSECTIONS_VIA_SYMBOLS, 0])
-        // Objects have one segment, without a name. Address, size; offset and size in the file.
+        // Objects have one segment, without a name. The numbers are the segment's address and size
+        // in memory, then its offset and size in the file.
         .u32(&[LC_SEGMENT_64, SEGMENT_SIZE])
         .name("", 16)
         .u64(&[0, bytes, data.into(), bytes])
-        // Maximum and initial protection; number of sections; flags.
+        // The segment's maximum and initial protection, its number of sections, its flags.
         .u32(&[VM_PROT_ALL, VM_PROT_ALL, 1, 0])
         .name(section_name, 16)
         .name(segment_name, 16)
-        // Address, size; offset in the file, alignment as a power of two; relocations, flags,
-        // reserved.
+        // The section's address and size in memory, then its offset in the file and its alignment
+        // as a power of two. The relocations, flags and reserved fields are 0.
         .u64(&[0, bytes])
         .u32(&[data, section.align().ilog2(), 0, 0, 0, 0, 0, 0])
-        // The oldest system, the SDK, the number of tools.
+        // The last three fields: the oldest system, the version of the SDK, the number of tools.
         .u32(&[LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
         .u32(&[LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
-        // First and number of local, defined and undefined symbols; the rest is for images.
+        // The first number and the count of the local, the defined and the undefined symbols. The
+        // fields after them are only for programs and libraries.
         .u32(&[LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
         .zeros(12 * 4);
     let tail = Fields::new()
-        // Name, type, section, description, value.
+        // The symbol: its name, type, section, description and value.
         .u32(&[symbol_name])
         .bytes(&[N_SECT | N_EXT | N_PEXT, 1])
         .u16(&[0])

@@ -40,9 +40,9 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// Cargo's description of the host for build scripts.
+/// The host that the program is compiled for, as Cargo describes it to build scripts.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CargoTarget<'a> {
     /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
@@ -57,7 +57,7 @@ pub struct CargoTarget<'a> {
 
 /// The machine that an object file is for: its format, and properties of the processor.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(Kind);
 
@@ -135,10 +135,10 @@ pub fn write(
     size: u64,
 ) -> Result<Layout, TooLarge> {
     let limit = match machine.0 {
-        // No file is as large, and no sum of offsets overflows.
+        // No file is this large, and with this limit no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,
-        // Offsets have 32 bits, and the bytes around the payload and before the names are less than
-        // a page.
+        // Offsets have 32 bits. An offset counts at most the payload, the headers and the symbols,
+        // and the last two have less than 4096 bytes.
         Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

@@ -16,7 +16,8 @@
 //! | 36 | 8 | sizes and alignments of some |
 //! | 44 | 8 | target triple: offset and size in the string table |
 //!
-//! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
+//! A symbol consists of its name and IR name (each an offset and a size in the string table), its
+//! COMDAT and its flags.
 
 use super::{BITCODE_MAGIC as MAGIC, BITCODE_WRAPPER_MAGIC as WRAPPER_MAGIC};
 use crate::reader::Reader;
@@ -49,7 +50,7 @@ pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Bitcode<'data> {
     table: Option<SymbolTable<'data>>,
@@ -240,7 +241,7 @@ pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_
 /// A block of the stream.
 pub(super) struct Block<'data> {
     pub(super) id: u64,
-    /// The start of its contents, in bytes.
+    /// The offset of its contents in the stream, in bytes.
     start: u64,
     /// The size of its contents, in bytes.
     size: u64,
@@ -279,7 +280,7 @@ impl<'data> Block<'data> {
         let mut bits = self.content;
         let wrong =
             || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
-        // Operands: the code itself, and a blob.
+        // The block defines one abbreviation with two operands: the code of the record, and a blob.
         let definition = bits.abbreviation()? == DEFINE_ABBREV
             && bits.variable(5)? == 2
             && (bits.fixed(1)?, bits.variable(8)?) == (1, BLOB_RECORD)
@@ -347,7 +348,7 @@ impl Bits<'_> {
         self.at = self.at.next_multiple_of(32);
     }
 
-    /// Returns the error that something is malformed here.
+    /// Returns the error that `what` is malformed at the current position.
     pub(super) fn malformed(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at / 8)
     }

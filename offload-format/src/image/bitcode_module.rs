@@ -43,7 +43,8 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// The number of operands that are kept of a record: those of a variable up to its section.
+/// The number of operands that are kept of each record: enough for a variable's operands up to its
+/// section.
 const KEPT: usize = 8;
 
 /// The most operands of an abbreviation: LLVM's have no more than some twenty.
@@ -65,7 +66,8 @@ impl Bitcode<'_> {
     }
 }
 
-/// Reads the stream after a wrapper's header, like [`Bitcode::variables_in_section`].
+/// Returns the same values as [`Bitcode::variables_in_section`], from a stream without a wrapper's
+/// header.
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
@@ -77,7 +79,8 @@ fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>
     Ok(found)
 }
 
-/// The variables of a module, and their values.
+/// The state of the search in one module: its numbered sections and values, and the constants to
+/// return.
 #[derive(Default)]
 struct Module {
     names_are_apart: bool,
@@ -224,7 +227,8 @@ enum Operand {
     Fixed(u64),
     Variable(u64),
     Char6,
-    /// The remaining operands: a count, and then this number of values of the following operand.
+    /// All remaining operands: a count, and then this number of values, each stored like the
+    /// operand that follows this one.
     Array,
     /// The remaining bytes: a count, and then this number of bytes at a multiple of four.
     Blob,
@@ -232,7 +236,8 @@ enum Operand {
 
 enum Item<'data> {
     Block(Block<'data>),
-    /// A record with this abbreviation, which must be read next.
+    /// The abbreviation ID of a record. The caller must read the record next, with
+    /// `Cursor::record`.
     Record(u64),
 }
 

@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind, Result};
 
 /// The maximum number of steps for each byte of the file. Files from compilers need less than one
-/// step.
+/// step for each byte.
 const PER_BYTE: u64 = 16;
 
 /// The number of steps that the search for kernels may take, and the number that remains. Tables

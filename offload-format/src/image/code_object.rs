@@ -9,8 +9,8 @@
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
-//! Version 3 has no "any". Its value 0 means that the feature is off or that the processor does not
-//! have it.
+//! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
+//! processor does not have it.
 
 use super::elf::ElfHeader;
 use crate::target::amdgpu;
@@ -22,7 +22,7 @@ const ELFOSABI_AMDGPU_HSA: u8 = 64;
 
 /// The ELF header of an AMD code object.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeObjectHeader {
     version: u32,
@@ -59,11 +59,12 @@ impl CodeObjectHeader {
         self.flags >> 24
     }
 
-    /// Returns the canonical target ID of the flags; `None` for an unknown processor, or for a
-    /// version whose flags have, or may have, another meaning.
+    /// Returns the canonical target ID that the flags describe. Returns `None` for an unknown
+    /// processor, or for a version whose flags have, or may have, another meaning.
     pub fn target_id(&self) -> Option<String> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
-        // The bits of sramecc and xnack, and their values that mean off and on.
+        // The bits of sramecc and xnack, then the value of these bits that means off, then the
+        // value that means on.
         let (features, off, on) = match self.version {
             3 => ([("sramecc", self.flags >> 9 & 1), ("xnack", self.flags >> 8 & 1)], 0, 1),
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
@@ -131,7 +132,8 @@ mod tests {
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
     }
 
-    /// Tests flags that LLVM 14 writes; comgr 2.4 (ROCm 5.2.3) reads them in this way.
+    /// Tests flags that LLVM 14 writes. The expected target IDs are those that comgr 2.4 (ROCm
+    /// 5.2.3) reads from the flags.
     #[test]
     fn flags_of_version_3() {
         for (flags, id) in [

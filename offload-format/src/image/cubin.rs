@@ -13,7 +13,7 @@ pub(super) const EM_CUDA: u16 = 190;
 
 /// The ELF header of a cubin.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubinHeader {
     number: u32,

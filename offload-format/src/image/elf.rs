@@ -67,7 +67,7 @@ pub(super) struct Elf<'data> {
     segments: u64,
     section_table: u64,
     sections: u64,
-    /// The names of sections.
+    /// The contents of the section with the names of all sections.
     names: &'data [u8],
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Section {
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) size: u64,
-    /// The start of its bytes in the file.
+    /// The offset of the section's bytes in the file.
     pub(super) offset: u64,
     /// The offset of this row of the table.
     pub(super) row: u64,
@@ -132,7 +132,8 @@ impl<'data> Elf<'data> {
         if elf.section_table == 0 {
             return Ok(Self { sections: 0, ..elf });
         }
-        // Numbers that do not fit the header's fields are in the first section's row.
+        // If the number of sections does not fit into the header's field, it is in the size field
+        // of the first section's row.
         if elf.sections == 0 {
             elf.sections = elf.section(0)?.size;
         }
@@ -172,8 +173,8 @@ impl<'data> Elf<'data> {
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// Returns the text after `prefix` in a section's name, up to the end of all names; `None` if
-    /// the name starts otherwise.
+    /// Returns the text after `prefix` in a section's name. The result continues after the name's
+    /// NUL, up to the end of all names. Returns `None` if the name does not start with `prefix`.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
@@ -215,8 +216,8 @@ impl<'data> Elf<'data> {
 }
 
 /// Searches one run of notes, which starts at `base` in the file. Each note is three words (sizes
-/// of owner and description, type), the owner and the description. The last two are padded to 4
-/// bytes.
+/// of owner and description, type), the owner and the description. The owner and the description
+/// are each padded to 4 bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -281,7 +282,8 @@ impl<'data> Symbols<'data> {
         read().map_err(|error: Error| error.shifted(self.base))
     }
 
-    /// Returns a symbol's name, up to the end of all names.
+    /// Returns the bytes from the start of a symbol's name to the end of all names; the name ends
+    /// at the first NUL.
     pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(symbol.name).ok()?..)
     }
@@ -295,8 +297,8 @@ pub(super) struct HashTable<'data> {
     symbols: Symbols<'data>,
 }
 
-/// The limit for a chain. Linkers make as many buckets as symbols, so only files made to be slow
-/// have a longer chain.
+/// The maximum number of symbols in one chain of the hash table. Linkers make as many buckets as
+/// symbols, so only files made to be slow have a longer chain.
 const LONGEST_CHAIN: u32 = 64;
 
 impl<'data> HashTable<'data> {

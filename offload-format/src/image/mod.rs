@@ -39,7 +39,7 @@ use crate::{Error, ErrorKind, Result};
 /// The kind of an image. Bundles and offload binaries are containers and no images; NVIDIA's fatbin
 /// is an image, since other containers contain it. A `match` must name all kinds.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
     /// Machine code for AMD GPUs.
@@ -79,7 +79,7 @@ const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl Image {
-    /// Reads the header at the start of `data`, which may end after it.
+    /// Reads the header at the start of `data`; the bytes after the header are not needed.
     ///
     /// Returns an error if the kind is unknown, or if the header of an image for a GPU is
     /// malformed.
@@ -108,7 +108,7 @@ impl Image {
         }
         let word = reader.u32(0, "image")?;
         if [word, word.swap_bytes()].contains(&SPIRV_MAGIC) {
-            // The bytes, from the highest on, are 0, major, minor, 0.
+            // The bytes of the version word, from the highest on, are 0, major, minor, 0.
             let version = reader.u32(4, "SPIR-V version")?;
             let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
             let [_, minor, major, _] = version.to_le_bytes();

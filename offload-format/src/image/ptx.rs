@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// The first directives of PTX text.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxHeader {
     version: PtxVersion,

@@ -18,7 +18,7 @@ impl<'data> Tokens<'data> {
         self.at as u64
     }
 
-    /// Skips the next token if it is this one.
+    /// Skips the next token if it is `token`; returns whether it was.
     pub(super) fn skip(&mut self, token: &[u8]) -> bool {
         let mut next = *self;
         let found = next.next().is_some_and(|(_, found)| found == token);

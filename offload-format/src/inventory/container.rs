@@ -16,7 +16,7 @@ use core::ops::Range;
 
 /// One container of a file.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug)]
 pub struct Container<'a> {
     /// The kind of the container.
@@ -34,14 +34,14 @@ pub struct Container<'a> {
     pub method: Option<String>,
     /// The container's images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
-    /// The view, for callers that need details.
+    /// The parsed container, for callers that need details that the inventory does not have.
     pub view: View<'a>,
 }
 
 /// The kind of a container. A match has to name all of them, so one that forgets a kind does not
 /// compile.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -78,7 +78,8 @@ impl ContainerKind {
         }
     }
 
-    /// Returns the common name for `count` containers of this kind.
+    /// Returns the common name for `count` containers of this kind: the singular for 1, otherwise
+    /// the plural.
     pub fn words(self, count: usize) -> &'static str {
         match (self, count) {
             (ContainerKind::Bundle, 1) => "bundle",
@@ -100,8 +101,8 @@ impl ContainerKind {
         }
     }
 
-    /// Whether the container consists of separate pieces with the bytes of its images: sections of
-    /// an object, or lines between other lines.
+    /// Whether the images' bytes are in separate pieces of the file: sections of an object, or
+    /// lines between other lines.
     pub fn is_in_pieces(self) -> bool {
         match self {
             ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,
@@ -128,9 +129,9 @@ impl ContainerKind {
     }
 }
 
-/// The view of a container.
+/// The parsed form of a container.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub enum View<'a> {
     /// A [`ContainerKind::Bundle`].

@@ -28,7 +28,7 @@ const TABLE_LIMIT: u64 = 1 << 28;
 /// The largest entry table, in bytes. Tables of linked programs have some thousand bytes.
 const LARGEST_TABLE: usize = 1 << 24;
 
-/// Adds the bundles in a row.
+/// Adds the bundles of a section, which follow each other.
 pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in Bundles::new(section, list.limit) {
         match found {
@@ -41,7 +41,7 @@ pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a
     }
 }
 
-/// Adds the fatbins in a row.
+/// Adds the fatbins of a section, which follow each other.
 pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     for found in NvFatbins::new(section) {
         match found {
@@ -247,7 +247,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 
-/// Adds the record in a program or library that refers to its code objects in a kernel pack.
+/// Adds the reference of a program or library to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),

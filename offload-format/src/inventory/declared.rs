@@ -7,7 +7,7 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// Copies the contents of a bundle entry ID to the image.
+/// Copies a bundle entry ID to the image, and also its parts: offload kind, triple and target ID.
 pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     let part = |range: Range<usize>| match &id {
         Cow::Borrowed(id) => Cow::Borrowed(&id[range]),

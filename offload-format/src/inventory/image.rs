@@ -18,7 +18,7 @@ use core::ops::Range;
 
 /// One device image, or the part of a container that replaces one (the host's entry of a bundle).
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     /// Index of its container in [`Inventory::containers`](super::Inventory::containers).
@@ -72,7 +72,7 @@ pub(super) enum Bytes<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Returns an image without any records.
+    /// Returns an image whose recorded properties are all `None`.
     pub(super) fn new(container: usize, bytes: Bytes<'a>, size: u64) -> Self {
         Self {
             container,
@@ -90,7 +90,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the bytes, if they are in the file uncompressed: `offset` has their place.
+    /// Returns the bytes, if they are in the file uncompressed; they start at `offset`.
     pub fn in_file(&self) -> Option<&'a [u8]> {
         match self.bytes {
             Bytes::Here(bytes) => Some(bytes),
@@ -98,7 +98,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns its own header, if the image is in the file uncompressed.
+    /// Returns the image's own header, if the image is in the file uncompressed.
     pub fn header(&self) -> Option<Result<header::Image>> {
         self.in_file().map(header::Image::parse)
     }
@@ -120,7 +120,8 @@ impl<'a> Image<'a> {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::of(bytes) }
     }
 
-    /// Returns the kind that its container records: fatbins record one.
+    /// Returns the kind that the image's container records, as fatbins and kernel packs do; `None`
+    /// if it records none.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }
@@ -130,8 +131,8 @@ impl<'a> Image<'a> {
         self.said == Some(ImageKind::Empty)
     }
 
-    /// Returns the bundle entry ID, split; `None` if there is none or if it does not follow the
-    /// grammar.
+    /// Returns the bundle entry ID, split into its parts; `None` if there is none or if it does not
+    /// follow the grammar.
     pub fn parsed_entry_id(&self) -> Option<EntryId<'_>> {
         EntryId::parse(self.entry_id.as_deref()?).ok()
     }

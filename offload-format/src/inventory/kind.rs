@@ -4,7 +4,7 @@ use crate::image;
 
 /// The kind of an image, according to its bytes.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// An ELF file that is no cubin: an AMD code object, or code for a CPU.
@@ -37,7 +37,8 @@ impl ImageKind {
             Ok(image::Image::Ptx(_)) => ImageKind::Ptx,
             Ok(image::Image::Bitcode) => ImageKind::Bitcode,
             Ok(image::Image::SpirV { .. }) => ImageKind::Spirv,
-            // The file is damaged, or for an operating system that this crate does not know.
+            // The header cannot be read: the file is damaged, or it is for an operating system that
+            // this crate does not know.
             Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
             Ok(image::Image::Fatbin) | Err(_) => ImageKind::Unknown,
         }

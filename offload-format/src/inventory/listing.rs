@@ -1,4 +1,4 @@
-//! The list of containers and images as it grows.
+//! Builds the list of containers and images.
 
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
 use crate::{Error, ErrorKind};
@@ -12,13 +12,13 @@ const SHARED_LIMIT: u64 = 64;
 /// image, since there may be very many empty images.
 pub(super) const IMAGE: u64 = 1024;
 
-/// The inventory as it grows.
+/// The inventory while it is built, and the limits that still apply.
 pub(super) struct Listing<'a> {
     pub(super) inventory: Inventory<'a>,
     /// The maximum number of bytes that may be decompressed at once.
     #[cfg(feature = "containers")]
     pub(super) limit: u64,
-    /// The memory that may still be used.
+    /// The number of bytes that the list may still keep in memory.
     pub(super) left: u64,
     /// The number of bytes that further uncompressed images may have together.
     in_file: u64,
@@ -43,7 +43,7 @@ impl<'a> Listing<'a> {
         });
     }
 
-    /// Adds a container and its images.
+    /// Adds a container; `add_images` adds its images afterwards.
     pub(super) fn add(
         &mut self,
         place: Place<'a>,
@@ -64,9 +64,10 @@ impl<'a> Listing<'a> {
         self.inventory.containers.last_mut().expect("one was just added")
     }
 
-    /// Adds images to the last container. Uncompressed images share the file's bytes; others have
-    /// `inflated_size` bytes together. If images share bytes too often, the remaining images are
-    /// left out, and a problem is added.
+    /// Adds images to the last container. For uncompressed images, which share the file's bytes,
+    /// `inflated_size` is `None`. All others share the `inflated_size` bytes of one compressed
+    /// part. If the images together have more bytes than `SHARED_LIMIT` allows, the remaining
+    /// images are left out, and a problem is added.
     pub(super) fn add_images(
         &mut self,
         inflated_size: Option<u64>,

@@ -1,7 +1,7 @@
 //! All containers and images of a file. `offload ls`, `extract`, `select`, `verify` and `size`, the
 //! macro and offload-build share this walk.
 //!
-//! The formats and their sources are on the pages of [`bundle`](crate::bundle),
+//! The formats and their references are on the pages of [`bundle`](crate::bundle),
 //! [`offload_binary`](crate::offload_binary) and the other containers. The page of
 //! [`fat_file`](crate::fat_file) describes the places in a file.
 //!
@@ -28,8 +28,8 @@
 //! * [`Inventory::of`] reads headers and tables. For a compressed bundle, it decompresses only the
 //!   entry table. An image's kind and bytes cost nothing until a caller needs them:
 //!   [`Image::known_kind`], [`Image::header`], `Images::read`.
-//! * Text is unchanged from the file. Text may contain any characters: escape it before it is shown
-//!   on a terminal.
+//! * Names, IDs and other text are unchanged from the file. They may contain any characters: escape
+//!   them before they are shown on a terminal.
 //! * A part that cannot be read is a [`Problem`]. A part that needs a missing feature is also one
 //!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
 //! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: its contents
@@ -66,7 +66,7 @@ use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Default)]
 pub struct Inventory<'a> {
     /// The containers that could be read. A container's index in this list is its `container_index`
@@ -86,8 +86,8 @@ pub struct Inventory<'a> {
 }
 
 impl<'a> Inventory<'a> {
-    /// Finds everything in `file`. Decompresses at most `limit` bytes at once, and keeps at most
-    /// `limit` bytes in total.
+    /// Finds all containers and images in `file`. Decompresses at most `limit` bytes at once, and
+    /// keeps at most `limit` bytes in total.
     pub fn of(file: &'a [u8], limit: u64) -> Self {
         walk::walk(file, limit)
     }
@@ -128,7 +128,7 @@ impl<'a> Inventory<'a> {
 
 /// A reference in a program or library to its code objects.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[cfg(feature = "containers")]
 #[derive(Debug, Clone)]
 pub struct Reference<'a> {
@@ -140,7 +140,7 @@ pub struct Reference<'a> {
 
 /// A part of the file that could not be read.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The place of the problem.

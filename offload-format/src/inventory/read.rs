@@ -1,4 +1,4 @@
-//! The bytes of images.
+//! Reads the bytes of images, and decompresses them where necessary.
 
 use super::Image;
 use super::image::Bytes;
@@ -11,7 +11,7 @@ use alloc::borrow::Cow;
 /// or the payload of a fatbin. If images are read in file order, each container is decompressed
 /// once.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,

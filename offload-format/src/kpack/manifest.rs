@@ -1,4 +1,4 @@
-//! Lists of `.kpack` files.
+//! Manifests: files that list `.kpack` files.
 
 use crate::msgpack::Cursor;
 use crate::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ const WHAT: &str = "kpack manifest";
 /// The file is MessagePack: a map with `component_name`, `prefix` and `kpack_files`. `kpack_files`
 /// maps target IDs to maps with `file`, `size` and `kernel_count`.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {
     /// `blas_lib`.
@@ -21,7 +21,7 @@ pub struct KpackManifest<'data> {
 
 /// One `.kpack` file of a manifest.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ManifestFile<'data> {
     /// The target ID of the file's code objects.

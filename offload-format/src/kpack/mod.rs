@@ -1,9 +1,10 @@
 //! ROCm's kernel packs: code objects in separate files, next to the programs and libraries that
 //! load them.
 //!
-//! A split library has a wrapper with the magic `HIPK` instead of `HIPF`, a section with a
-//! [`KpackReference`], and zeros where its bundles were. A `.kpack` file contains the code objects
-//! of one processor, and a `.kpm` manifest may list several `.kpack` files.
+//! A split library is a program or library whose code objects were moved to kernel packs. It has a
+//! wrapper with the magic `HIPK` instead of `HIPF`, a section with a [`KpackReference`], and zeros
+//! where its bundles were. A `.kpack` file contains the code objects of one processor, and a `.kpm`
+//! manifest may list several `.kpack` files.
 //!
 //! A `.kpack` file, integers little-endian:
 //!

@@ -18,7 +18,7 @@ const TABLE_OFFSET: u64 = 8;
 /// The table contains the names of kernels in one place and refers to them from another. The parsed
 /// list of kernels needs at most 16 times the table's size.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Kpack<'data> {
     group: &'data str,
@@ -31,7 +31,7 @@ pub struct Kpack<'data> {
 
 /// The code object of one binary for one target.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct KpackKernel<'data> {
     binary: &'data str,
@@ -164,7 +164,8 @@ impl<'data> Table<'data> {
         Ok(table)
     }
 
-    /// Returns the places of the code objects, by ordinal; `at` is the table's offset in the file.
+    /// Returns the places of the code objects; the ordinal of a code object is its index in the
+    /// result. `at` is the table's offset in the file.
     fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
         let reader = Reader::new(data);
         let mut places = Vec::new();
@@ -256,8 +257,8 @@ impl<'data> Table<'data> {
     }
 }
 
-/// Whether `binary`, a name in a table with or without a number, is that of the program or library
-/// `name`.
+/// Whether `binary`, a name in a table, is an entry of the program or library `name`. The number
+/// after `#` may be missing.
 pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
     binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }

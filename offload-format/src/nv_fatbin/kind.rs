@@ -1,11 +1,11 @@
-//! The kinds, host systems and compressions that numbers in an entry mean.
+//! The meanings of numbers in an entry: kinds of images, host systems and compressions.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
@@ -48,7 +48,7 @@ impl fmt::Display for ImageKind {
 
 /// The host's operating system that an image was packed for. nvJitLink 13.5 ignores this field.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostOs {
@@ -78,7 +78,7 @@ impl HostOs {
 
 /// The compression of a payload.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// The image is not compressed.

@@ -1,12 +1,12 @@
 //! LZ4 decompression: the block format and the frame format 1.6 around it. Checksums are skipped.
 //!
 //! This crate has its own decoder because lz4_flex 0.11 allocates all bytes that a header promises
-//! before it decodes. For a file of 100 bytes that may be 4 GiB.
+//! before it decodes. In a file of 100 bytes, a header can promise 4 GiB.
 
 use crate::reader::Reader;
 use alloc::vec::Vec;
 
-/// The reason why bytes cannot be decompressed.
+/// A result whose error is the reason why bytes cannot be decompressed.
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
@@ -15,7 +15,7 @@ const TOO_LONG: &str = "more bytes come out than its size says";
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// The length of the shortest match; the length in a token counts from this value.
+/// The length of the shortest match; a token contains a match's length minus this value.
 const SHORTEST_MATCH: u64 = 4;
 
 /// Decompresses one block to at most `size` bytes. Allocates little more than the output needs.
@@ -25,7 +25,7 @@ pub(super) fn block(input: &[u8], size: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Decompresses one frame, which must fill all of `input`.
+/// Decompresses one frame, which must fill all of `input`, to at most `size` bytes.
 pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
     if input.u32()? != FRAME_MAGIC {
@@ -56,7 +56,8 @@ pub(super) fn frame(input: &[u8], size: u64) -> Result<Vec<u8>> {
     if input.is_at_end() { Ok(out) } else { Err("something follows the stream") }
 }
 
-/// Appends the output of a block: sequences of literals and a match; the last sequence has only
+/// Decompresses a block and appends the output to `out`, which may have `size` bytes at most. A
+/// block consists of sequences, each with literals and a match; the last sequence has only
 /// literals. Matches may refer to bytes of earlier blocks.
 fn append_block(input: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     let mut input = Input { reader: Reader::new(input), at: 0 };
@@ -123,8 +124,8 @@ impl<'data> Input<'data> {
         Ok(u32::from_le_bytes([self.u8()?, self.u8()?, self.u8()?, self.u8()?]))
     }
 
-    /// Returns a length whose first part, `bits`, is four bits of a token. If the four bits have
-    /// the value 15, bytes are added up to the first one that is not 255.
+    /// Returns a length whose first part, `bits`, is four bits of a token. If they have the value
+    /// 15, bytes of the input are added, up to and including the first one that is not 255.
     fn length(&mut self, bits: u8) -> Result<u64> {
         let mut length = u64::from(bits);
         let mut goes_on = bits == 15;
@@ -149,9 +150,9 @@ mod tests {
     #[test]
     fn literals_and_overlapping_matches() {
         assert_eq!(block(b"\x30abc", 3).unwrap(), b"abc");
-        // Two literals, then nine bytes from distance 2, then one literal.
+        // The input is two literals, then a match of nine bytes at distance 2, then one literal.
         assert_eq!(block(b"\x25ab\x02\0\x10c", 12).unwrap(), b"abababababac");
-        // 1 literal, then 4 + 15 + 255 + 2 bytes of it.
+        // The input is one literal, then a match that repeats it for 4 + 15 + 255 + 2 bytes.
         assert_eq!(block(b"\x1fa\x01\0\xff\x02\0", 1000).unwrap(), vec![b'a'; 277]);
         assert_eq!(block(b"\0", 0).unwrap(), b"");
     }

@@ -74,8 +74,8 @@ pub const ALIGN: u64 = 8;
 const VERSION: u16 = 1;
 const HEADER_SIZE: u64 = 16;
 const ENTRY_HEADER_SIZE: u64 = 64;
-/// The offset and length of the options string; in a group's entry, the number of images and the
-/// size of their table.
+/// The size in bytes of the offset and length of the options string. In a group's entry, these are
+/// the number of images and the size of their table.
 const OPTIONS_SIZE: u64 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;

@@ -1,4 +1,4 @@
-//! Payloads, decompressed.
+//! Decompresses payloads and finds the images in them.
 
 use super::{Compression, Entry, Image, lz4};
 use crate::compression::{self, Method};
@@ -9,7 +9,7 @@ use core::fmt;
 
 /// The payload of an [`Entry`], and the images in it.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Payload<'data> {
     entry: Entry<'data>,

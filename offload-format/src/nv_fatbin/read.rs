@@ -29,7 +29,7 @@ use core::fmt;
 /// }
 /// ```
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct NvFatbin<'data> {
     data: &'data [u8],
@@ -88,7 +88,7 @@ impl fmt::Debug for NvFatbin<'_> {
 
 /// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -114,7 +114,7 @@ impl fmt::Debug for Entries<'_> {
 
 /// One entry: a payload with one image, or with several that were compressed together.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     header: &'data [u8],
@@ -172,7 +172,8 @@ impl<'data> Entry<'data> {
         check().map_err(|error| error.shifted(self.at))
     }
 
-    /// Returns the kind of this image, or [`ImageKind::GROUP`].
+    /// Returns the kind of the entry's image, or [`ImageKind::GROUP`] if images were compressed
+    /// together.
     pub fn kind(&self) -> ImageKind {
         self.kind
     }
@@ -198,8 +199,8 @@ impl<'data> Entry<'data> {
         self.size
     }
 
-    /// Returns the images in the payload: one, or several that were compressed together.
-    /// [`Entry::decompress`] gets their bytes.
+    /// Returns the images in the payload: one, or several that were compressed together. To get
+    /// their bytes, call [`Entry::decompress`].
     pub fn images(&self) -> Images<'data> {
         // This cannot fail: `NvFatbin::parse` has already read all images.
         Images::read(self).map_or(Images::NONE, |(images, _)| images)
@@ -221,7 +222,7 @@ impl fmt::Debug for Entry<'_> {
 
 /// The images of an [`Entry`], in file order; returned by [`Entry::images`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     /// The headers of all images, one after another.
@@ -292,7 +293,7 @@ impl fmt::Debug for Images<'_> {
 
 /// An image of a fatbin: the fields of its header.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'data> {
     kind: ImageKind,
@@ -306,8 +307,9 @@ pub struct Image<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// Reads an image's header at the start of `data`, for an image at this place in the payload.
-    /// Returns the image and the header's size, including the strings.
+    /// Reads an image's header at the start of `data`. The image is at offset `start` of the
+    /// payload and has `size` bytes. Returns the image and the header's size, including the
+    /// strings.
     fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);
         reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
@@ -384,8 +386,8 @@ impl<'data> Image<'data> {
         self.sm
     }
 
-    /// Returns the letter after the compute capability. If the flags of both letters are set,
-    /// nvJitLink 13.5 uses `a`.
+    /// Returns the letter after the compute capability, `a` or `f`, if there is one. If the flags
+    /// of both letters are set, nvJitLink 13.5 uses `a`.
     pub fn suffix(&self) -> Option<NvidiaSuffix> {
         if self.flags & FLAG_ARCH_SPECIFIC != 0 {
             Some(NvidiaSuffix::ArchSpecific)

@@ -9,7 +9,7 @@ use crate::Result;
 /// After each fatbin, the iterator skips zeros, eight at a time. Iteration ends at the end of the
 /// bytes, after the first error, or where only zero bytes are left.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbins<'data> {
     data: &'data [u8],
@@ -17,7 +17,7 @@ pub struct NvFatbins<'data> {
 }
 
 impl<'data> NvFatbins<'data> {
-    /// Iterates over the fatbins in `data`.
+    /// Returns an iterator over the fatbins in `data`.
     pub fn new(data: &'data [u8]) -> Self {
         Self { data, at: 0 }
     }

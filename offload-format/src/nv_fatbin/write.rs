@@ -19,7 +19,7 @@ const ENTRY_VERSION: u16 = 0x0101;
 /// The builder reads from each image only the fields that entries repeat, and does not keep the
 /// image. [`Layout`] needs the bytes again, from memory or from files.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct NvFatbinBuilder {
     host: HostOs,
@@ -80,7 +80,7 @@ impl NvFatbinBuilder {
         let version = u16::try_from(major).ok().zip(u16::try_from(minor).ok());
         let version =
             version.ok_or(Error::new(ErrorKind::Malformed, "PTX directive .version", 0))?;
-        // An empty string: without an options string, nvJitLink 13.5 crashes.
+        // The options are an empty string: nvJitLink 13.5 crashes if there is no options string.
         let options = options(b"\0");
         let (kind, size) = (ImageKind::PTX, text.len() as u64);
         self.images.push(NewImage { kind, arch: header.arch(), version, flags: 0, options, size });

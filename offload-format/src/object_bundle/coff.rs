@@ -26,10 +26,12 @@ const LINE_NUMBER_SIZE: u64 = 6;
 const IMAGE_SCN_LNK_REMOVE: u32 = 0x0000_0800;
 const IMAGE_SCN_LNK_NRELOC_OVFL: u32 = 0x0100_0000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
-/// The largest section number of 16 bits.
+/// The maximum number of sections of an ordinary object: greater numbers of 16 bits have special
+/// meanings.
 const MAX_SECTIONS: usize = 0xfeff;
 
-/// A section header without its name and offsets, and the data that they refer to.
+/// A section: its header, whose name and offsets are replaced when it is written, and the data that
+/// the offsets refer to.
 struct Section<'a> {
     name: &'a [u8],
     header: [u8; SECTION_HEADER_SIZE as usize],
@@ -85,7 +87,7 @@ pub(super) fn rewrite(
         return Err(Error::new(kind, "number of sections", count_at as u64));
     }
 
-    // The string table starts with its size.
+    // The string table starts with its size, which is filled in after the names are added.
     let is_long = |name: &&[u8]| name.len() > 8;
     let mut strings = StringTable::new(&[0; 4]);
     strings.add(

@@ -89,8 +89,9 @@ impl<'a> Symbols<'a> {
         self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
     }
 
-    /// Updates the number of a symbol in `field`, which has four bytes. If no symbol is removed,
-    /// numbers without a symbol stay unchanged.
+    /// Replaces the number of a symbol in `field`, which has four bytes, with the symbol's new
+    /// number. If no symbol is removed, a number that no symbol has stays unchanged; otherwise it
+    /// is an error.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());
@@ -115,7 +116,7 @@ impl<'a> Symbols<'a> {
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
     }
 
-    /// Updates the numbers of the symbols that replace weak ones.
+    /// Updates, in each weak symbol, the number of the symbol that replaces it.
     fn renumber_weak(&mut self, class: Class) -> Result<()> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
@@ -130,7 +131,7 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// Returns the number of records.
+    /// Returns the number of kept records.
     pub(super) fn count(&self) -> u32 {
         self.before.last().copied().unwrap_or(0)
     }
@@ -179,7 +180,8 @@ impl Numbers {
         Self { new: gone.iter().map(number).collect() }
     }
 
-    /// Returns the new number of a section; returns `old` if there is no such section.
+    /// Returns the new number of section `old`: 0 if the section is removed, and `old` if there is
+    /// no such section.
     fn map(&self, old: u32) -> u32 {
         let new = usize::try_from(old).ok().and_then(|old| self.new.get(old.checked_sub(1)?));
         new.copied().unwrap_or(old)
@@ -200,8 +202,8 @@ impl Numbers {
         let is_section =
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
-            // The number of the section that this one is associated with; its upper half is at a
-            // later offset.
+            // The record contains the number of the section that this one is associated with. Only
+            // `/bigobj` objects have the upper half, at a later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

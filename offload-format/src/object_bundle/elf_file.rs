@@ -84,7 +84,7 @@ pub(super) struct Section<'a> {
     pub(super) info: u32,
     pub(super) align: u64,
     pub(super) entry_size: u64,
-    /// The bytes in the file.
+    /// The section's bytes in the file.
     pub(super) contents: &'a [u8],
 }
 
@@ -101,7 +101,7 @@ pub(super) struct ElfFile<'a> {
 }
 
 impl<'a> ElfFile<'a> {
-    /// Splits a file whose sections have these names into its parts.
+    /// Splits the file `data` into its parts; `names` contains the names of its sections.
     pub(super) fn parse(data: &'a [u8], names: &Sections<'a>) -> Result<Self> {
         let reader = Reader::new(data);
         let ident = reader.bytes(0, 16, "ELF header")?;
@@ -165,7 +165,7 @@ pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
 
-/// Consecutive fields, in bytes that were checked to be long enough.
+/// A reader of consecutive fields, in bytes whose length was checked before.
 struct Fields<'a> {
     class: Class,
     bytes: &'a [u8],

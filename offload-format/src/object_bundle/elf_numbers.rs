@@ -44,7 +44,7 @@ impl SectionNumbers {
     }
 
     /// Returns the new number of a section that something refers to, or 0 if it was removed. If no
-    /// section is removed, numbers without a section stay unchanged.
+    /// section is removed, a number that no section has stays unchanged; otherwise it is an error.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

@@ -100,7 +100,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// Returns the new number of a symbol that something in `section` refers to. If no symbol is
-    /// removed, numbers without a symbol stay unchanged.
+    /// removed, a number that no symbol has stays unchanged; otherwise it is an error.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -129,7 +129,8 @@ impl<'a> Symbols<'a> {
         out
     }
 
-    /// Returns the section numbers that do not fit into the symbol table.
+    /// Returns one number for each kept symbol: its section number if that does not fit into the
+    /// symbol table, otherwise 0.
     pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
         self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
     }

@@ -17,7 +17,7 @@ use object::read::{SectionIndex, StringTable};
 
 /// The bundle in a host object, whose section table has been checked.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct ObjectBundle<'data> {
     data: &'data [u8],
@@ -107,7 +107,7 @@ impl fmt::Debug for Entries<'_> {
 
 /// One bundle entry: an ID and a code object.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     id: &'data str,

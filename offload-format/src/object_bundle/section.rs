@@ -1,4 +1,4 @@
-//! Added and removed sections.
+//! The sections that are added to an object or removed from it, and the limit for its growth.
 
 use super::SECTION_PREFIX;
 use crate::layout::Piece;
@@ -26,8 +26,8 @@ impl Growth {
         Self { limit, left: limit }
     }
 
-    /// Subtracts `bytes` from what is left of the limit. Returns an error if existing sections and
-    /// the zeros between them exceed the limit.
+    /// Subtracts `bytes` from the bytes by which the new file may still grow. Returns an error if
+    /// existing sections and the zeros between them exceed the limit.
     pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
         let need = (self.limit - self.left).saturating_add(bytes);
         let kind = ErrorKind::LimitExceeded { need, limit: self.limit };

@@ -58,7 +58,8 @@ enum Kind<'data> {
 impl<'data> Sections<'data> {
     /// Reads the file's header and finds its section table.
     ///
-    /// Returns an error if `data` is not such a file, or if the table is outside it.
+    /// Returns an error if `data` is not an ELF, COFF, PE or Mach-O file, or if the section table
+    /// is outside the file.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
         let none = Error::new(ErrorKind::BadMagic, "ELF, COFF, PE or Mach-O file", 0);
         let kind = match FileKind::parse(data).map_err(|_| none)? {
@@ -170,8 +171,8 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// The string table, with the names of more than eight bytes. `None` without a symbol table,
-    /// since the string table follows the symbol table.
+    /// The string table, with the names of more than eight bytes. The field is `None` if the file
+    /// has no symbol table, since the string table follows the symbol table.
     strings: Option<StringTable<'data>>,
 }
 

@@ -39,7 +39,7 @@ impl<'data> Slices<'data> {
         matches!(data, [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < MOST)
     }
 
-    /// Reads the table.
+    /// Reads the table of slices at the start of the file.
     ///
     /// Returns an error if there is no table, or if it is outside the file.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {

@@ -1,4 +1,4 @@
-//! The compressed stream of an offload binary of version 3, in place of images.
+//! The compressed stream that an offload binary of version 3 may contain in place of images.
 
 use super::{ENTRIES_OFFSET, INFLATED_SIZE_OFFSET, SIZE_OFFSET, Version};
 use crate::compression::{self, Method};
@@ -9,7 +9,7 @@ use core::fmt;
 
 /// The compressed content of an [`OffloadBinary`](super::OffloadBinary).
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Compressed<'data> {
     head: &'data [u8],

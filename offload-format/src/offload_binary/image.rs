@@ -7,7 +7,7 @@ use core::fmt;
 
 /// The device images of an [`OffloadBinary`](super::OffloadBinary) in file order.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Images<'data> {
     binary: &'data [u8],
@@ -47,7 +47,7 @@ impl fmt::Debug for Images<'_> {
 
 /// One device image, with its strings.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Image<'data> {
     binary: &'data [u8],
@@ -104,7 +104,7 @@ impl<'data> Image<'data> {
         self.image_kind
     }
 
-    /// Returns the programming model that made the image.
+    /// Returns the programming model that the image was compiled for: OpenMP, CUDA, HIP, SYCL.
     pub fn offload_kind(&self) -> OffloadKind {
         self.offload_kind
     }
@@ -173,7 +173,7 @@ impl fmt::Debug for Image<'_> {
 
 /// The string pairs of an [`Image`]: text keys, and values as bytes.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Strings<'data> {
     binary: &'data [u8],
@@ -202,8 +202,7 @@ impl<'data> Strings<'data> {
     }
 }
 
-/// Returns the bytes before the first NUL. They start at the offset that the field at `field`
-/// contains.
+/// Returns the bytes from the offset that the field at `field` contains up to the first NUL.
 fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> Result<&'data [u8]> {
     let offset = reader.u64(field, what)?;
     let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;

@@ -1,10 +1,11 @@
 //! The order in which `llvm-offload-binary` 22 writes string pairs: the order of a hash table's
 //! buckets. Readers ignore the order, but with it our files are identical to LLVM's.
 //!
-//! The table has 64 buckets and doubles before more than three quarters are in use. A key is in the
-//! first free bucket, searched from the low bits of its hash in growing steps. The hash is similar
-//! to CityHash, with a formula for each range of lengths. Facts: docs/formats.md, "String pairs";
-//! checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
+//! The table has 64 buckets, and its size doubles before three quarters of them are in use. The
+//! search for a key's bucket starts at the low bits of the key's hash, and continues in growing
+//! steps to the first free bucket. The hash is similar to CityHash, with a formula for each range
+//! of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by
+//! tests/formats/versus_llvm/.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// The kind of file that the image is. Unknown numbers are kept.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
@@ -53,8 +53,8 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// The programming model that made the image. The values are a bit mask since LLVM 21; the
-/// published page still counts 1, 2, 3.
+/// The programming model that an image was compiled for. The values are a bit mask since LLVM 21;
+/// the published page still counts 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 
@@ -72,7 +72,7 @@ impl OffloadKind {
     /// SYCL.
     pub const SYCL: Self = Self(8);
 
-    /// Whether HIP made the image, in the old or the new numbering.
+    /// Whether the image was compiled for HIP, in the old or the new numbering.
     pub fn is_hip(self) -> bool {
         matches!(self, Self::HIP | Self::HIP_OLD)
     }

@@ -15,7 +15,7 @@ const TEXT_LIMIT: u64 = 64;
 
 /// One offload binary whose header, entries and strings have been checked.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct OffloadBinary<'data> {
     data: &'data [u8],

@@ -10,7 +10,7 @@ use crate::Result;
 /// Iteration ends at the end of the bytes, after the first error, or where only zero bytes are
 /// left.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct OffloadBinaries<'data> {
     data: &'data [u8],
@@ -18,7 +18,7 @@ pub struct OffloadBinaries<'data> {
 }
 
 impl<'data> OffloadBinaries<'data> {
-    /// Iterates over the offload binaries in `data`.
+    /// Returns an iterator over the offload binaries in `data`.
     pub fn new(data: &'data [u8]) -> Self {
         Self { data, at: 0 }
     }

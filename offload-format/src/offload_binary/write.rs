@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 /// The builder needs the sizes of the images; [`Layout`] needs their bytes, from memory or from
 /// files.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -26,8 +26,9 @@ impl OffloadBinaryBuilder {
         Self::default()
     }
 
-    /// Adds an image of this kind with `size` bytes, made by this programming model. Returns the
-    /// image so that strings can be added. Images keep the order of the calls.
+    /// Adds an image with `size` bytes. `image_kind` is the kind of its file, and `offload_kind`
+    /// the programming model that it was compiled for. Returns the image so that strings can be
+    /// added. Images keep the order of the calls.
     pub fn image(
         &mut self,
         image_kind: ImageKind,
@@ -39,8 +40,8 @@ impl OffloadBinaryBuilder {
         self.images.last_mut().expect("it was just added")
     }
 
-    /// Returns the images as runs of bytes; empty if there are no images. Payload numbers are image
-    /// numbers, from 0. The size is a multiple of 8.
+    /// Returns the offload binaries as runs of bytes; empty if there are no images. Payload numbers
+    /// are image numbers, from 0. The size is a multiple of 8.
     ///
     /// In version 1 the layout has one binary for each image. The bytes are those that
     /// `llvm-offload-binary` 22 writes if each image is given as
@@ -63,14 +64,14 @@ impl OffloadBinaryBuilder {
 
     /// Returns one binary of version 3 with all images, compressed; nothing if there are none.
     /// `images` are the bytes of the images, in order. `level` is a level of this method; `None` is
-    /// the method's default. Zeros after the binary make its size a multiple of 8 bytes. The
-    /// uncompressed binary is in memory, too, for a short time.
+    /// the method's default. Zeros after the binary make its size a multiple of 8 bytes. During
+    /// compression, the uncompressed binary is in memory, too.
     ///
     /// Returns an error if the method was not built in.
     ///
     /// # Panics
-    /// Panics if an image is missing or its size differs from the size that
-    /// [`OffloadBinaryBuilder::image`] got.
+    /// Panics if an image is missing, or if its size differs from the size that
+    /// [`OffloadBinaryBuilder::image`] was called with.
     pub fn compressed(
         &self,
         method: Method,
@@ -97,14 +98,15 @@ impl OffloadBinaryBuilder {
 
 /// One image of an [`OffloadBinaryBuilder`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
     image_kind: ImageKind,
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// The keys of `--image`, in their order: keys of strings, and keys that are not stored.
+    /// The keys of the option `--image`, in their order. The keys of strings have values; the keys
+    /// that are not stored have `None`.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }
 
@@ -160,7 +162,7 @@ impl ImageBuilder {
     }
 }
 
-/// Returns the binary for these images; the first one has number `first`.
+/// Returns the binary for `images`; `first` is the payload number of the first image.
 fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
     let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(ImageBuilder::strings).collect();
     let mut table = StringTable::new(b"\0");

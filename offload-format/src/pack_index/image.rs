@@ -6,7 +6,7 @@ use core::fmt;
 /// The kind of an image of a pack, with the facts other than its target that the selection rules
 /// need. `S` is the text type.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
@@ -29,7 +29,7 @@ pub enum PackImageKind<S = &'static str> {
 }
 
 impl<S> PackImageKind<S> {
-    /// Converts the text of this kind to another type.
+    /// Returns this kind with its text converted to another type by `hold`.
     pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
         match self {
             PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
@@ -55,12 +55,13 @@ impl<S> fmt::Display for PackImageKind<S> {
 
 /// The origin of an image.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Compiled by this build.
     Compiled,
-    /// Taken from the prebuilt set in the package, whose recorded inputs match.
+    /// Taken from the package's prebuilt set, because the inputs that the set records match the
+    /// inputs of this build.
     Prebuilt,
     /// Taken from a file that build.rs lists.
     Supplied,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 /// A kernel of an image.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKernel {
     /// The kernel's name, as the image records it.
@@ -20,7 +20,7 @@ pub struct IndexKernel {
 
 /// An argument of a kernel, as an image records it.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexArgument {
     /// Offset in bytes from the start of the arguments.
@@ -33,7 +33,7 @@ pub struct IndexArgument {
 
 /// The kind of an argument's type, as an image records it.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// No recorded kind: the argument may have any type.
@@ -45,9 +45,9 @@ pub enum ArgumentKind {
 }
 
 impl IndexKernel {
-    /// Adds the data of a line in the format that [`IndexKernel`] is displayed in; `word` is the
-    /// line's first word and `rest` the rest. Returns `None` if the line does not belong to a
-    /// kernel or is at a wrong place.
+    /// Reads a line of the text that [`IndexKernel`] is displayed as, and adds its data to
+    /// `kernels`. `word` is the line's first word, and `rest` is the text after it. Returns `None`
+    /// if the line does not belong to a kernel or is at a wrong place.
     #[inline]
     pub fn read_line(kernels: &mut Vec<Self>, word: &str, rest: &str) -> Option<()> {
         match word {

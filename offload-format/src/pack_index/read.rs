@@ -144,8 +144,8 @@ impl<'a> Parser<'a> {
         value.map(ToString::to_string).ok_or_else(|| self.error())
     }
 
-    /// Reads a line of a module that is not about images. Returns whether the current line is such
-    /// a line.
+    /// Reads a line that belongs to a module but not to its images, such as the module's name or
+    /// its signatures. Returns whether the current line is such a line.
     #[inline]
     fn read_of_module(&mut self, modules: &mut Vec<IndexModule>) -> Result<bool, IndexError> {
         if let Ok(name) = self.this_field("module") {

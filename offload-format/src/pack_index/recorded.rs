@@ -1,4 +1,4 @@
-//! The kernels that an image records, as text of the index.
+//! Converts the kernels that an image records to kernels of the index.
 
 use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
 use crate::image::{Argument, Kernel};
@@ -6,7 +6,8 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 impl IndexKernel {
-    /// Converts an image's records of its kernels, in alphabetical order and without duplicates.
+    /// Returns the kernels that an image records as kernels of the index, in alphabetical order and
+    /// without duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all: Vec<Self> = kernels.map(Self::of).collect();
         all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -20,8 +21,8 @@ impl IndexKernel {
             .filter(|argument| !argument.is_hidden())
             .map(IndexArgument::of)
             .collect();
-        // Handwritten images may record the size of all arguments, but not the arguments: then
-        // these are unknown.
+        // Handwritten images may record the size of all arguments, but not the arguments. The
+        // arguments of such an image are unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,

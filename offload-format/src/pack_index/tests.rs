@@ -6,7 +6,7 @@ use crate::section::DeviceSection;
 use crate::target::PtxVersion;
 use alloc::string::ToString;
 
-/// Signatures, whose content these tests do not check.
+/// The signatures of a module; the reader accepts any text in these lines.
 const SIGNATURES: &str = "signature a _Z1av\nmodule \nimage\n";
 
 fn kernel(name: &str, limits: Limits, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
@@ -122,7 +122,8 @@ fn a_damaged_index_names_the_line() {
         let error = Index::parse(&damaged).unwrap_err();
         assert_eq!(error, IndexError::Line { number: number + 1, text: "xyz".into() });
     }
-    // If the text is cut after a line, only modules and images can be missing.
+    // The loop cuts the text only before the first module: an index without its last modules and
+    // images is valid, too.
     let head: usize = text
         .lines()
         .take_while(|line| !line.starts_with("module"))

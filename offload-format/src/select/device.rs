@@ -9,7 +9,7 @@ use core::fmt;
 
 /// NVIDIA's number for a GPU's abilities: an H100 has 9.0.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputeCapability {
     /// The number before the period.
@@ -20,7 +20,7 @@ pub struct ComputeCapability {
 
 /// A device to select an image for.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) kind: DeviceKind,
@@ -39,12 +39,12 @@ pub(super) enum DeviceKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hip {
     name: String,
-    /// The end of the processor in the name.
+    /// The offset in the device's name where the name of the processor ends.
     processor_end: usize,
-    /// The primary name, if the runtime reports an alias.
+    /// The processor's primary name, if the runtime reports an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
-    /// The features that the device reports.
+    /// The states of the processor's features, as the device reports them.
     sramecc: FeatureState,
     xnack: FeatureState,
 }
@@ -198,9 +198,10 @@ impl DeviceInfo {
         matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
     }
 
-    /// Returns the target for this device that can be built together with an image for another mode
-    /// of its processor. The target names the same features. Returns `None` if the device does not
-    /// report one of these features.
+    /// Returns a target for this device that can be built together with `image`, an image for
+    /// another mode of the device's processor. The target names the features that `image` names, in
+    /// the states that this device reports. Returns `None` if the device does not report the state
+    /// of one of these features.
     pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
         let DeviceKind::Hip(device) = &self.kind else { return None };
         let mut target = String::from(device.processor());
@@ -215,7 +216,8 @@ impl DeviceInfo {
         Some(target)
     }
 
-    /// Returns the targets that a build script can list for this device; any one of them is enough.
+    /// Returns the targets that a build script can list for this device; an image for any one of
+    /// them is enough.
     pub(super) fn targets(&self) -> Vec<String> {
         match &self.kind {
             DeviceKind::Hip(device) => vec![device.processor().to_owned()],

@@ -31,7 +31,7 @@ impl<I> SelectError<I> {
         Self(Box::new(Inner { device: device.clone(), cause }))
     }
 
-    /// Converts its images to another type.
+    /// Returns the error with its images converted to another type by `hold`.
     pub fn map<J>(self, hold: impl Fn(I) -> J) -> SelectError<J> {
         let Inner { device, cause } = *self.0;
         let cause = match cause {
@@ -63,7 +63,7 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::UnknownImages(why))
     }
 
-    /// Creates the error for a pack with these modules if no module was named.
+    /// Creates the error for a pack with several `modules`, if the program named none of them.
     pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
         Self::new(device, Cause::SeveralModules(modules))
     }
@@ -104,8 +104,8 @@ impl<I: Candidate> SelectError<I> {
     /// for the device: `sm_75` and `compute_75`. If an image is for another mode of the device's
     /// processor, only a target with the same features may be built together with it. Returns no
     /// targets if none would help: if the device does not report a feature, or if the build was for
-    /// another CPU. Also returns no targets if there are no images, because the reason for that is
-    /// unknown.
+    /// another CPU. Also returns no targets if no image was compared, because a missing target may
+    /// not be the reason.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }

@@ -9,7 +9,7 @@ use core::fmt;
 
 /// The way in which an image fits a device.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -124,7 +124,7 @@ impl fmt::Display for Fit {
 
 /// The reason why an image does not run on a device. `S` is the text type.
 ///
-/// The rules and their sources are on the [module's page](super).
+/// The rules and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {
@@ -151,20 +151,22 @@ pub enum Refusal<S = String> {
     },
     /// Machine code for another major compute capability.
     OtherMajor(NvidiaArch),
-    /// Machine code for a Tegra GPU on a GPU that is not Tegra, or the reverse.
+    /// Machine code for a Tegra GPU, but the device is not a Tegra GPU; or the reverse.
     AcrossTegra(NvidiaArch),
     /// Made for a higher compute capability than the device has.
     ComputeCapabilityTooHigh(NvidiaArch),
-    /// Made for one compute capability (`a`) or one family (`f`), which is not the device's.
+    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), and
+    /// the device has another one.
     OtherSpecific(NvidiaArch),
-    /// PTX of a version that the driver does not know yet.
+    /// The image is PTX of a version that is too new for the device's driver.
     PtxTooNew {
         /// The PTX ISA version of the image.
         version: PtxVersion,
         /// The device's driver version, in the format of `cuDriverGetVersion`.
         driver: u32,
     },
-    /// Made for another CPU, system or C library, given as the target triple.
+    /// The image was made for another CPU, operating system or C library. The text is the image's
+    /// target triple.
     OtherHost(S),
     /// The image is of a kind that these rules do not know, or its target triple is malformed.
     NotUnderstood,
@@ -180,7 +182,7 @@ impl Unfit<'_> {
 }
 
 impl<S> Refusal<S> {
-    /// Converts the reason's text (a feature's name or a triple) with `hold`.
+    /// Returns the reason with its text (a feature's name or a triple) converted by `hold`.
     fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
         match *self {
             Refusal::Feature { ref name, image, device } => {

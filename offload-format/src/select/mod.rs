@@ -6,10 +6,10 @@
 //! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
-//! The order is total ([`is_before`]). If two images fit equally well, the image with the newer PTX
-//! ISA or the older code object version is first. After that, the label that is first in
-//! alphabetical order decides. The position in the file matters only if the rules find no
-//! difference between two images.
+//! [`is_before`] decides which of two images that fit is chosen. If two images fit equally well,
+//! the image with the newer PTX ISA or the older code object version is first. After that, the
+//! label that is first in alphabetical order decides. The position in the file matters only if the
+//! rules find no difference between two images.
 //!
 //! The rules do not assume a feature that a device does not report: `gfx90a:xnack-` does not fit
 //! `gfx90a`. If a fact about an image is unknown, such as the version of PTX, the image is not
@@ -68,7 +68,7 @@ use fit::Unfit;
 
 /// The properties of an image that the rules compare.
 ///
-/// The rules and their sources are on the [module's page](self).
+/// The rules and their references are on the [module's page](self).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code<'a> {
@@ -119,7 +119,7 @@ impl Code<'static> {
 
 /// An image that [`select`] can choose.
 ///
-/// The rules and their sources are on the [module's page](self).
+/// The rules and their references are on the [module's page](self).
 pub trait Candidate {
     /// Returns the properties of the image that the rules compare.
     fn code(&self) -> Code<'_>;
@@ -142,8 +142,8 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fi
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-// The function and its callees are inlined. Then the compiler removes the reasons for refusals from
-// `select`, which does not read them; this halves the time of `select`.
+// The compiler inlines this function and its callees into `select`. There it removes the reasons
+// for refusals, which `select` does not read; this halves the time of `select`.
 #[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
@@ -172,7 +172,8 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Compares labels, then the parts of the target that labels may omit.
+/// Compares the labels. If they are equal, compares the parts of the target that labels may omit:
+/// processor, features and code object version, or the triple.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     let text = |code| match code {
         Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),

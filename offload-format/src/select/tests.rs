@@ -6,8 +6,8 @@ use crate::target::TargetTriple;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// An image that consists only of a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5`
-/// (code object version), `cpu`.
+/// An image that consists only of a name: `gfx90a`, `sm_80`, `compute_80@7.0` (PTX ISA version),
+/// `gfx12-generic@5` (code object version), `cpu`.
 #[derive(Debug, Clone, PartialEq)]
 struct Named<'a>(&'a str);
 
@@ -276,7 +276,8 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
-    // Images for Tegra GPUs on other GPUs, and images for other GPUs on Tegra GPUs.
+    // The error gives the reason why a Tegra GPU does not run images for other GPUs, and the
+    // reverse.
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],
@@ -310,8 +311,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
          to run on this device, add \"gfx1151\" to the targets of build.rs"
     );
-    // The image is for another kind of CPU, so `cpu` was already a target of that build; the error
-    // does not advise to add it.
+    // The image was built with the target `cpu`, but on a machine with another kind of CPU. So the
+    // error does not advise to add `cpu` to the targets.
     let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
@@ -366,7 +367,8 @@ fn devices_from_text() {
     }
 }
 
-/// Checks that a product's name leaves the modes of its GPU unknown; only a target ID names modes.
+/// Checks that an image for one mode (`gfx942:xnack-`) does not fit a device that is given by its
+/// product's name. Only a target ID names modes, so the GPU's mode is unknown.
 #[test]
 fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");

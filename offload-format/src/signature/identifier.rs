@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words of all editions that cannot name a function, field or type; `bool` and other types are not
-/// here because they are in other lists.
+/// Words of all editions that cannot name a function, field or type. `bool` and other types are not
+/// here, because `Scalar::ALL` and `TYPES` contain them.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -15,10 +15,10 @@ const KEYWORDS: [&str; 53] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Primitive types of Rust that the name of a record must not equal.
+/// Primitive types of Rust that are not in [`Scalar::ALL`]; no record may have such a name.
 const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
 
-/// Words that replace the signs of types in template arguments.
+/// Signs in template arguments, each with the word that replaces it.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
 /// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.

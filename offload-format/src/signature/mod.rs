@@ -1,6 +1,7 @@
 //! Signatures of kernels: the arguments of a launch, in types that host code also has.
 //!
-//! Only the index of a pack contains the text of [`Signatures`], which is a format of this project.
+//! The text form of [`Signatures`] is a format of this project; only the index of a pack contains
+//! it.
 //!
 //! | item | is |
 //! |---|---|
@@ -31,18 +32,18 @@ use alloc::vec::Vec;
 
 /// The known signatures of the kernels of a module.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signatures {
-    /// The kernels, in the order of the sources. The list has each name once.
+    /// The kernels, in the order of the sources. Each name occurs only once in the list.
     pub kernels: Vec<Signature>,
-    /// The records that the kernels' types refer to. The list has each name once.
+    /// The records that the kernels' types refer to. Each name occurs only once in the list.
     pub records: Vec<Record>,
 }
 
 /// A kernel of a source.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name in images, mangled if the source is C++.
@@ -65,7 +66,7 @@ pub struct Signature {
 
 /// A parameter of a kernel.
 ///
-/// The format and its sources are on the [module's page](self).
+/// The format and its references are on the [module's page](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's name in Rust.
@@ -75,8 +76,9 @@ pub struct Parameter {
 }
 
 impl Signature {
-    /// Returns the offset of each parameter among the arguments, and its size. Each offset is the
-    /// next multiple of the parameter's alignment.
+    /// Returns the offset in bytes of each parameter from the start of the arguments, and the
+    /// parameter's size and alignment. Each offset is the next multiple of the parameter's
+    /// alignment.
     ///
     /// Returns `None` if the size of a type is unknown, or if the total size of the arguments
     /// overflows.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 /// A struct, class, union or vector that is the type of a parameter or that a pointer refers to.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The record's name in Rust.
@@ -22,7 +22,7 @@ pub struct Record {
 
 /// The content of a record.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
@@ -37,7 +37,7 @@ pub enum Content {
 
 /// A field of a record.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// The field's name in Rust.
@@ -132,9 +132,9 @@ fn names_alignment(ty: &Type, records: &[Record]) -> bool {
     }
 }
 
-/// Whether each field is at the offset that a `#[repr(C)]` struct gives it, and the struct has this
-/// size. `align` returns the alignment to use for a field with the given alignment: 1 if the struct
-/// is packed.
+/// Whether a `#[repr(C)]` struct with these fields has the same layout: each field is at its
+/// offset, and the struct's size is `size`. `align` returns the alignment to use for a field with
+/// the given alignment: 1 if the struct is packed.
 fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
     let mut end: u64 = 0;
     for field in fields {
@@ -183,9 +183,9 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Rust cannot have these layouts: a field at another offset, a gap between fields, or
-            // extra bytes at the end. The others have overlapping fields, fields packed to an
-            // alignment of 2, or no fields.
+            // Rust cannot have these layouts. The first three have a field at another offset, a gap
+            // between fields, and extra bytes at the end. The last three have overlapping fields,
+            // fields packed to an alignment of 2, and no fields.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

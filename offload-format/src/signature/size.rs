@@ -4,7 +4,7 @@ use super::types::Scalar;
 
 /// The size and the alignment of a value.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// The number of bytes, including the padding at the end.

@@ -16,10 +16,10 @@
 //! ```
 //!
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
-//! pointers refer to it), content, and name in the source. The lines of its fields follow, with
-//! offsets in bytes. A `signature` line contains the kernel's name in Rust and its symbol. The
-//! kernel's other lines follow in the order of this example; `differs` occurs only if an image has
-//! other parameters than the source.
+//! pointers refer to it), content, and name in the source. A `field` line for each of its fields
+//! follows, with the field's name in Rust, offset in bytes, and type. A `signature` line contains
+//! the kernel's name in Rust and its symbol. The kernel's other lines follow in the order of this
+//! example; `differs` occurs only if an image has other parameters than the source.
 
 use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};
@@ -49,7 +49,8 @@ const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
 
 impl Signatures {
-    /// Reads a line. Returns whether the line belongs to signatures.
+    /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
+    /// `record` or `parameter`.
     fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {

@@ -10,7 +10,7 @@ use core::str::FromStr;
 /// The text form is Rust's syntax for types. `f16`, `bf16` and `void` are additional names, and any
 /// other name is a record's name.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// A number or a boolean.
@@ -22,11 +22,11 @@ pub enum Type {
         /// The type that the pointer points to.
         to: Box<Type>,
     },
-    /// An array, in a record.
+    /// An array: the type of a field, or the type that a pointer points to.
     Array {
-        /// The type of its elements.
+        /// The type of the array's elements.
         of: Box<Type>,
-        /// The number of its elements.
+        /// The number of the array's elements.
         count: u64,
     },
     /// A record, given by its name in Rust.
@@ -37,7 +37,7 @@ pub enum Type {
 
 /// A number or a boolean.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Scalar {
@@ -105,7 +105,7 @@ impl fmt::Display for Type {
 /// The error for a text that is not a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeError {
-    /// The text.
+    /// The text that is not a type.
     pub text: String,
 }
 

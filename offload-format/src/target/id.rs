@@ -8,7 +8,7 @@ use core::fmt;
 
 /// The state of one feature in a target ID.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeatureState {
     /// The feature is not named: the code runs in either mode.
@@ -36,7 +36,7 @@ const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
     processor: &'a str,
@@ -112,8 +112,8 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// Splits a text that [`TargetId::check`] has accepted, where `end` is the end of the
-    /// processor.
+    /// Splits a text that [`TargetId::check`] has accepted; `end` is the length of the processor's
+    /// name in bytes.
     #[cfg(feature = "select")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -171,8 +171,8 @@ impl<'a> TargetId<'a> {
     }
 
     /// Like `provides_for`, but for a target ID that is not parsed yet. Returns `false` if the ID
-    /// is malformed. Most target IDs are for another processor, which can be detected without
-    /// parsing.
+    /// is malformed. Only IDs for the requested processor are parsed, because most IDs are for
+    /// another one.
     #[cfg(feature = "read")]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
@@ -185,8 +185,8 @@ impl<'a> TargetId<'a> {
     }
 
     /// Whether the two target IDs may not be in one bundle: the processor is the same, and only one
-    /// of them names some feature. In that case, both might fit the same device. The relation is
-    /// symmetric, as in LLVM's documentation.
+    /// of them names some feature. In that case, code for both target IDs might run on the same
+    /// device. The relation is symmetric, as in LLVM's documentation.
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
             a.features().any(|(name, _)| b.feature(name) == FeatureState::Any)
@@ -198,9 +198,10 @@ impl<'a> TargetId<'a> {
     /// Returns the canonical form: primary processor name, features in alphabetical order.
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
-        // Each step searches for the next feature, since there are few. A sort of the standard
-        // library is much more code, which each program would compile. A sign sorts before all
-        // characters of names, so the order of the texts is the order of the names.
+        // Each step of this loop finds the next feature in alphabetical order, since there are few
+        // features. A sort of the standard library is much more code, which each program would
+        // compile. `+` and `-` sort before all characters of names, so the features with their
+        // signs have the same order as their names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');
@@ -213,7 +214,7 @@ impl<'a> TargetId<'a> {
 
 /// A [`TargetId`] in canonical form that owns its text.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CanonicalTargetId {
     text: String,

@@ -2,8 +2,9 @@
 //!
 //! A *target ID* names an AMD GPU and the modes that the code was made for:
 //! `gfx90a:sramecc+:xnack-`. NVIDIA numbers its architectures: `sm_90a` for machine code,
-//! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is any of
-//! these in the form of an `--offload-arch` argument.
+//! `compute_90` for PTX. A *target triple* names the kind of machine. [`OffloadArch`] is the target
+//! of one image in the form of an `--offload-arch` argument: a target ID, an NVIDIA architecture,
+//! or `cpu`.
 //!
 //! | name | grammar | source |
 //! |---|---|---|
@@ -13,8 +14,8 @@
 //! | feature | `sramecc`, `xnack`: those that the processor has | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
-//! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines all of
-//! them: `bundle::EntryId`.
+//! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
+//! triple with one of the other names: `bundle::EntryId`.
 
 pub mod amdgpu;
 mod id;

@@ -8,13 +8,13 @@ use super::ParseError;
 use core::fmt;
 
 /// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
-/// address itself differs, so ptxas lays out arguments with a larger alignment differently for
-/// sm_80 and sm_90 (CUDA 13.0).
+/// address differs between architectures, so ptxas gives a parameter with a larger alignment
+/// different offsets for sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NvidiaCode {
     /// `sm_*`: machine code, a cubin.
@@ -25,7 +25,7 @@ pub enum NvidiaCode {
 
 /// The letter after the number, which limits where the code runs.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NvidiaSuffix {
@@ -37,7 +37,7 @@ pub enum NvidiaSuffix {
 
 /// An NVIDIA architecture name.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NvidiaArch {
     /// Machine code or PTX.
@@ -146,7 +146,8 @@ impl NvidiaArch {
     /// is not in the table. The version is low because older drivers refuse newer versions.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
-            // PTX ISA 8.8 (CUDA 12.9) introduced families.
+            // PTX ISA 8.8 (CUDA 12.9) introduced families (suffix `f`), so no earlier version
+            // supports them.
             return Some(PtxVersion::new(8, 8).max(self.with_suffix(None).lowest_ptx()?));
         }
         LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
@@ -156,17 +157,17 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether this is the compute capability of a device: the numbers are equal, or this is 10.1
-    /// and the device 11.0, its new name.
+    /// Whether a device of compute capability `major.minor` has the compute capability that `self`
+    /// names. 11.0 is the new name of 10.1, so both count as equal if `self` is 10.1.
     pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
         let own = (self.major, self.minor);
         own == (major, minor) || (own, (major, minor)) == RENAMED
     }
 
-    /// Whether a device of this compute capability runs code for `self`'s family (`f`). The major
-    /// numbers must be equal, and the device's minor number must not be lower. 10.1 is the old name
-    /// of 11.0, so it belongs to the family of 11.0. For exactly these devices, ptxas 13.5 accepts
-    /// PTX for `sm_XYf`.
+    /// Whether a device of compute capability `major.minor` runs code for the family (suffix `f`)
+    /// of `self`. The major numbers must be equal, and the device's minor number must not be lower.
+    /// 10.1 is the old name of 11.0, so it belongs to the family of 11.0. For exactly these
+    /// devices, ptxas 13.5 accepts PTX for `sm_XYf`.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
@@ -177,9 +178,9 @@ impl NvidiaArch {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of this compute capability is a Tegra GPU, and the two compute
-    /// capabilities differ. In this case the device does not run machine code for `self`, even if
-    /// the numbers would allow it.
+    /// Whether `self` or a device of compute capability `major.minor` is a Tegra GPU, and the two
+    /// compute capabilities differ. In this case the device does not run machine code for `self`,
+    /// even if the numbers would allow it.
     pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
@@ -202,7 +203,7 @@ impl fmt::Display for NvidiaArch {
 
 /// A version of the PTX instruction set, from the directive `.version` in the text.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
     /// The major number: 8 in 8.6.

@@ -6,7 +6,7 @@ use core::fmt;
 
 /// The target of one image.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadArch<'a> {
     /// An AMD GPU: a target ID.

@@ -13,7 +13,7 @@ use alloc::string::String;
 
 /// A product and its target.
 ///
-/// The names and their sources are on the [module's page](super).
+/// The names and their references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Product {
     /// The product's name without the vendor's name: `GeForce RTX 4090`, `Instinct MI300X`.
@@ -23,7 +23,7 @@ pub struct Product {
     pub target: &'static str,
 }
 
-/// Targets and the products that have them.
+/// Targets, each with the names of the products whose GPU has this target.
 pub const PRODUCTS: &[(&str, &[&str])] = &[
     // NVIDIA.
     ("sm_121", &["GB10", "DGX Spark"]),
@@ -403,8 +403,8 @@ pub fn find(name: &str) -> Option<Product> {
     let all = PRODUCTS
         .iter()
         .flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
-    // Compares byte by byte, without building a key for each product: most names differ in the
-    // first byte.
+    // The comparison goes byte by byte, without building a key for each product: most names differ
+    // in the first byte.
     all.into_iter().find(|product| {
         let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
         own.eq(wanted.bytes())
@@ -415,7 +415,7 @@ pub fn find(name: &str) -> Option<Product> {
 const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics laptop mobile generation workstation server edition pcie \
     nvl oam sxm sxm2 sxm3 sxm4 sxm5 sxm6 ac developer kit hbm3 hbm3e maxq with design";
 
-/// Words that may be joined to the rest of a name without a space.
+/// Ignored words that a name may also start with without a space after them: `geforcertx4090`.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
 
 /// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
@@ -438,7 +438,7 @@ fn key(name: &str) -> String {
     key
 }
 
-/// Returns the words that distinguish names.
+/// Returns the words of a name that `WORDS` does not contain and that are not sizes of memories.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| {
@@ -468,8 +468,8 @@ mod tests {
             };
             assert!(known, "{target}");
             for name in *names {
-                // The words alone must equal the key, because `find` uses only the words of a
-                // product's name.
+                // `find` compares the key of the wanted name with the words of each product's name,
+                // so both must be equal for a product.
                 assert_eq!(words(name).collect::<String>().to_ascii_lowercase(), key(name));
                 assert_eq!(find(name), Some(Product { name, target }));
                 assert_eq!(keys.insert(key(name), name), None, "{name}");

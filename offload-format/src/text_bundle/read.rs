@@ -9,7 +9,7 @@ use core::fmt;
 
 /// A text bundle whose entries all have an END line.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct TextBundle<'data> {
     data: &'data [u8],
@@ -57,7 +57,7 @@ impl fmt::Debug for TextBundle<'_> {
 
 /// The entries of a [`TextBundle`] in file order; returned by [`TextBundle::entries`].
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
@@ -66,7 +66,8 @@ pub struct Entries<'data> {
 }
 
 impl<'data> Entries<'data> {
-    /// Every byte is read only once: each search starts where the previous search ended.
+    /// Reads the next entry. Every byte is read only once, because each search starts where the
+    /// previous search ended.
     fn read(&mut self) -> Result<Option<Entry<'data>>> {
         let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else {
             return Ok(None);
@@ -101,7 +102,7 @@ impl fmt::Debug for Entries<'_> {
 
 /// One entry of a text bundle: an ID and a payload.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
     id: &'data str,

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// The builder needs the sizes of the payloads; [`Layout`] needs their bytes, from memory or from
 /// files. If a payload contains an END line, every reader cuts it there.
 ///
-/// The format and its sources are on the [module's page](super).
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
@@ -36,7 +36,8 @@ impl TextBundleBuilder {
         Ok(self)
     }
 
-    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0.
+    /// Returns the bundle as runs of bytes. In the layout, the number of a payload is the number of
+    /// its entry, counted from 0 in the order of the calls of [`TextBundleBuilder::entry`].
     pub fn layout(&self) -> Layout {
         let mut layout = Layout::new();
         for (index, (id, size)) in self.entries.iter().enumerate() {

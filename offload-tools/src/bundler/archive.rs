@@ -18,7 +18,7 @@ use std::path::Path;
 /// A member's name, and its content.
 type Member<'a> = (&'a [u8], &'a [u8]);
 
-/// Writes an archive for each target, with the code objects of all members that fit it.
+/// Writes an archive for each target, with the members' code objects that fit this target.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);

@@ -13,7 +13,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
 
-/// The entries of a file: one group for each bundle, and at least one group.
+/// The entries of a file, in one group for each bundle. A file without a bundle has one group
+/// without entries.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
@@ -83,8 +84,8 @@ pub(super) struct Entry {
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. For a compressed bundle, the order of offsets is the
-/// fastest: it needs only one pass.
+/// Copies code objects out of a carrier. A compressed bundle is read fastest in the order of
+/// offsets, because then it is decompressed in one pass.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
@@ -149,8 +150,8 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// If fewer bytes than this are needed, a compressed bundle is decompressed while the outputs are
-/// written, otherwise possibly all at once.
+/// The number of needed bytes from which a compressed bundle may be decompressed as a whole. With
+/// fewer, it is decompressed while the outputs are written.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
 /// The number of bytes that are decompressed at a time.
@@ -233,7 +234,8 @@ fn compressed<'a>(
                 });
                 return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
             }
-            // The compressed content is not a bundle, or is too short for a table.
+            // The content is not a bundle, or is too short for a table: it is decompressed as a
+            // whole below.
             Err(error)
                 if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
             Err(error) => return Err(failed(error)),

@@ -22,8 +22,8 @@ impl FileType {
     pub(super) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "bc" | "gch" | "ast" => Ok(Self::Binary),
-            // An archive is read like an object here, as one bundle, which can only be a binary
-            // one; unbundling reads archives elsewhere.
+            // Only `-unbundle` reads the members of an archive, in `archive.rs`. Other work reads
+            // an archive like an object, as one bundle, which can only be a binary one.
             "o" | ARCHIVE => Ok(Self::Object),
             _ => match CommentLeader::of_file_type(name) {
                 Some(leader) => Ok(Self::Text(leader)),

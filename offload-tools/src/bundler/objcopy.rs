@@ -55,8 +55,8 @@ fn program(options: &Options) -> String {
     found.map_or(NAME.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// Returns a name in the style of the temporary files of LLVM's tool. The file is never read or
-/// created.
+/// Returns a name in the style of the temporary files of LLVM's tool. No file of this name is ever
+/// read or created.
 fn temporary() -> String {
     env::temp_dir().join("clang-offload-bundler-000000.tmp").to_string_lossy().into_owned()
 }

@@ -7,7 +7,7 @@ use std::env;
 /// Settings for writing a bundle, from options and environment.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// Whether to print about compression and decompression on standard error.
+    /// Whether to print the sizes and times of compression and decompression on standard error.
     pub(super) verbose: bool,
     /// The options of the compression; `None` for no compression.
     pub(super) compress: Option<CompressOptions>,

@@ -79,8 +79,8 @@ fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
     }
 }
 
-/// Returns the full spelling of a target without its triple's vendor, a form in old documentation:
-/// `openmp-amdgcn-amdhsa-gfx906`.
+/// Returns the full spelling of a target that lacks the triple's vendor:
+/// `openmp-amdgcn-amdhsa-gfx906`. Old documentation contains such targets.
 fn meant(target: &str) -> Option<String> {
     let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };
     let vendor = match os {

@@ -50,8 +50,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the entries of a group that fit a target in `unserved`, each with this target, and
-/// removes these targets from `unserved`. An entry with an invalid ID ends the search.
+/// Finds targets in `unserved` that the entries of a group fit, and removes them from `unserved`.
+/// Returns these entries, each with the index of its target in `requested`. An entry with an
+/// invalid ID ends the search, and a failure for it is returned, too.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -116,13 +117,14 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
     Failure::new(format!("Can't find bundles for {list}"))
 }
 
-/// Writes entries of a group, each to the output of a target.
+/// Writes the entries in `found`, each to the output of its target.
 fn extract(
     options: &Options,
     group: &Group<'_>,
     mut found: Vec<(&Entry, usize)>,
 ) -> Result<(), Failure> {
-    // In the order of offsets, all bytes can be decompressed in one pass.
+    // If the entries are copied in the order of their offsets, all bytes can be decompressed in one
+    // pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
     let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;
@@ -179,7 +181,7 @@ fn extract_one(
     })
 }
 
-/// Writes the whole content of a file, decompressed.
+/// Writes the whole content of the input file to `output`, decompressed if it is compressed.
 fn copy_whole(
     options: &Options,
     carrier: &Carrier<'_>,

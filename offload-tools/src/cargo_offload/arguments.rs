@@ -173,8 +173,8 @@ impl Command {
     }
 }
 
-/// Returns the runs that these kinds of checks need: one image checks both memory and undefined
-/// behaviour.
+/// Returns the checks to run for these arguments of `--check`. Memory and undefined behaviour need
+/// only one run, because one image checks both.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let known = ["memory", "races", "undefined", "all"];
     if let Some(other) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {

@@ -1,11 +1,11 @@
-//! Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to the test programs. The
-//! others end, and this program waits for them.
+//! Ctrl-C. Handling of Ctrl-C. The terminal sends the interrupt to this program, to Cargo and to
+//! the test programs. Cargo and the test programs end, and this program waits for them.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The exit status of shells for a program that an interrupt ended.
+/// The exit status that shells report for a program that an interrupt ended.
 pub const STATUS: u8 = 130;
 
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -14,7 +14,7 @@ static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 pub fn ignore() {
     let came = CAME.get_or_init(Arc::default);
     #[cfg(unix)]
-    // If this fails, an interrupt still ends the program.
+    // If the handler cannot be registered, an interrupt still ends the program.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(came));
     #[cfg(not(unix))]
     let _ = came;

@@ -9,8 +9,8 @@
 //!
 //! A line in `kernels` has four parts, separated by TABs: `launched` or `found`, the process, the
 //! kernel, and the name of the thread that launched it. Rust's test harness gives each test's
-//! thread the name of the test. A line that starts with `endless`, for a kernel that did not end in
-//! time, also contains the place in the kernel.
+//! thread the name of the test. A line that starts with `endless` is for a kernel that did not end
+//! in time. It also contains the last known place in the kernel.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -77,7 +77,7 @@ impl Log {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns the folder of the pass that started the runner.
+    /// Returns the log in `folder`, the folder of the pass that started this runner.
     pub fn of_runner(folder: &OsStr) -> Self {
         Self { folder: folder.into() }
     }
@@ -87,7 +87,7 @@ impl Log {
         &self.folder
     }
 
-    /// Returns the path of the file that `offload::run` writes.
+    /// Returns the path of the file in which `offload::run` records the launched kernels.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }

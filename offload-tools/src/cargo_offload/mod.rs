@@ -24,7 +24,7 @@ use arguments::{Asked, Command};
 use std::env;
 use std::process::ExitCode;
 
-/// The exit status if nothing was checked.
+/// The exit status if no kernel was launched on the CPU, so that nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
 
 /// Runs the program `cargo-offload`.

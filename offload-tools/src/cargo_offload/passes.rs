@@ -12,15 +12,15 @@ use std::process::{Command, ExitStatus};
 pub enum Pass {
     /// A run with images that check their kernels.
     Check(Check),
-    /// A run with ordinary images, in several orders.
+    /// A run with ordinary images, in several orders of blocks and threads.
     Orders,
 }
 
-/// The variables that configure the runner.
+/// The environment variables that configure the runner.
 pub mod variables {
     /// The variable with the folder for the logs of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
-    /// The variable with the number of orders in which a program runs.
+    /// The variable with the number of orders of blocks and threads in which a program runs.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
     /// The variable with the seed of the first random order.
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
@@ -74,7 +74,8 @@ pub struct Place {
     target_folder: PathBuf,
     /// `target/offload-check`.
     folder: PathBuf,
-    /// The variable that names the program with which Cargo starts test programs.
+    /// The name of the environment variable that tells Cargo the program with which to start test
+    /// programs.
     runner: String,
 }
 
@@ -147,8 +148,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
-    // If the user has chosen a device in `OFFLOAD_DEVICE`, it is kept. If it is not the CPU,
-    // possibly nothing is checked; the summary then reports this.
+    // If the user has chosen a device in `OFFLOAD_DEVICE`, this choice is kept. If the chosen
+    // device is not the CPU, the pass may check nothing; the summary then reports this.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }
@@ -157,7 +158,8 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
             .env("OFFLOAD_CPU_CHECK", check.variable())
             .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
             .env_remove(variables::ORDERS),
-        // The images are the same as without this program, so the ordinary target folder is used.
+        // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
+        // target folder.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")
@@ -169,7 +171,7 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
 }
 
-/// Returns a command for the Cargo that runs this program, or for the one on the path.
+/// Returns a command for the Cargo that started this program, or for the `cargo` in `PATH`.
 fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -184,7 +186,7 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Returns the value of an option of Cargo.
+/// Returns the value of the option `name` in Cargo's arguments.
 fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
@@ -197,8 +199,8 @@ fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     None
 }
 
-/// Returns the arguments without `--target-dir`, because each pass has its own folder in the target
-/// folder.
+/// Returns the arguments without `--target-dir`, because each pass sets its target folder in
+/// `CARGO_TARGET_DIR`.
 fn without_target_folder(arguments: &[OsString]) -> impl Iterator<Item = &OsStr> {
     let mut is_value = false;
     arguments.iter().map(OsString::as_os_str).filter(move |word| {

@@ -118,8 +118,8 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
     Ok(code(status))
 }
 
-/// Runs a program in one order after the other, until it fails. The output of the first run and of
-/// a failing run is shown.
+/// Runs a program several times, each time with another order of blocks and threads, until it
+/// fails. The output of the first run and of a failing run is shown.
 fn in_orders(
     program: &Path,
     arguments: &[OsString],
@@ -128,7 +128,8 @@ fn in_orders(
     log: &Log,
 ) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
-    // An interrupt ends the running program; afterwards its files are removed.
+    // An interrupt ends the test program, but not this process, which then removes the program's
+    // files.
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
@@ -158,7 +159,7 @@ fn in_orders(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the image files that a killed program left.
+/// Removes the files with images that a killed test program left in the folder for temporary files.
 fn remove_images(process: u32) {
     let prefix = format!("offload-{process}-");
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
@@ -176,7 +177,8 @@ fn orders(count: u64, seed: u64) -> impl Iterator<Item = String> {
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Converts the exit status to this program's exit code.
+/// Returns this program's exit code for the exit status of a program that it ran; 1 if a signal
+/// ended that program.
 pub fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }

@@ -28,7 +28,7 @@ pub struct Outcome {
 #[derive(Debug)]
 struct Found {
     finding: Finding,
-    /// The tests that launched the kernel.
+    /// The tests that may have caused the finding, because they launched its kernel.
     tests: BTreeSet<String>,
     /// The command that reproduces the finding.
     again: String,

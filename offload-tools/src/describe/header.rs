@@ -50,8 +50,8 @@ impl Header {
         }
     }
 
-    /// Returns the code of an image with this header, for the rules of selection; `by_name` is the
-    /// code that its names describe.
+    /// Returns the code of an image with this header, for the rules of selection. `by_name` is the
+    /// code that the image's names (target ID and triple) describe.
     pub fn code<'a>(&'a self, by_name: Code<'a>) -> Code<'a> {
         match self {
             Header::CodeObject { id, version } => {
@@ -90,7 +90,8 @@ impl Header {
         }
     }
 
-    /// Whether the image's names claim some device that cannot run an image with this header.
+    /// Whether the image's names claim that it runs on some device on which an image with this
+    /// header does not run.
     pub fn contradicts(&self, by_name: &Code<'_>) -> bool {
         match (self, by_name) {
             (Header::None, _) | (_, Code::Other) => false,

@@ -85,8 +85,8 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
     else {
         return Code::Other;
     };
-    // In LLVM's main branch, `amdgpu9.06-amd-amdhsa` names the processor, and such images may have
-    // no `arch`.
+    // In LLVM's main branch, the triple `amdgpu9.06-amd-amdhsa` names the processor, and images
+    // with such a triple may have no `arch` (target ID).
     match triple.amdgpu_processor().map(TargetId::parse) {
         Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
         _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => {
@@ -100,7 +100,8 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
 mod tests {
     use super::*;
 
-    /// LLVM's main branch writes images without `arch`; their triple names the processor.
+    /// Checks that the triple names the processor if an image has no `arch`, as LLVM's main branch
+    /// writes it.
     #[test]
     fn a_triple_with_a_number_names_the_processor() {
         let processor = |target, triple| match by_name(target, Some(triple), false) {

@@ -71,9 +71,9 @@ pub struct KernelRecord {
     pub sgprs: Option<u64>,
     /// Accumulation registers of an AMD kernel.
     pub agprs: Option<u64>,
-    /// Vector registers that are kept in memory.
+    /// The number of vector registers whose values are kept in memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers that are spilled, to memory or elsewhere.
+    /// The number of scalar registers whose values are spilled, to memory or elsewhere.
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share.
     pub shared_memory: Option<u64>,

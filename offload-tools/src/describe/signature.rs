@@ -1,4 +1,4 @@
-//! The parameters of a kernel that an image records, as one readable line.
+//! The parameters that an image records for a kernel, as one readable line.
 
 use super::KernelRecord;
 use super::record::ParameterRecord;

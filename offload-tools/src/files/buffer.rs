@@ -13,7 +13,7 @@ impl Buffer {
     /// Creates a buffer of `size` bytes.
     pub fn new(size: usize) -> io::Result<Self> {
         let map = MmapMut::map_anon(size)?;
-        // If this fails, small pages also work.
+        // If the system refuses large pages, small pages also work.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Self(map))

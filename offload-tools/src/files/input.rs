@@ -150,8 +150,8 @@ impl Input {
         }
     }
 
-    /// Copies the bytes of `range`, offsets in bytes from the start of the file. Several threads
-    /// may copy at the same time.
+    /// Copies the bytes of `range` to `out`; the range contains offsets in bytes from the start of
+    /// the file. Several threads may copy at the same time.
     ///
     /// # Panics
     /// Panics if the range is outside of the file's size at the time of opening.
@@ -168,8 +168,8 @@ impl Input {
         }
     }
 
-    /// Copies from file to file in the kernel; some file systems then share the blocks instead of
-    /// copying them.
+    /// Copies from file to file in the operating system's kernel; some file systems then share the
+    /// blocks instead of copying them.
     #[cfg(target_os = "linux")]
     fn copy_in_kernel(&self, from: &File, mut range: Range<u64>, mut to: &File) -> io::Result<()> {
         while range.start < range.end {

@@ -46,11 +46,11 @@ pub(super) fn clean_up_when_signalled() {
         // action replaces it first. SAFETY: the default action is a valid one. Only Rust's runtime
         // has set another handler before, and on Linux a stack overflow is SIGSEGV.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-        // If this fails, signals end the program without the cleanup.
+        // If the handler cannot be registered, signals end the program without the cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
         std::thread::spawn(move || {
             for signal in signals.forever() {
-                // The lock is kept, so no new file can be started.
+                // The lock is held until the process ends, so no new file can be started.
                 let unfinished = lock();
                 remove_all(&unfinished);
                 if signal == SIGBUS {
@@ -72,7 +72,7 @@ pub(super) fn clean_up_when_signalled() {
     unsafe extern "system" fn clean_up(_event: u32) -> i32 {
         let unfinished = lock();
         remove_all(&unfinished);
-        // The lock is kept, so no new file can be started.
+        // The lock is held until the process ends, so no new file can be started.
         std::mem::forget(unfinished);
         // The value 0 means not handled: the system's own handler runs next and ends the process.
         0

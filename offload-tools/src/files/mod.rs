@@ -1,13 +1,14 @@
 //! Input files and output files.
 //!
-//! Inputs are mapped, and the kernel copies bytes from file to file. On Windows inputs are read,
-//! because a mapped file cannot be replaced there, and an output may have the path of an input.
-//! Outputs appear complete or not at all: they are written next to their final place, then renamed.
-//! An error or a signal removes unfinished files; after SIGKILL they remain next to the old file.
+//! Inputs are mapped, and the operating system's kernel copies bytes from file to file. On Windows
+//! inputs are read, because a mapped file cannot be replaced there, and an output may have the path
+//! of an input. Outputs appear complete or not at all: they are written next to their final place,
+//! then renamed. An error or a signal removes unfinished files; after SIGKILL they remain next to
+//! the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output that was written in the last seconds may be empty. ARCHITECTURE.md has the
-//! cost of waiting.
+//! system, an output that was written in the last seconds may be empty. ARCHITECTURE.md reports how
+//! long waiting would take.
 
 mod buffer;
 mod input;

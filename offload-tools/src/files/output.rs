@@ -242,7 +242,8 @@ impl Output {
         match self.0 {
             Target::Whole { unfinished, path, file } => {
                 drop(file);
-                // If the files were exchanged, `unfinished` now removes the old file.
+                // If the files were exchanged, the old file now has the name in `unfinished`, which
+                // removes it.
                 if trade_places(&unfinished.0, &path) {
                     Ok(())
                 } else {

@@ -101,8 +101,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Processes all arguments; an error contains the output of an option that ends the tool at
-    /// once.
+    /// Processes all arguments. If an option such as `--help` ends the tool at once, returns the
+    /// text to print as an error.
     fn arguments(&mut self, arguments: Vec<OsString>) -> Result<(), String> {
         let mut arguments = arguments.into_iter();
         let mut options_end = false;
@@ -222,7 +222,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the output of an option that all tools have; the tool then exits.
+    /// Returns the output of an option that all tools have, such as `--version`, after which the
+    /// tool exits. Returns `None` for other options.
     fn generic(&self, option: &Spec) -> Option<String> {
         if option.value != Value::Nothing {
             return None;
@@ -259,8 +260,8 @@ impl Run<'_> {
         self.error(&format!("for the {}{} option: {what}", dashes(option.name), option.name));
     }
 
-    /// Reports an error after the file name of the program, without the path in the name that it
-    /// was called by.
+    /// Adds a line about an error to `errors`. The line starts with the program's file name,
+    /// without the path that the program was called by.
     fn error(&mut self, what: &str) {
         let name =
             Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
@@ -455,7 +456,8 @@ mod tests {
             ("--help-hid", "--help-hidden"),
             ("--print-option=0", "--print-options=0"),
             ("--imge=", "--image"),
-            // The first letter was parsed as `-h`.
+            // The first letter was parsed as the flag `-h`, so the suggestion replaces only the
+            // rest, `el=3`.
             ("--hel=3", "--o=3"),
         ] {
             let expected = format!(

@@ -32,8 +32,8 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     out
 }
 
-/// Converts a file's bytes to UTF-8 and removes a mark of UTF-8 or UTF-16 at their start. Invalid
-/// bytes in a file that is not UTF-16 are kept.
+/// Converts a file's bytes to UTF-8, and removes a byte order mark of UTF-8 or UTF-16 at their
+/// start. Invalid bytes in a file that is not UTF-16 are kept.
 fn decoded(text: Vec<u8>) -> Vec<u8> {
     let from_utf16 = |number: fn([u8; 2]) -> u16| {
         let units: Vec<u16> =

@@ -61,7 +61,7 @@ impl Error {
     }
 }
 
-/// Converts errors of standard output.
+/// Converts an error of standard output, and records whether its reader has closed it.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -30,14 +30,15 @@ pub(super) struct Summary {
     pub(super) bytes: u64,
     /// The size of all files in bytes, including files without images.
     pub(super) unpacked: u64,
-    /// Members that could not be unpacked, each with its name.
+    /// Texts about members that could not be unpacked, each with the member's name.
     pub(super) problems: Vec<String>,
     /// Archives inside of the archive, which are not opened.
     closed: Vec<String>,
 }
 
 impl Context {
-    /// Visits the files of an archive that have containers, problems, or members in separate files.
+    /// Calls `visit` for each file of an archive that has containers, problems, or members in
+    /// separate files.
     ///
     /// Returns an error if `visit` returns one.
     pub(super) fn inside(

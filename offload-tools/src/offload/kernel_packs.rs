@@ -1,12 +1,12 @@
-//! Finds the kernel packs of programs and libraries, which contain the paths of packs instead of
-//! code objects.
+//! Finds the kernel packs of programs and libraries. Such a program or library contains the paths
+//! of its packs instead of code objects.
 //!
-//! The rule is the same as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
-//! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
-//! with a device's target ID; this module uses every file that such a name could mean. No other
-//! references to files are followed, and only regular files with the magic of kernel packs are
-//! read. The loader's environment variables (`ROCM_KPACK_PATH`) are ignored, so the output depends
-//! only on the files.
+//! Paths have the same meaning as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a
+//! path is absolute, or relative to the folder of the program or library. The loader replaces
+//! `@GFXARCH@` with a device's target ID; this module uses every file that such a name could mean.
+//! No other references to files are followed, and only regular files with the magic of kernel packs
+//! are read. The loader's environment variables (`ROCM_KPACK_PATH`) are ignored, so the output
+//! depends only on the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -93,7 +93,7 @@ impl KernelPacks {
         self.problems.is_empty()
     }
 
-    /// Reports the packs of a file, for commands that do not read them.
+    /// Prints a note about each pack of a file, for commands that do not read packs.
     pub(super) fn note(&self, path: &Path) {
         for pack in &self.packs {
             let [path, pack] =
@@ -134,7 +134,7 @@ impl KernelPacks {
         }
     }
 
-    /// Opens the packs that a manifest lists, which are in its folder.
+    /// Opens the packs that a manifest lists, from the folder of the manifest.
     fn manifest(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) {
         let shown = escaped(path.as_os_str().as_encoded_bytes());
         let manifest = match KpackManifest::parse(bytes) {
@@ -143,8 +143,7 @@ impl KernelPacks {
         };
         let names: BTreeSet<&str> = manifest.files.iter().map(|file| file.file).collect();
         for file in names {
-            // A manifest cannot list manifests: each listed file is opened as a pack, or is a
-            // problem.
+            // A manifest may list only packs: a manifest in the list is reported as a problem.
             let (beside, mut tried) = (path.with_file_name(file), Vec::new());
             if beside.extension().is_some_and(|it| it == "kpm") {
                 self.problems
@@ -157,8 +156,8 @@ impl KernelPacks {
     }
 }
 
-/// Returns the files that a path can mean. If it contains [`GFX_ARCH`], these are all existing
-/// paths with a target ID in its place, otherwise the path itself.
+/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], these are all
+/// existing paths with a target ID in that place; otherwise there is only the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();

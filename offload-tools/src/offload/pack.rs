@@ -111,7 +111,8 @@ pub(super) fn write(
         fill(&mut output)?;
         output.commit()
     });
-    // A closed standard output is not an error of this program.
+    // If the reader of standard output has closed it, the conversion with `into` keeps this from
+    // being reported as an error.
     written.map_err(
         |error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) },
     )
@@ -192,8 +193,9 @@ fn image_kind(part: &Part<'_>) -> ImageKind {
 }
 
 /// Returns the bytes to add after an image: a NUL must follow PTX, because drivers read the text up
-/// to a NUL. In version 1, zeros fill the file up to a multiple of 8 and so contain the NUL. In
-/// later versions, the next image follows without padding.
+/// to a NUL. In version 1, zeros after the image fill the file up to a multiple of 8. If the size
+/// of PTX is such a multiple, a line feed is added, so that zeros follow. In later versions, the
+/// next image follows without padding.
 fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
     let Header::Ptx(_) = part.header else { return b"" };
     match version {

@@ -154,7 +154,8 @@ impl<'a> Target<'a> {
     }
 
     fn full(kind: &str, name: &str, start: usize, target: &str) -> Self {
-        // Without a target ID, the name may end with a dash.
+        // Dashes between the triple and the target ID, or at the end of the name, do not belong to
+        // the triple.
         let end = name.len() - if name.ends_with(target) { target.len() } else { 0 };
         let triple = name[start..end].trim_end_matches('-').to_owned();
         Target::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
@@ -175,7 +176,8 @@ fn similar(name: &str) -> String {
     let nvidia = nvidia.flat_map(|sm| [sm.replace("sm_", "compute_"), sm]);
     let names: Vec<String> =
         amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
-    // If several names have equally few changes, those with the closest letters are preferred.
+    // If several names have equally few changes, the names whose letters are closer in the alphabet
+    // come first.
     let letters = |known: &str| -> u32 {
         name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
     };

@@ -87,7 +87,7 @@ impl Drop for Busy {
     fn drop(&mut self) {
         if let Some((running, shown)) = self.0.take() {
             drop(running);
-            // The thread does not panic, and the work itself is finished.
+            // The result is ignored: the thread does not panic, and the work itself is finished.
             let _ = shown.join();
         }
     }

@@ -90,7 +90,7 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
         // counts, too.
         Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
-        // No image has a key that is not UTF-8.
+        // A key that is not UTF-8 is in no image, so its value counts as empty.
         None => value.is_empty(),
     })
 }

@@ -77,8 +77,8 @@ impl Found {
     }
 }
 
-/// Returns all images of a file in file order; `-` is standard input. Returns none for a file that
-/// cannot contain any.
+/// Returns all images of a file in file order; `-` is standard input. The list is empty if the file
+/// is of a kind that cannot contain offload binaries.
 pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     let mut all = Vec::new();
     if path == Path::new("-") {
@@ -91,7 +91,8 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
     Ok(all)
 }
 
-/// Adds the file's name to a message of this tool. Messages in LLVM's words have no file name.
+/// Adds the file's name to a message of this tool. Messages with LLVM's own wording do not get the
+/// file's name.
 fn in_file(path: &Path, what: &str) -> String {
     // The name may come from a thin archive, so it is escaped.
     format!("'{}': {what}", escaped(path.as_os_str().as_encoded_bytes()))
@@ -151,7 +152,7 @@ impl Walk<'_> {
         Walk { path: &path, found: self.found }.walk(input, member, deeper)
     }
 
-    /// Reads bitcode for a host, which has offload binaries among its constants.
+    /// Adds the images of the offload binaries that bitcode for a host contains in constants.
     fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
         let section = DeviceSection::LlvmOffloading.elf_name();
         let objects = Bitcode::variables_in_section(bitcode, section)

@@ -70,7 +70,7 @@ pub enum Found<'m> {
 pub struct Member<'m> {
     /// The file's name as stored.
     pub name: &'m [u8],
-    /// Its bytes.
+    /// The file's bytes.
     pub content: Input,
     /// The size in the archive, in bytes; `None` if the archive is compressed as a whole.
     pub stored: Option<u64>,
@@ -112,7 +112,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the common name: `zip archive`.
+    /// Returns the kind's name in words, for example `zip archive`.
     pub fn words(&self) -> &'static str {
         match self.form {
             Form::Zip => "zip archive",
@@ -135,7 +135,7 @@ impl<'a> Archive<'a> {
     /// archive. A single compressed file gets its name from `path`. At most `limit` bytes are
     /// unpacked in total.
     ///
-    /// Returns an error if `visit` does.
+    /// Stops at the first error that `visit` returns, and returns this error.
     pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
         let room = Room::new(limit);
         let mut visit = |found: Found<'_>| match found {

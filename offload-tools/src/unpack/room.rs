@@ -13,8 +13,8 @@ pub(super) struct Room {
     left: Cell<u64>,
 }
 
-/// The size from which a member goes into a file without a name instead of memory. The system
-/// removes the file when it is closed.
+/// The size in bytes from which a member is stored in a file without a name; smaller members stay
+/// in memory. The system removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
 /// The reason why a member is not unpacked. The message contains all details.
@@ -59,7 +59,8 @@ impl Room {
     }
 }
 
-/// Keeps up to `in_memory` bytes in memory, and larger contents in a file.
+/// Keeps contents of fewer than `in_memory` bytes in memory, and larger contents in a file. `size`
+/// is the expected size.
 fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
     if size < in_memory {

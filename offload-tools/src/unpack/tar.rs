@@ -9,7 +9,7 @@ use tar::{EntryType, Header, PaxExtensions};
 /// The block size of tar archives: every part is a multiple of it.
 pub(super) const BLOCK: usize = 512;
 
-/// The maximum size of a name, and of the other records before one file.
+/// The maximum size in bytes of each record that comes before a file, for example a long name.
 const MOST_SAID: u64 = 1 << 20;
 
 /// Whether the bytes are the start of a tar archive.
@@ -28,7 +28,7 @@ fn is_checked(header: &Header) -> bool {
     header.cksum().is_ok_and(|sum| same.cksum().is_ok_and(|real| sum == real))
 }
 
-/// Records about a file that come before it in the archive.
+/// The name, size and sparseness of a file, from the records that come before it in the archive.
 #[derive(Default)]
 struct Said {
     name: Option<Vec<u8>>,
@@ -93,7 +93,7 @@ pub(super) fn walk<R: Read, E>(
                     }
                 }
             }
-            // Folders, links, devices, and records about all files.
+            // Skips folders, links, devices, and records about all files.
             _ => {
                 said = Said::default();
                 skip_member(input, size)

@@ -100,10 +100,11 @@ pub(super) fn walk<E>(bytes: &[u8], room: &Room, visit: &mut Visit<'_, E>) -> Re
     Ok(())
 }
 
-/// The result of starting a member's decoder.
+/// The decoder of a member, or the error that occurred when it was started.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
-/// Returns the decoder of a member, or an error message if there is none.
+/// Returns the decoder of a member. Returns an error message if the member is encrypted, or if its
+/// compression is not supported.
 fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
     if entry.is_encrypted {
         return Err("is encrypted, so that it cannot be unpacked".to_owned());

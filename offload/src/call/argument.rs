@@ -18,7 +18,8 @@
 )]
 pub trait Argument<T>: Passed {}
 
-/// A value of an argument, as the kernel gets it. Only macro expansions use it.
+/// An argument that can be converted to the value that the kernel gets. Only macro expansions use
+/// it.
 #[doc(hidden)]
 pub trait Passed {
     /// The type whose bytes are the argument's bytes.

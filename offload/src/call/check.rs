@@ -21,7 +21,7 @@ pub struct Declaration {
 pub struct Recorded {
     /// The target of the image.
     pub target: &'static str,
-    /// The end of the previous argument.
+    /// The offset at which the previous argument ends.
     pub after: usize,
     /// The offset of the argument's first byte.
     pub offset: usize,
@@ -31,8 +31,8 @@ pub struct Recorded {
     pub is_float: bool,
     /// Whether the argument is a pointer.
     pub is_pointer: bool,
-    /// Whether the argument may be at a later offset than its alignment requires. NVIDIA's
-    /// compilers align small structs to 4.
+    /// Whether the argument may be at a later offset than its alignment requires. For example,
+    /// NVIDIA's compilers align small structs to 4 bytes.
     pub may_be_moved: bool,
 }
 
@@ -51,7 +51,8 @@ pub const fn check(declaration: &Declaration, images: &[Recorded]) {
     }
 }
 
-/// Returns a description of the first difference, if there is one.
+/// Returns the message for the first difference between the declaration and the image's record, if
+/// there is one.
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;
     let words = Words::new()
@@ -75,7 +76,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
     let offset = image.after.next_multiple_of(align);
     let is_moved =
         image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
-    // AMD's compilers align 128-bit integers to 8 bytes among arguments.
+    // AMD's compilers align 128-bit integers to only 8 bytes if they are arguments of kernels.
     let is_wide = matches!(kind, Kind::Integer) && size == size_of::<u128>();
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
@@ -116,8 +117,8 @@ mod tests {
 
     #[test]
     fn what_may_be_right_is_accepted() {
-        // One record fits several types: an address in an integer, a pointer in a struct, or the
-        // bits of a floating-point number.
+        // One record fits several declared types. An integer may contain an address or the bits of
+        // a floating-point number; a struct or an array may contain a pointer.
         for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

@@ -38,7 +38,7 @@ use core::ptr;
 /// sure that two pointers of one type are not swapped. The device memory at the pointers must have
 /// the right length and live until the kernel has run. A launch therefore stays `unsafe`.
 ///
-/// `HAS_BUFFER` is false if the images have the arguments in different places: then no
+/// `HAS_BUFFER` is false if the images have the arguments at different offsets: then no
 /// [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
@@ -54,17 +54,19 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
 
-/// Aligned storage, because kernels for the CPU read arguments in place. 128 bytes suffice, since
-/// no type of OpenCL has a greater alignment.
+/// Storage for arguments, aligned because kernels for the CPU read arguments in place. An alignment
+/// of 128 bytes suffices, since no type of OpenCL has a greater one.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 
-/// Images that have the arguments of a kernel in the same places, if `SAME` is true.
+/// The images of a kernel's module; `SAME` is true if all of them have the kernel's arguments at
+/// the same offsets.
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
-/// The condition that [`Call::buffer`] requires of [`Images`].
+/// The condition that [`Call::buffer`] requires of [`Images`]: all of them have the arguments at
+/// the same offsets.
 #[diagnostic::on_unimplemented(
     message = "images have arguments of this kernel in different places: no buffer is right for all of them",
     note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
@@ -101,7 +103,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
     }
 
-    /// Returns the start of the arguments, each at the next multiple of its alignment.
+    /// Returns the address of the first argument; the others follow, each at the next multiple of
+    /// its alignment.
     pub(crate) fn start(&self) -> *const u8 {
         self.arguments.0.as_ptr().cast()
     }
@@ -111,8 +114,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.kernel
     }
 
-    /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of
-    /// `hipModuleLaunchKernel`.
+    /// Returns the address of each argument, in order, for the parameter `kernelParams` of
+    /// `cuLaunchKernel` and of `hipModuleLaunchKernel`.
     ///
     /// The pointers point into this call: keep it until the launch has returned. A launch only
     /// reads from this memory.
@@ -120,12 +123,14 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }
 
-    /// Returns the address and the size of all arguments: `CU_LAUNCH_PARAM_BUFFER_POINTER` and
-    /// `…_SIZE` of `extra`, and those of HIP. Each argument is at the next multiple of its
-    /// alignment, as in the images.
+    /// Returns the address and the size in bytes of the memory that contains all arguments. CUDA's
+    /// launches take them in `extra`, as `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE`, and HIP's
+    /// launches have such constants, too. Each argument is at the next multiple of its alignment,
+    /// as in the images.
     ///
-    /// If some images have the arguments in other places, this does not compile;
-    /// [`pointers`](Call::pointers) is right for all images:
+    /// If some images have the arguments at other offsets, a call of this method does not compile;
+    /// [`pointers`](Call::pointers) is right for all images. These arguments may have other
+    /// offsets:
     ///
     /// | an argument | is |
     /// |---|---|

@@ -72,7 +72,7 @@ pub struct ParameterLayout {
     pub(super) name: &'static str,
     pub(super) size: usize,
     pub(super) align: usize,
-    /// The end of the type's last field; padding may follow.
+    /// The end of the type's last field, from the start of the type; padding may follow.
     pub(super) end: usize,
     pub(super) kind: Kind,
 }
@@ -123,9 +123,9 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
 }
 
 impl<const N: usize> Layout<N> {
-    /// Whether the arguments have the offsets that these images record. If there is PTX, the result
-    /// is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets then depend on
-    /// the GPU.
+    /// Whether all of these images record the arguments at the offsets of this layout. If there is
+    /// PTX, the result is false for an alignment above `NVIDIA_PARAMETERS_ALIGN`, since the offsets
+    /// then depend on the GPU.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {

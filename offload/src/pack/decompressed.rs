@@ -35,7 +35,7 @@ enum Bytes {
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
 
-/// The least alignment of images: more than any driver needs.
+/// The minimum alignment of decompressed images in bytes: more than any driver needs.
 const ALIGN: usize = 64;
 
 impl Decompressed {
@@ -149,7 +149,8 @@ impl<F: Form> PackImage<F> {
         let mut buffer: Vec<u8> = Vec::new();
         let room = self.record.size.saturating_add(ALIGN);
         buffer.try_reserve_exact(room).map_err(|_| self.too_much(stream))?;
-        // The buffer already has enough capacity, so its bytes stay where they are.
+        // The buffer already has enough capacity, so it does not move later, and `start` stays
+        // aligned.
         let start = buffer.as_ptr().addr().next_multiple_of(ALIGN) - buffer.as_ptr().addr();
         buffer.resize(start, 0);
         self.append(stream, &mut buffer)?;
@@ -158,8 +159,8 @@ impl<F: Form> PackImage<F> {
         Ok(Decompressed(Bytes::Own { buffer, start, size }))
     }
 
-    /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. PTX
-    /// ends with a NUL.
+    /// Replaces the contents of `out` by the image's bytes, so that callers can reuse a buffer. If
+    /// the image is PTX, a NUL follows its bytes.
     ///
     /// Returns an error in the same cases as [`PackImage::decompress`].
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {

@@ -129,7 +129,8 @@ fn try_load<F: Form>(
     })
 }
 
-/// Returns the place of a module's stream, if there is one.
+/// Returns the place of a module's stream; all numbers are 0 if the pack is not compressed. Returns
+/// `None` if a number is too large for `usize`.
 #[inline]
 fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
     let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };

@@ -36,7 +36,7 @@ pub struct Plain;
 /// }
 /// ```
 ///
-/// Such an image has no bytes in the program to point to, so that this does not compile:
+/// The program does not contain the decompressed bytes of such an image, so this does not compile:
 ///
 /// ```compile_fail,E0599
 /// # use offload::{Compressed, PackImage};

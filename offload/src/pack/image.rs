@@ -47,8 +47,8 @@ impl<F: Form> PackImage<F> {
         self.record.kernels.map(|kernels| kernels.binary_search(&name).is_ok())
     }
 
-    /// The limits of this kernel's launches, as the image records them. Returns `None` if the image
-    /// has no such kernel or no such records. An image for the CPU has no records.
+    /// Returns the limits of this kernel's launches, as the image records them. Returns `None` if
+    /// the image has no such kernel or no such records. An image for the CPU has no records.
     ///
     /// ```
     /// # #![deny(warnings)]
@@ -71,8 +71,8 @@ impl<F: Form> PackImage<F> {
         self.record.offset
     }
 
-    /// Returns this image as one of a pack that may be compressed: [`PackImage::decompress`]
-    /// returns its bytes, whatever the form of its pack is.
+    /// Returns this image with a type that does not depend on the form of its pack:
+    /// [`PackImage::decompress`] returns the bytes for every form.
     #[cfg(feature = "run")]
     pub(crate) fn as_compressed(self) -> PackImage<Compressed> {
         PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }

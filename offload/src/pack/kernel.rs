@@ -4,8 +4,8 @@ use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A kernel of a module, selected by its name: [`KernelPack::kernel`](super::KernelPack::kernel).
-/// The compiler has checked that some image of the module has the kernel.
+/// A kernel of a module, which [`KernelPack::kernel`](super::KernelPack::kernel) returns for its
+/// name. The compiler has checked that some image of the module has the kernel.
 /// [`PackImage::has_kernel`](super::PackImage::has_kernel) returns whether the image of a device
 /// has it.
 #[derive(Clone, Copy)]

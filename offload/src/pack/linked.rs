@@ -1,8 +1,8 @@
 //! The list of the packs that this program retains. The linker builds the list in the section
 //! `offload_packs_1`: the entries of all crates one after another. The size of an entry is its
 //! first field, and a multiple of 8. If the name of a section is a C identifier, the linker defines
-//! symbols for the section's start and end. The number in the name is the version of the layout,
-//! because a program may contain several versions of this crate.
+//! symbols for the section's start and end. The number in the section's name is the version of the
+//! entries' layout, because a program may contain several versions of this crate.
 //!
 //! Only packs with `retain` are listed, because the linker keeps each listed pack in the program.
 //! GNU ld keeps the listed packs as soon as any code reads the list; mold 1.10 keeps them even if
@@ -22,7 +22,8 @@ pub struct LinkedPack {
 }
 
 impl LinkedPack {
-    /// Returns the name from the pack's build script, or from its file.
+    /// Returns the pack's name: the name from the build script, or from the name of the embedded
+    /// file.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -46,8 +47,8 @@ impl fmt::Debug for LinkedPack {
 /// Offset in bytes of the name in an entry.
 const NAME_OFFSET: usize = 32;
 
-/// An entry of the list, for the macro's expansion. `NAME` is the size of the name in bytes, with
-/// zeros up to a multiple of 8.
+/// An entry of the list, for the macro's expansion. `NAME` is the number of bytes for the name, a
+/// multiple of 8; zeros follow a shorter name.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C)]
@@ -98,7 +99,7 @@ if_packs_are_linked! {
         #[unsafe(link_section = "offload_packs_1")]
         static NO_PACK: [u64; 0] = [];
 
-        /// Returns the entries of the list, in words.
+        /// Returns the entries of the list, as words of 8 bytes.
         fn list() -> &'static [u64] {
             core::hint::black_box(&raw const NO_PACK);
             let (start, stop) = (&raw const START, &raw const STOP);

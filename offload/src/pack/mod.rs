@@ -1,8 +1,8 @@
 //! A pack of images inside this program, described while it is compiled.
 //!
-//! Nothing is parsed when the program starts. The expansion passes the bytes, which the linker put
-//! into the section. It also passes the table of images, which the macro took from the pack's
-//! index. `linked` compares the two at compile time.
+//! Nothing is parsed when the program starts. The macro's expansion passes the bytes, which the
+//! linker put into a section of the program. It also passes the table of images, which the macro
+//! took from the pack's index. `linked` compares the two at compile time.
 
 mod decompressed;
 pub(crate) mod disk;
@@ -34,8 +34,9 @@ use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
-/// A pack of one module can be used like the module itself: [`KernelPack::select`]. Each of several
-/// modules has a name, which is checked at compile time:
+/// A pack of one module can be used like the module itself, for example with
+/// [`KernelPack::select`]. If a pack has several modules, each of them has a name, which is checked
+/// at compile time:
 ///
 /// ```
 /// # use offload::{KernelPack, Module};
@@ -58,7 +59,7 @@ use words::Words;
 /// ```
 ///
 /// A pack that build.rs compresses is a `KernelPack<Compressed>`; [`PackImage::decompress`] returns
-/// the bytes of its images: [`Compressed`].
+/// the bytes of its images. See [`Compressed`].
 #[derive(Clone, Copy)]
 pub struct KernelPack<F: Form = Plain> {
     name: &'static str,
@@ -209,7 +210,8 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the pack itself, or the pack that was read from disk in its place.
+    /// Returns the pack whose images are used: for a pack that is read from disk, the one that was
+    /// read; otherwise this pack.
     fn now(&self) -> &Self {
         match self.content {
             Content::OnDisk { load, .. } => load(),

@@ -28,7 +28,8 @@ pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Mod
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Returns the name from the build script, or the pack's name.
+    /// Returns the module's name from the build script, or the pack's name if the module has no
+    /// name there.
     pub const fn name(&self) -> &'static str {
         self.record.name
     }
@@ -46,7 +47,8 @@ impl<'pack, F: Form> Module<'pack, F> {
         })
     }
 
-    /// Returns the module itself, or the module of this name in the pack that was read from disk.
+    /// Returns the module whose images are used: for a pack that is read from disk, the module of
+    /// this name there; otherwise this module.
     fn now(&self) -> Option<Self> {
         let pack = self.pack.now();
         match self.pack.content {
@@ -74,8 +76,9 @@ impl<'pack, F: Form> Module<'pack, F> {
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `linked` and `compressed` have checked the range; in a pack without images, the modules
-        // have none. For a pack on disk, the macro counts images and modules from the pack's index.
+        // `linked` and `compressed` have checked that the module's images are in the table; in a
+        // pack without images, the modules have none. For a pack on disk, the macro counts images
+        // and modules from the pack's index.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 

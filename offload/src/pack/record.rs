@@ -36,7 +36,8 @@ pub struct ImageRecord {
     /// The names of its kernels in alphabetical order; C++ kernels have mangled names. `None` if
     /// they were not read, as for an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
-    /// The launch limits of the kernels, in the same order; empty if none are recorded.
+    /// The launch limits of the kernels, in the order of `kernels`; empty if the image records
+    /// none.
     pub limits: &'static [Limits],
     /// The code that the rules of selection compare: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,

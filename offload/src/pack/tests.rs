@@ -158,7 +158,7 @@ fn kernels_are_facts_of_images() {
         AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
     assert_eq!(has, [Some(false), Some(true), None]);
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
-    // The kernels of the module `cpu` are unknown.
+    // The kernels of the module `cpu` are unknown, so any name is accepted.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
     assert_eq!(
         not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(),

@@ -7,7 +7,7 @@ use super::{ImageRecord, ModuleRecord};
 const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
-/// A text of limited length. Text that does not fit is omitted, and a mark at the end shows this.
+/// A text of limited length. Text that does not fit is omitted, and `...` at the end shows this.
 pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
@@ -38,7 +38,7 @@ impl Words {
     }
 
     pub(crate) const fn add_number(self, number: usize) -> Self {
-        // Start from the last digit.
+        // Write the digits from the last to the first.
         let (mut digits, mut start, mut rest) = ([0; 20], 20, number);
         loop {
             start -= 1;

@@ -17,7 +17,8 @@ unsafe impl Sync for Handle {}
 
 /// The bytes of an image, in the form that drivers need.
 pub(super) struct LoadableImage<'a> {
-    /// The image. The bytes are aligned to 8, and PTX has a NUL after its end.
+    /// The address of the image's first byte. The bytes are aligned to 8, and PTX has a NUL after
+    /// its end.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
     /// The target and the kind of the image, for messages: `sm_90 cubin`.
@@ -36,9 +37,9 @@ pub(super) struct Arguments<'a> {
     pub(super) invoke: Option<Invoke>,
 }
 
-/// A context on a device.
+/// The operations of a driver in one context on a device.
 pub(super) trait Backend: Send + Sync {
-    /// Loads an image.
+    /// Loads an image, and returns the handle of its module.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
 
     /// Unloads a module that is no longer used. Errors are ignored, since nothing can be done about
@@ -51,7 +52,7 @@ pub(super) trait Backend: Send + Sync {
         Ok(module)
     }
 
-    /// Finds a kernel.
+    /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
     /// Allows launches of a kernel to use this many bytes of dynamic shared memory.
@@ -71,7 +72,7 @@ pub(super) trait Backend: Send + Sync {
         arguments: Arguments<'_>,
     ) -> Result<()>;
 
-    /// Allocates memory on the device, of more than 0 bytes.
+    /// Allocates `size` bytes of memory on the device; `size` is not 0.
     fn allocate(&self, size: usize) -> Result<Handle>;
 
     /// Frees memory on the device. Errors are ignored, since nothing can be done about them.

@@ -130,7 +130,7 @@ impl<T: Pod> Buffer<T> {
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }
 
-    /// Copies the values from the device to a new vector: [`Buffer::download`].
+    /// Copies the values from the device to a new vector, as [`Buffer::download`] does.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = alloc::vec![T::zeroed(); self.len];
         self.download(&mut values)?;

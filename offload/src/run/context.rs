@@ -1,4 +1,5 @@
-//! Contexts and the modules that are loaded in them, which are the same for all devices.
+//! Contexts on devices, and the modules that are loaded in them. The code is the same for all kinds
+//! of devices.
 
 use super::backend::{Backend, Handle, LoadableImage};
 use super::error::{Cause, Result, RunError};
@@ -34,8 +35,8 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Values in the order of their keys. A sorted vector compiles to less code: a hash table would be
-/// a tenth of the code that rustc compiles for this module.
+/// Pairs of keys and values, in the order of the keys. A sorted vector compiles to less code: a
+/// hash table would be a tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
@@ -50,12 +51,12 @@ pub(super) struct ForeignContext {
 /// The key of a module in a program: the address of its pack, and its first image.
 type ModuleKey = (usize, usize);
 
-/// The place of a module, which is filled when the module is loaded. A second thread waits until
-/// the first one has loaded the module.
+/// The place of a module, which is filled when the module is loaded. If two threads request one
+/// module, the second waits until the first has loaded it.
 #[derive(Default)]
 struct Slot(Mutex<Option<Arc<LoadedModule>>>);
 
-/// A module in a context.
+/// A module that is loaded in a context.
 pub(super) struct LoadedModule {
     pub(super) handle: Handle,
     /// The image; its type does not depend on the form of its pack.
@@ -101,7 +102,8 @@ pub(super) fn shared(
     Ok(context)
 }
 
-/// Returns the place of a name, or the place where it belongs.
+/// Returns the index of a name in a sorted list, or as an error the index at which to insert the
+/// name.
 fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {
     sorted.binary_search_by(|(key, _)| key.as_str().cmp(name))
 }
@@ -192,8 +194,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Requests the driver's permission for launches of a kernel with this many bytes of dynamic
-    /// shared memory, if they need it.
+    /// Makes the driver allow launches of a kernel with this many bytes of dynamic shared memory.
+    /// Does nothing if such launches are allowed already.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

@@ -62,8 +62,8 @@ impl Device {
     }
 
     /// Returns the GPU of a CUDA context that another library has made, such as cudarc or cust.
-    /// Buffers and streams of that context can be used with it. For the primary context, which most
-    /// libraries use, returns the device of [`devices`].
+    /// Buffers and streams of that context can be used with the returned device. For the primary
+    /// context, which most libraries use, returns the same device as [`devices`].
     ///
     /// Returns an error if there is no driver, or if it does not know the context.
     ///
@@ -79,8 +79,8 @@ impl Device {
     }
 
     /// Returns the AMD GPU of this number in HIP's list. HIP has one context for each GPU, which
-    /// all libraries of a program share: buffers and streams of other libraries can be used with
-    /// it.
+    /// all libraries of a program share. Buffers and streams of other libraries can be used with
+    /// the returned device.
     ///
     /// Returns an error if there is no runtime, or no such GPU.
     #[inline]
@@ -113,7 +113,7 @@ impl Device {
         &self.0.product
     }
 
-    /// Returns the properties that select an image for the device.
+    /// Returns the properties of the device by which an image is selected for it.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
@@ -190,8 +190,9 @@ fn find(
 
 /// Returns the devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
 ///
-/// Each call looks for the drivers' libraries, and lists their devices. Nothing happens before a
-/// program calls this function, and a missing driver does not end the program.
+/// Each call searches for the libraries of the drivers, and lists the devices that the drivers
+/// report. No driver is loaded when a program starts, and a missing driver does not end the
+/// program.
 ///
 /// ```
 /// let devices = offload::run::devices();
@@ -229,7 +230,8 @@ pub struct Devices {
 pub struct Absent {
     /// The kind.
     pub kind: DeviceKind,
-    /// The reason: the driver's library was not found or does not start, or it finds no GPU.
+    /// The reason: the driver's library was not found, the driver does not start, or the driver
+    /// finds no GPU.
     pub why: String,
 }
 
@@ -245,7 +247,7 @@ impl Devices {
     }
 
     /// Returns the first device for which each module of the pack has an image, or the device that
-    /// `OFFLOAD_DEVICE` names: [`Device::best_for`].
+    /// `OFFLOAD_DEVICE` names, by the rules of [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = asked_for() {
             return self.named(&name).map_err(|error| error.advice(NAMED));
@@ -264,7 +266,7 @@ impl Devices {
         Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }
 
-    /// Returns the device of this name from these devices: [`Device::named`].
+    /// Returns the device of this name from these devices; [`Device::named`] describes the names.
     fn named(&self, name: &str) -> Result<Device> {
         let (kind, ordinal) = parse(name)?;
         let of_kind = || self.list.iter().filter(|device| device.kind() == kind).cloned().collect();

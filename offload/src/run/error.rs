@@ -11,7 +11,7 @@ use offload_format::select::SelectError;
 /// A result whose error is a [`RunError`].
 pub type Result<T> = core::result::Result<T, RunError>;
 
-/// An error of a device: the attempt, the device, the fact, and the help.
+/// An error of a device: the attempted operation, the device, the cause, and advice.
 pub struct RunError(Box<Content>);
 
 struct Content {
@@ -40,11 +40,11 @@ pub enum Cause {
         function: &'static str,
         /// The error's number.
         code: i32,
-        /// The error's name and description from the vendor; empty if it has none.
+        /// The vendor's name and description of the error; empty if the vendor has none.
         text: String,
     },
     /// The request exceeds the limits of the device or of the image, or names something that is
-    /// missing.
+    /// missing, such as a kernel.
     Refused(String),
 }
 

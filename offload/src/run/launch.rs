@@ -1,4 +1,4 @@
-//! A launch: how many threads, and where.
+//! The shape of a launch: the numbers of blocks and threads, the shared memory, and the stream.
 
 use super::error::{Result, RunError};
 use alloc::format;
@@ -50,12 +50,12 @@ pub(super) struct DeviceLimits {
     pub(super) threads: u64,
     pub(super) block: [u64; 3],
     pub(super) grid: [u64; 3],
-    /// The bytes of shared memory that a block may use without a request for more.
+    /// The bytes of shared memory that a block may use without a request to the driver.
     pub(super) shared_memory: u64,
-    /// The dynamic shared memory that a kernel may use if it requests more.
+    /// The bytes of shared memory that a block may use if the launch requests them from the driver.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves in each block, if images count them as
-    /// the kernel's.
+    /// The bytes of shared memory that the driver reserves in each block and that images count as
+    /// the kernel's; otherwise 0.
     pub(super) reserved_shared_memory: u64,
 }
 
@@ -96,7 +96,7 @@ impl Launch {
         Self { stream, ..self }
     }
 
-    /// Compares the launch with the limits of image and device.
+    /// Returns an error if the launch exceeds the limits of the image or of the device.
     pub(super) fn check(
         &self,
         kernel: &str,
@@ -160,7 +160,7 @@ impl Launch {
     }
 }
 
-/// Returns `16 x 16`; for one dimension, the number alone.
+/// Returns a size as text: `16 x 16`, or the number alone for one dimension.
 fn text([x, y, z]: [u64; 3]) -> String {
     match (y, z) {
         (1, 1) => format!("{x}"),

@@ -21,8 +21,8 @@ pub(super) struct DriverLibrary {
 impl DriverLibrary {
     /// Loads the first of `names` that exists and has these functions. The system's loader searches
     /// for the library: no variable of this crate names a path. Returns an error, in words, if none
-    /// can be loaded. The loader may find a stub for linking, which lacks functions: the next name
-    /// is then tried.
+    /// can be loaded. The loader may find a stub for linking, which lacks functions. This function
+    /// then tries the next name.
     ///
     /// # Safety
     /// A library of one of these names must be the real driver: its code may run in this process.
@@ -87,7 +87,7 @@ fn is_not_found(name: &str, reason: &str) -> bool {
 }
 
 /// Declares a table of functions that a library exports under the same names, and `open`, which
-/// fills it. Functions after `optional` may be missing: later versions added them.
+/// fills it. Functions after `optional` may be missing: later versions of the library added them.
 ///
 /// One calling convention is enough: CUDA and HIP exist only for 64-bit systems, and each of these
 /// has a single convention.

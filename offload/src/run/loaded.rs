@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::fmt;
 
-/// A module on a device. The module stays loaded as long as the [`Device`] exists.
+/// A module that is loaded on a device. The module stays loaded as long as the [`Device`] exists.
 ///
 /// Source: `cuModuleLoadDataEx` (CUDA driver API) and `hipModuleLoadData` (HIP).
 #[derive(Clone)]
@@ -25,8 +25,8 @@ pub struct Loaded {
 
 impl<F: Form> Module<'_, F> {
     /// Returns the module on this device. Loads the image that fits, unless an earlier call on any
-    /// thread has loaded it. If several threads call it at the same time, one loads, and the others
-    /// wait.
+    /// thread has loaded it. If several threads call this method at the same time, one thread loads
+    /// the image, and the others wait.
     ///
     /// Returns an error if no image fits, with the reasons, or if the driver cannot load the image
     /// that fits.
@@ -37,7 +37,7 @@ impl<F: Form> Module<'_, F> {
 }
 
 impl<F: Form> KernelPack<F> {
-    /// Returns the module of a pack of one module on this device: [`Module::on`].
+    /// Returns the module of a pack of one module on this device, as [`Module::on`] does.
     ///
     /// Returns an error that names the modules, if the pack has several.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
@@ -74,14 +74,14 @@ impl Loaded {
     /// `hipModule_t`, or the handle of a shared library. The handle is valid as long as the
     /// [`Device`] exists.
     ///
-    /// Returns an error if the driver does not have the handle.
+    /// Returns an error if the driver cannot return the handle.
     pub fn raw_module(&self) -> Result<*mut c_void> {
         let raw = self.device.0.backend.raw_module(self.module.handle);
         raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
     }
 
     /// Returns the driver's handle of a kernel, for launches by other libraries: a `CUfunction` or
-    /// a `hipFunction_t`. Only this crate can use a handle of the CPU.
+    /// a `hipFunction_t`. For the CPU, only this crate can use the handle.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {

@@ -1,5 +1,5 @@
-//! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory.
-//! This module needs the feature `run`.
+//! Runs the kernels of a pack: finds the devices of this machine, loads packs onto them, launches
+//! kernels, and manages memory. This module needs the feature `run`.
 //!
 //! | item | is |
 //! |---|---|

@@ -181,7 +181,8 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
             read(one("twin.pack")) == read(two("twin.pack")),
             "{profile}: other packs of the same images"
         );
-        // One profile has debug information, and the other has none.
+        // The images of the debug profile have debug information, and those of the other profile
+        // have none.
         for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
             let sections =
                 stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
@@ -198,7 +199,8 @@ fn the_same_inputs_make_the_same_bytes_in_any_folder() {
     }
 }
 
-/// Cargo's target folder may be in the package, as it is by default, or elsewhere.
+/// Tests that images have the same bytes whether Cargo's target folder is in the package, as it is
+/// by default, or elsewhere.
 fn the_same_bytes_wherever_cargo_builds() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
     std::fs::write(format!("{out}/value.h"), "static __device__ inline float value(float x) { return x * 3.0f; }\n").unwrap();

@@ -70,7 +70,7 @@ fn several_files_make_one_program() {
     }
 }
 
-/// Whether an image exports a symbol, with the letter that `nm` gives it.
+/// Whether an image exports a symbol whose type `nm` shows as this letter.
 fn defines(image: &Path, name: &str, letter: char) -> bool {
     let listing =
         stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--defined-only"]).arg(image)));
@@ -209,7 +209,8 @@ fn a_nul_follows_every_ptx() {
             }
         }
     }
-    // The padding worked: the lengths of the texts have all eight remainders modulo 8.
+    // Checks that the test covers every length: the lengths of the texts have all eight remainders
+    // modulo 8.
     let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
     residues.sort_unstable();
     assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -253,8 +254,8 @@ fn options_reach_every_compiler() {
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
-/// Tests other hosts by variables that the build script sets, since this machine has no standard
-/// library for these hosts.
+/// The build script sets Cargo's variables as if it built for other hosts, since this machine has
+/// no standard library for these hosts.
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");
     scenario.build_script(

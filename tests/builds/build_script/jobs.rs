@@ -42,7 +42,7 @@ fn a_cap_is_one_for_all_packs() {
         assert!(calls.0.len() > 8, "{calls:#?}");
         assert!(!calls.overlap(), "two at a time:\n{calls:#?}");
     }
-    // The variable is no input of images: no compiler runs when it changes.
+    // Images do not depend on `OFFLOAD_JOBS`, so no compiler runs when its value changes.
     build("3").passes();
     watched.log().assert_none("another number of jobs");
     scenario.kernel("a", "3.0f");
@@ -59,8 +59,8 @@ fn the_longest_chain_starts_first() {
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).arg("-j1").passes();
     let calls = watched.compilations();
-    // The chain with the most remaining steps runs first, so three steps come before two. Equal
-    // chains keep the order of the list.
+    // The steps for one target are a chain. The chain with the most remaining steps runs first, so
+    // three steps come before two. Equal chains keep the order of the list.
     let kind = |call: &String| {
         ["sm_80", "gfx90a"].into_iter().find(|target| call.contains(target)).unwrap_or("cpu")
     };

@@ -25,7 +25,7 @@ fn warnings_are_shown_once() {
         .passes()
         .once("kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]")
         .once("kernels/add.cu:6:2: warning: #warning \"look here\"")
-        // Each compiler prints one quoted source line.
+        // Each of the two compilers quotes the source line once.
         .times(2, "6 | #warning")
         .lacks(" generated");
 }
@@ -114,8 +114,8 @@ fn nothing_is_built_for_docs_rs() {
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())
         {
-            // A script instead of a link: rustup's programs act according to the name that starts
-            // them.
+            // Each tool is a script instead of a link: rustup's programs act according to the name
+            // that starts them.
             scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
         }
     }

@@ -42,7 +42,7 @@ fn a_second_build_compiles_nothing() {
     scenario.touch_build_script();
     build().passes().ran_the_build_script();
     watched.log().assert_none("a second run of the script");
-    // A variable that no compiler reads causes no change either.
+    // A variable that no compiler reads makes the script run again, but no compiler.
     scenario.build_script(&format!("println!(\"cargo::rerun-if-env-changed=AGAIN\"); {MAIN}"));
     build().passes();
     build().env("AGAIN", "1").passes().ran_the_build_script();
@@ -145,7 +145,8 @@ fn only_what_a_change_reaches_is_compiled() {
     scenario.kernel("without", "VALUE + 1.0f");
     expect("without", every_image, "a source");
 
-    // The compilers count as changed because the times and sizes of their files differ.
+    // Writes the scripts that start the compilers again. They count as other compilers because
+    // their files' times and sizes differ.
     Watched::new(&scenario);
     build().assert_counts(&[("clang", 12), ("c++", 4)], "other compilers");
 
@@ -197,8 +198,7 @@ fn another_compiler_in_path_is_noticed() {
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
         let real = llvm_bin().join("clang");
-        // Each build queries the script about the program that it starts. The log omits these
-        // queries.
+        // Each build queries the script, for example for its version. The log omits these queries.
         let text = format!(
             "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
             log.display(),

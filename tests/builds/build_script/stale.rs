@@ -29,14 +29,15 @@ fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// The compilers for `compute_80` and for the CPU, with their names and their images.
+/// The compilers for `compute_80` and for the CPU: each with its name, the calls that select it,
+/// and the file name of its image.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".archs(["compute_80"])"#, "compute_80.ptx"),
     ("gcc", r#".archs(["cpu"])"#, "cpu.so"),
     ("nvcc", r#".archs(["compute_80"]).compiler(Compiler::Nvcc)"#, "compute_80.ptx"),
 ];
 
-/// Builds with the tests' nvcc; returns the image of the pack `add`.
+/// Builds with the tests' nvcc as `NVCC`; returns the image `file` of the pack `add`.
 fn image(scenario: &Scenario, file: &str) -> Vec<u8> {
     scenario.build().env("NVCC", cuda("nvcc").get_program()).passes();
     offload_tests::data::read(scenario.output("debug", &format!("add/{file}")))
@@ -57,7 +58,8 @@ fn a_header_that_shadows_another() {
         scenario.write("inc1/val.h", "#define VALUE 7.0f\n");
         let second = image(&scenario, file);
         assert!(first != second, "{kind}: a header before another in the folders of build.rs");
-        // The header is in the source's own folder, which is not reported to Cargo.
+        // The header is in the source's own folder. The build does not report this folder to Cargo,
+        // so the test touches the build script.
         scenario.write("kernels/add.cu", with_header("#include \"val.h\""));
         let third = image(&scenario, file);
         scenario.write("kernels/val.h", "#define VALUE 9.0f\n").touch_build_script();
@@ -291,7 +293,8 @@ fn folders_of_builds_in_path_do_not_count() {
         run.without(&["OFFLOAD_PTXAS", "CUDA_HOME"]).passes()
     };
     build();
-    // Each build changes this folder.
+    // Each build changes the folder `deps`, which is in PATH here. The next build must still be
+    // fresh.
     fs::write(deps.join("path_of_builds.tmp"), "").expect("the target folder can be written");
     let printed = build();
     fs::remove_file(deps.join("path_of_builds.tmp")).expect("it is there");
@@ -356,8 +359,8 @@ fn a_compiler_behind_a_masquerade() {
     assert_eq!(build(), asks);
 }
 
-/// The test ends only Cargo: its build script still runs when the build script of the next build
-/// starts.
+/// Starts two build scripts in one `OUT_DIR`. This happens if somebody ends only Cargo: its build
+/// script still runs when the next build starts another.
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
     scenario

@@ -1,5 +1,5 @@
-//! The unchanged modules, built without an SDK for a GPU that their authors did not support.
-//! `llvm-readelf` checks the images.
+//! The unchanged modules of `candle-kernels`, built without an SDK for AMD's GPUs, which their
+//! authors did not support. `llvm-readelf` checks the images.
 
 use super::{AMD, MODULES, SOME, path};
 use offload_tests::judges::assert_is_for;
@@ -23,9 +23,9 @@ fn all_of_candle_kernels_for_amd() {
     for_amd("candle_amd_all", |_| true);
 }
 
-/// All modules build; the test reports each failing module with the compiler's first error. Most
-/// kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU support, so the build script defines
-/// this macro.
+/// Checks that the selected modules build for AMD's GPUs. The test reports each module that fails,
+/// with the compiler's first error. Most kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU
+/// support, so the build script defines this macro.
 fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
     let scenario = Scenario::new(name);
     scenario.build_script(

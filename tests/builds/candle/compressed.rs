@@ -1,6 +1,6 @@
-//! The modules as PTX in a compressed pack. Each image decompresses to its original bytes, even if
-//! the streams of all other modules are damaged. The test compares with the images of an
-//! uncompressed pack and with sizes of programs.
+//! The modules of `candle-kernels` as PTX in a compressed pack. Each image decompresses to its
+//! original bytes, even if the streams of all other modules are damaged. The test compares the
+//! images with those of an uncompressed pack, and checks the sizes of the pack and the program.
 
 use super::{MODULES, NVIDIA, SOME, paths};
 use offload_format::offload_binary::OffloadBinaries;
@@ -30,7 +30,8 @@ fn all_of_candle_kernels_compressed() {
     assert!(sizes.added <= 2_500_000, "{sizes:?}");
 }
 
-/// Sizes in bytes, of the PTX of some modules for two targets.
+/// Sizes in bytes for some modules as PTX for two targets: of the images, of the compressed pack,
+/// and of its part in the program.
 #[derive(Debug)]
 #[allow(dead_code, reason = "messages have all of them")]
 struct Sizes {
@@ -63,8 +64,8 @@ fn main() {
 "#;
 
 /// Compiles the modules as PTX. First makes an uncompressed pack, whose images must equal the
-/// decompressed images of the compressed pack. If only one module in a program is undamaged, this
-/// module still decompresses.
+/// decompressed images of the compressed pack. Then damages all modules except one in a copy of the
+/// program, and checks that this one still decompresses.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
     scenario.feature("offload-build", "compression").feature("offload", "zstd");
@@ -143,7 +144,8 @@ fn compressed(name: &str, modules: &[&str]) -> Sizes {
 
 /// Returns a program in whose pack the streams of all modules except the selected one are damaged.
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
-    // A header is followed by one compressed stream for each module.
+    // The pack has one offload binary for each module: a header of 40 bytes, then a compressed
+    // stream.
     const HEADER: usize = 40;
     let mut streams: Vec<usize> = OffloadBinaries::new(pack)
         .map(|it| it.expect("our own pack can be read").0 as usize + HEADER)

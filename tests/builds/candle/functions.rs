@@ -1,5 +1,5 @@
-//! The functions of `include_kernels!` for the unchanged modules, compiled by clang without an SDK.
-//! `cuobjdump`, `llvm-readelf` and rustc check the results.
+//! The functions that `include_kernels!` makes for the unchanged modules of `candle-kernels`,
+//! compiled by clang without an SDK. `cuobjdump`, `llvm-readelf` and rustc check the results.
 
 use super::{AMD, MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;
@@ -18,7 +18,7 @@ offload_tests::tests! {
     ALL => [all_of_candle_kernels_have_functions_for_amd],
 }
 
-/// The number of kernels in each module.
+/// The number of kernels in each module, in the order of [`MODULES`].
 const KERNELS: [usize; 11] = [10, 96, 58, 66, 24, 125, 142, 71, 14, 26, 123];
 
 fn all_of_candle_kernels_have_functions() {
@@ -40,8 +40,8 @@ fn all(name: &str, target: &str) {
     assert_eq!(functions(name, &modules, target), expected);
 }
 
-/// Most kernels of half and bfloat16 check `__CUDA_ARCH__` for GPU support, so the build script
-/// defines this macro for AMD's GPUs.
+/// Returns the number of functions of each module. The build script defines `__CUDA_ARCH__` for
+/// AMD's GPUs, because most kernels of half and bfloat16 check this macro for GPU support.
 fn functions(name: &str, modules: &[&str], target: &str) -> Vec<(String, usize)> {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(

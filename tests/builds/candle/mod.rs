@@ -26,7 +26,8 @@ offload_tests::tests! {
     nvidia::tests(),
 }
 
-/// The modules that programs load; for some of them, a kernel that needs a newer GPU.
+/// The modules that programs load, each with a kernel that needs a newer GPU; some have an empty
+/// text instead.
 const MODULES: [(&str, &str); 11] = [
     ("affine", "affine_f8_e4m3"),
     ("binary", "badd_bf16"),

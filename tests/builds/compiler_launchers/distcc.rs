@@ -32,7 +32,8 @@ impl Node {
         let (port, log) = (free.port(), scenario.folder.join(name));
         let file = fs::File::create(&log).expect("the scratch folder can be written");
         let mut server = Command::new("distccd");
-        // The server runs any compiler that a client names, here only for this machine.
+        // `--make-me-a-botnet` lets the server run any compiler that a client names. `--allow` and
+        // `--listen` limit the clients to this machine.
         server.args([
             "--no-detach",
             "--daemon",
@@ -118,7 +119,7 @@ fn two_other_machines_make_the_same_bytes() {
         .env("OFFLOAD_COMPILER_LAUNCHER", "distcc")
         .env("DISTCC_HOSTS", hosts.join(" "))
         .env("DISTCC_DIR", own)
-        // A source that cannot be sent makes the build fail.
+        // With `DISTCC_FALLBACK=0`, a source that cannot be sent makes the build fail.
         .env("DISTCC_FALLBACK", "0")
         .passes();
     assert!(pack() == plain, "other bytes than from this machine");

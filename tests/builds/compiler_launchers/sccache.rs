@@ -108,7 +108,7 @@ fn a_second_build_is_all_hits() {
         assert!(pack() == plain, "another pack than without a launcher");
     }
 
-    // A launcher is no input: images that were made with it equal the images without it.
+    // A launcher is no input of images: a build without it keeps the images that were made with it.
     let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
     let before = made();
     scenario.touch_build_script();

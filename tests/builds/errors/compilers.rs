@@ -9,7 +9,8 @@ offload_tests::tests! {
     CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
 }
 
-/// The script passes queries to LLVM's clang; for a compilation, it runs the commands of the case.
+/// A script replaces clang. It passes queries to LLVM's clang; instead of a compilation, it runs
+/// the commands of the case.
 fn compilers_that_do_not_end_well() {
     let scenario = Scenario::new("errors_stand_ins");
     scenario
@@ -19,7 +20,8 @@ fn compilers_that_do_not_end_well() {
         )
         .kernel("add", "y[i]");
     let bitcode = "/offload/add/work/gfx90a.0.bc";
-    // Each case has the script's commands; the message has the compiler's exit status and the help.
+    // Each case has the script's commands, and the texts of the message: the compiler's exit status
+    // and the help.
     let cases: &[(&str, &[&str])] = &[
         (
             "kill -9 $$",
@@ -94,7 +96,7 @@ fn a_diagnostic_in_colour() {
         let diagnostic = always.split("the command was").next().expect("text");
         assert!(diagnostic.contains("kernels/bad.cu:4:19:"), "{always}");
         assert!(diagnostic.contains("\u{1b}["), "{always}");
-        // The command is the same as in a run without colour.
+        // The command in the message has no option for colour, as in a run without colour.
         assert!(!always.contains("diagnostics-color"), "{always}");
     }
 }

@@ -131,7 +131,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     problems.assert_none();
     // All files have their original contents again.
     build().passes();
-    // A folder for headers that only a compiler would look into.
+    // Removes a folder for headers. A build with the prebuilt set does not need the folder; a build
+    // with a compiler reports that it is missing.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
     build().passes();
     scenario

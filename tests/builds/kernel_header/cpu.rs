@@ -140,7 +140,7 @@ fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
 
-/// Checks all results of a block with this shape.
+/// Checks the sums, reversals, scans, votes and lanes of blocks with this shape.
 fn block(image: &Image, shape: [u32; 3]) {
     sums(image, shape);
     reversal(image, shape);
@@ -292,8 +292,8 @@ struct Cells {
     d: [f64; 2],
 }
 
-/// Runs four launches at the same time: a launch's blocks do not see the shared memory of another
-/// launch, and atomic functions see all launches.
+/// Runs four launches at the same time. Each launch has separate shared memory; all launches change
+/// the same cells with atomic functions.
 fn atomics(image: &Image) {
     const LAUNCHES: u32 = 4;
     const THREADS: u32 = 5 * 96;

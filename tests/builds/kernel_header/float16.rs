@@ -1,6 +1,6 @@
 //! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and many floats. The
-//! reference for half is the compiler's own `_Float16`. For the other types, it is the nearest
-//! number of the type, found by comparing all of them.
+//! reference for half is the compiler's own `_Float16`. For the other types, the reference is the
+//! nearest number of the type, found by comparing all of them.
 
 use super::{built, header_folder};
 use offload_tests::judges::{assert_is_for, image_file_name};

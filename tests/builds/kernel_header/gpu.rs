@@ -1,4 +1,5 @@
-//! The kernels of the CPU test on GPUs: instructions, and the sizes that images record.
+//! The kernels of the CPU test, compiled for GPUs: their instructions, and the sizes of shared
+//! memory that images record.
 
 use super::{built, header_folder};
 use offload_format::image::Kernels;
@@ -27,8 +28,9 @@ fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// Returns the expected sizes. `votes` is the number of bytes for counting at a barrier; `each` is
-/// the number of bytes that the system reserves for every kernel.
+/// Returns the expected number of bytes of shared memory in each kernel. `votes` is the number for
+/// the kernel `votes`, which counts at a barrier; `each` is the number that the system reserves for
+/// every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let sizes = [
         ("tree_sum", 4096),
@@ -154,7 +156,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
         ];
         expect(target, &code, "atomics", &atomics);
     }
-    // From sm_90 on, the system reserves 1024 bytes.
+    // From sm_90 on, the system reserves 1024 bytes of shared memory for each kernel.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
         let image = scenario.output("release", &format!("k/{target}.cubin"));
         assert_eq!(shared_memory(&image), expected_sizes(0, each), "{target}");
@@ -178,8 +180,8 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// A GPU that has the instruction for products of bytes uses no other; the first gfx9 processor
-/// does not have it.
+/// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for products of
+/// bytes. The first gfx9 processor does not have it.
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \
                           x[0] = __dp4a(x[1], x[2], x[3]);\n  y[0] = __dp4a(y[1], y[2], y[3]);\n}\n";

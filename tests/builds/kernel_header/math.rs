@@ -124,8 +124,8 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 6), "{printed}");
 }
 
-/// If a product and a sum were fused, a GPU would get different results from the measured ones. In
-/// LLVM IR, instructions that may be fused have the flag `contract`.
+/// If a GPU fused a product and a sum, its results would differ from those on the host, whose
+/// errors are measured. In LLVM IR, instructions that may be fused have the flag `contract`.
 fn sums_and_products_in_our_functions_are_never_fused() {
     let folder = scratch::folder("header_contraction");
     scratch::write(folder.join("k.cu"), kernels());

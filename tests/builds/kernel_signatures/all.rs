@@ -95,7 +95,7 @@ fn kernels_of_examples_and_tests_have_functions() {
     let mut sources = Vec::new();
     for file in files {
         let text = read(&file);
-        // Sources that launch kernels with `<<<` are for nvcc.
+        // Skips sources that launch kernels with `<<<`: they are for nvcc.
         if String::from_utf8_lossy(&text).contains("<<<") {
             continue;
         }

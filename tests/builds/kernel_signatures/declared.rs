@@ -1,5 +1,5 @@
-//! Kernels that a program declares: the functions that the program gets if no source describes
-//! them.
+//! Kernels that a program declares. If no source describes the kernels, the program gets functions
+//! from its declarations.
 
 use super::{SAXPY, with_source};
 use offload_tests::data::read;
@@ -8,7 +8,7 @@ use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
 use offload_tests::tools::Tool;
 
-/// nvcc, and clang in addition.
+/// The tools of tests that need both nvcc and clang.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
@@ -174,7 +174,7 @@ fn clang_reads_what_nvcc_compiles() {
     scenario.write("src/main.rs", format!("{PRINT}{declared_nowhere}"));
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     assert!(super::signatures(&scenario, "debug").contains("comment Adds.\nparameter n i32\n"));
-    // The build reads the signatures again only after a change of the source.
+    // After a change of the source, the build reads the signatures again.
     let signatures = super::signatures(&scenario, "debug");
     scenario.write("kernels/types.cu", source.replace("float a", "int a"));
     scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");

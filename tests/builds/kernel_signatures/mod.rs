@@ -101,8 +101,9 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     );
 }
 
-/// In this test, the PTX has the same offsets as the source. If a driver aligns the memory for
-/// arguments to 16, the offsets differ.
+/// Tests kernels whose arguments are at different places in the images, so calls have no buffer.
+/// The PTX has the same offsets as the source. A GPU whose memory for arguments starts at a
+/// multiple of 16 only, such as sm_90, has different offsets.
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
                   extern \"C\" __global__ void k(char c, Row row) { (void)c, (void)row; }\n\
@@ -180,7 +181,7 @@ fn builds_without_compilers_have_the_same_functions() {
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
-/// Tests packs that are compressed, read from disk, from a dependency, or of a module with a name.
+/// Tests packs that programs read from disk, compressed packs, and packs of several modules.
 fn functions_of_all_kinds_of_packs() {
     let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
     scenario.write("src/main.rs", CALL);

@@ -163,8 +163,8 @@ fn end() {
 "#;
 
 /// Checks that each argument has the length that every image records. If all images record the same
-/// places, the call must have them, too; otherwise there must be no buffer. Returns the number of
-/// kernels without a buffer.
+/// places, the call's arguments must be at these places, too. Otherwise, the call must have no
+/// buffer. Returns the number of kernels without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
     for call in calls {
@@ -216,7 +216,8 @@ struct Layout {
   __device__ static void check() {
 ";
 
-/// C++ reports no place for bit-fields and bases, and lanes have no name in C++.
+/// Whether `static_assert` can check a field: C++ reports no place for bit-fields and bases, and
+/// lanes have no name in C++.
 fn is_checked(field: &str) -> bool {
     !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
 }
@@ -265,7 +266,7 @@ fn compare_with_masks(
     records: &[Record],
     layouts: &[&str],
 ) {
-    // A struct without a name is masked as a part of the struct that contains it.
+    // A struct without a name has no separate mask: it is part of the struct that contains it.
     let named =
         || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
     let masks = random
@@ -278,8 +279,8 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // The values need not fill all bytes: padding exists inside records, and between
-            // bit-fields if some start in a new unit.
+            // A field's values need not fill all of its bytes: padding exists inside records, and
+            // between bit-fields if some start in a new unit.
             let is_full = if name.starts_with("bits") {
                 of_field.first() == Some(&true) && of_field.last() == Some(&true)
             } else {

@@ -117,7 +117,7 @@ fn make_images(kernels: &Path) {
 fn make_containers(kernels: &Path) {
     succeed(cuda("fatbinary").current_dir(kernels).args([
         "--create=ready_fatbin.fatbin",
-        // Selects LZ4, which is read without any feature.
+        // `--compress-mode=speed` selects LZ4, which a build can read without any feature.
         "--compress-mode=speed",
         "-64",
         "--image3=kind=elf,sm=80,file=made/sm_80.cubin",

@@ -103,7 +103,8 @@ fn workspace(prefix: &str) -> Scenario {
 
     let headers = scenario.member(&field);
     pass_headers_on(&headers);
-    // The prover compiles this crate's sources.
+    // The prover compiles sources of the headers crate, so the build script passes the path of the
+    // crate instead of `include`.
     headers
         .write(
             "build.rs",
@@ -176,7 +177,7 @@ fn two_crates_make_one_device_program() {
     program.build().arg("-vv").passes().has("targets sm_80");
     let built = program.program("debug", program.name());
     assert!(kernels(&built, "sm_80").contains(&"_Z4evalPjm".to_owned()));
-    // The output of nvcc's linker has the functions of the other files.
+    // The device code that nvcc's linker wrote contains the functions of the other files.
     let elf = stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", "sm_80"]).arg(&built)));
     for function in ["_Z6step_05Field", "_Z6step_35Field", "_Z3mul5FieldS_", "roots"] {
         assert!(elf.contains(function), "no {function} in\n{elf}");

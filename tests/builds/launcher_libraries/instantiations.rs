@@ -15,7 +15,7 @@ offload_tests::tests! {
     HIP.slow() => [instantiations_are_compiled_for_amd],
 }
 
-/// The sizes of heads; each has four files.
+/// The sizes of attention heads; four files instantiate the template for each size.
 const HEADS: [usize; 13] = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512];
 
 /// The maximum number of compilers that the build script runs at the same time.
@@ -131,8 +131,8 @@ fn main() {{
 "#
             ),
         );
-    // Without `src/lib.rs`, Cargo links the build script's library into the program, not into the
-    // package's library.
+    // Removes `src/lib.rs`: if the package had a library, Cargo would link the build script's
+    // library into it, and not into the program.
     fs::remove_file(member.folder.join("src/lib.rs")).expect("a member has a library");
     member
 }

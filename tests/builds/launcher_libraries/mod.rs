@@ -31,7 +31,8 @@ offload_tests::tests! {
 const HIP: Needs =
     needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
-/// The vendor's runtime, with the same names for both vendors.
+/// The header `runtime.h`. It includes the vendor's runtime and defines the same names for both
+/// vendors.
 const RUNTIME: &str = "#pragma once
 #ifdef __HIP__
 #include <hip/hip_runtime.h>

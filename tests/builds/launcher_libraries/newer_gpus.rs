@@ -74,8 +74,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// Returns the package with this many of the first folder's files. Its program prints the result of
-/// each launcher.
+/// Returns the package with all of its folders, but with only `common` files in the first folder.
+/// Its program prints the result of each launcher.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -150,14 +150,16 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     build().passes();
     assert_eq!(started(), 1, "a new file");
 
-    // If nothing is compiled, the package still has the functions of all files.
+    // If nothing is compiled, the build script sets the flags of all folders, so the package still
+    // has the functions of all files.
     let checked = scenario.check().env("OFFLOAD_SKIP", "1").arg("-v").passes();
     checked.has("--cfg has_marlin").has("--cfg has_fp8");
     let checked = build().arg("-v").passes();
     checked.has("--cfg has_marlin").lacks("--cfg has_fp8");
 }
 
-/// The other folders are for NVIDIA's GPUs.
+/// Only the files of the folder `common` are compiled for AMD's GPUs: the other folders are for
+/// NVIDIA's GPUs.
 fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;
     let scenario = package("launchers_quant_amd", SOME);

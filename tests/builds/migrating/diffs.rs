@@ -15,7 +15,8 @@ offload_tests::tests! {
     NVCC.slow() => [the_pack_is_built_and_loaded, the_library_launches_on_the_stream_of_the_thread],
 }
 
-/// Returns the manifest of the example that the page names, which includes cudarc.
+/// Returns the manifest of the example `cuda-vector-add`, which the page names and which depends on
+/// cudarc.
 fn manifest(name: &str) -> String {
     let scenario = Scenario::example("cuda-vector-add", name);
     scenario.text("Cargo.toml")

@@ -45,7 +45,8 @@ const OTHERS: &[&str] = &[
     ".modules",
 ];
 
-/// Returns a span as an expression on `build`, a `&mut Build`, if it is a call.
+/// Returns the expression of a call between backticks, where `build` is a `&mut Build`. Returns
+/// `None` if the text is no call.
 fn call(span: &str) -> Option<String> {
     if OTHERS.contains(&span) {
         return None;
@@ -57,7 +58,7 @@ fn call(span: &str) -> Option<String> {
     types.iter().any(|name| span.starts_with(name)).then(|| span.to_owned())
 }
 
-/// Returns the name of the variable that a span contains, sets, or starts with.
+/// Returns the variable's name if a text between backticks has the form `NAME` or `NAME=value`.
 fn variable(span: &str) -> Option<&str> {
     let name = span.split('=').next().unwrap_or_default();
     let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -94,8 +95,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// One build script has a function for each row. No function is called: other tests check their
-/// effects.
+/// Compiles one build script that has a function with the calls of each row. The functions never
+/// run: other tests check the effects of the calls.
 fn every_call_compiles() {
     let mut functions = String::new();
     let mut calls = 0;

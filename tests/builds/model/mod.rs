@@ -96,7 +96,8 @@ fn real() -> usize {
     env::var("OFFLOAD_TEST_SEQUENCES_REAL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Uses a few real compilers, which report the files that they read.
+/// Tests a few sequences of edits with the real clang instead of the stand-in. Real compilers
+/// report the files that they read.
 fn clang() {
     direct("model-clang", 6, real(), Kind::Clang);
 }
@@ -227,7 +228,8 @@ fn stand_in() -> PathBuf {
     PROGRAM.get_or_init(compile).clone()
 }
 
-/// Tests sequences of edits and compares each with clean builds; runs the build script like Cargo.
+/// Runs the build script as Cargo does, after each edit of the sequences. Asserts that each image
+/// equals that of a clean build.
 fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
     let model = Model::new(name, kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
@@ -246,8 +248,8 @@ fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
 }
 
 fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
-    // Removes the results of the run before. Only this kit's own headers remain, which are always
-    // the same.
+    // Removes the results of the previous clean build. Only this kit's own headers remain, which
+    // are always the same.
     for name in ["model", "model.index", "probes.cache"] {
         let path = clean.join("offload").join(name);
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

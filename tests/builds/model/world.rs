@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 
-/// The flags that may be given.
+/// The flags that an edit may add or remove.
 const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-include b.h"];
 
 /// The state of a package.
@@ -29,12 +29,12 @@ pub struct World {
     pub history: Vec<String>,
 }
 
-/// Copies of the stand-in, which a script can start.
+/// The stand-in for clang, and the folder with two copies of it.
 #[derive(Debug)]
 pub struct StandIn {
     pub program: PathBuf,
     pub folder: PathBuf,
-    /// Whether a script starts one of two copies.
+    /// Whether builds start a script, which starts one of the two copies.
     pub is_wrapped: bool,
 }
 
@@ -122,7 +122,7 @@ impl World {
         all.filter(|path| path.is_file()).collect()
     }
 
-    /// Returns a header with a separate symbol, and perhaps an include of another header.
+    /// Returns the text of a header that defines a new symbol and perhaps includes another header.
     fn text(&mut self, random: &mut Random) -> String {
         self.number += 1;
         let number = self.number;
@@ -159,7 +159,8 @@ impl World {
                 let text = self.text(random);
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
-                // Only the folders of `.include(...)` are reported to Cargo.
+                // Only the folders of `.include(...)` are reported to Cargo, so Cargo notices a new
+                // header in another folder later.
                 let noticed =
                     if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)

@@ -27,7 +27,7 @@ offload_tests::tests! {
     toolkits::tests(),
 }
 
-/// nvcc, and clang in addition.
+/// The tools of tests that need both nvcc and clang.
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 /// A kernel that uses one header of CUDA and one of the package.

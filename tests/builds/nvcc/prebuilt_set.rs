@@ -1,5 +1,5 @@
-//! A prebuilt set of images that nvcc made, in a dev build. The tests check the manifest, and run a
-//! build that may start no compiler.
+//! A dev build that uses the prebuilt set of a release build, with images that nvcc and clang made.
+//! The tests check the manifest, and run a build that may start no compiler.
 
 use super::{BOTH, package};
 use offload_tests::scenario::Scenario;
@@ -39,7 +39,8 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
         ["s", "3", "2"]
     );
 
-    // Cargo's profile does not count as an option, but build.rs's settings do.
+    // The dev build may use the set: Cargo's profile does not count as an option, but build.rs's
+    // settings do.
     let dev = || scenario.build().env("OFFLOAD_PREBUILT", "only").env("NVCC", "/nowhere/nvcc");
     for pack in ["by_clang", "by_nvcc", "as_asked"] {
         dev()

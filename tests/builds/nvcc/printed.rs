@@ -8,7 +8,7 @@ offload_tests::tests! {
     NVCC.slow() => [only_warnings_are_warnings],
 }
 
-/// A source with one nvcc warning, and three kernels.
+/// Three sources with one kernel each; nvcc warns about the first.
 const SOURCES: [(&str, &str); 3] = [
     (
         "kernels/one.cu",
@@ -50,7 +50,8 @@ fn only_warnings_are_warnings() {
         all.has("offload-build: what the compiler printed for pack/one.sm_80.cubin\n").has(detail);
         assert!(all.count(detail) >= 6, "{flags}: {all}");
     }
-    // A usual build of sources without warnings prints nothing.
+    // An ordinary build of sources without warnings prints nothing, although `--resource-usage`
+    // makes ptxas print.
     scenario.write(SOURCES[0].0, SOURCES[0].1.replace("  int unused;\n", ""));
     scenario.build().env("FLAGS", "--resource-usage").passes().lacks("warning: vendor_printed");
 }

@@ -81,7 +81,8 @@ fn without_a_toolkit_the_places_are_listed() {
 
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
-    // nvcc reports this folder as the place of its parts, so it counts as another toolkit.
+    // This stand-in for nvcc reports its own folder as the place of its parts, so the folder counts
+    // as another toolkit.
     let other = scenario.folder.join("other");
     let nvcc = scenario.script(
         "other/bin/nvcc",

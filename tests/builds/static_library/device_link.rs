@@ -80,15 +80,15 @@ fn images(scenario: &Scenario) -> Vec<String> {
     found
 }
 
-/// Returns the device functions, besides the kernels, that the linked device code of a program
-/// contains for one target.
+/// Returns `cuobjdump`'s dump of a program's device code for one target, which names the kernels
+/// and the device functions.
 fn functions(scenario: &Scenario, target: &str) -> String {
     let program = scenario.program("debug", scenario.name());
     stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(program)))
 }
 
-/// Asserts that a build without `.device_link()` shows the compiler's own message and then advises
-/// the call.
+/// Asserts that a build without `.device_link()` shows the compiler's own message, and then advises
+/// to call `.device_link()`.
 fn assert_advises(run: Run<'_>, message: &str) {
     run.env("APART", "1").fails().has(message).once(
         "each source of a static library is a device program of its own; call .device_link() in build.rs if another source of \
@@ -223,7 +223,8 @@ fn one_program_has_several_linked_libraries() {
     assert_registers_kernels(&scenario, 2);
 }
 
-/// The runtime is an installed shared library, but there is no GPU.
+/// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
+/// a GPU.
 fn clang_links_sources_for_amd() {
     let scenario = package(
         "static_linked_hip",
@@ -250,8 +251,9 @@ fn clang_links_sources_for_amd() {
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
 
-/// Asserts that clang's objects register their kernels when the program starts. The code refers
-/// only to the section's bounds, so a linker may treat the section as unused and remove it.
+/// Asserts that a program has a section with kernels to register for each of the libraries that
+/// clang linked. The registering code refers only to the bounds of such a section, so a linker may
+/// treat the section as unused and remove it.
 #[track_caller]
 fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());
@@ -259,7 +261,8 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
-/// Runs a build script that finds no changes; then changes a source.
+/// Asserts that the device code is linked again only after a change of a source. `linked` is the
+/// file name of the linked object.
 fn relinks_what_changed(scenario: &Scenario, extension: &str, linked: &str, again: Run<'_>) {
     let file = |name: &str| scenario.output("debug", &format!("linked_{}/{name}", scenario.name()));
     let time =

@@ -87,8 +87,8 @@ const CASES: [(&str, &str); 17] = [
     ),
 ];
 
-/// One build script has all cases, so that it is compiled once. Cargo runs it again since it
-/// failed.
+/// One build script has all cases, so Cargo compiles it only once. Cargo runs the script again for
+/// the next case, since the script has failed.
 fn what_a_static_library_cannot_be() {
     let arms = CASES.iter().enumerate().map(|(number, (calls, _))| {
         format!("        \"{number}\" => drop(Build::new(){calls}.compile_static(\"a\")),\n")
@@ -129,7 +129,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
          Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
          OFFLOAD_ARCH, the list of build.rs counts.\n",
     );
-    // The message gives the file name of a source that is left out.
+    // The message names a source that is not built for all targets of the list.
     let parts = by_nvcc(
         "static_parts",
         r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#,
@@ -173,7 +173,7 @@ fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
     printed.lacks("using targets from");
 }
 
-/// The calls are rejected before the search for any tool.
+/// Calls that are only for a static library are errors in a pack, before the search for any tool.
 fn what_only_a_static_library_can_be() {
     for (name, call) in [
         ("link", "device_link()"),

@@ -116,7 +116,7 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 
-    // First nothing has changed, then a header has changed.
+    // Builds first without a change, then after a change of a header.
     scenario.build().passes().lacks("Compiling");
     let object = || {
         scenario
@@ -126,14 +126,15 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
     scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     scenario.build().passes();
     assert!(before != object(), "a header changed");
-    // Cargo got no lines for libraries that only AMD's runtime needs.
+    // The build script printed nothing for Cargo about variables that matter only for AMD's GPUs.
     let told = read(scenario.out_dir("debug").with_file_name("output"));
     let told = String::from_utf8(told).expect("Cargo is told text");
     assert!(told.contains("rerun-if-env-changed=CUDA_HOME"), "{told}");
     assert!(!told.contains("HIPCC"), "{told}");
 }
 
-/// The runtime is an installed shared library, but there is no GPU.
+/// Builds for AMD's GPUs. The program runs with an installed shared library as runtime, but without
+/// a GPU.
 fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
     let scenario = Scenario::without_sources("static_hip");
     scenario
@@ -157,7 +158,8 @@ fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
         .collect();
     extracted.sort_unstable();
     assert_eq!(extracted, listed);
-    // The output is hipErrorNoDevice, then the result of a launch without a started runtime.
+    // The first number, 100, is hipErrorNoDevice. The second is the result of a launch without a
+    // started runtime.
     let printed = scenario.tool(&built).passes();
     printed.starts_with("devices 100 launch ").lacks("launch 0");
 }
@@ -189,8 +191,8 @@ fn two_crates_with_libraries_share_one_runtime() {
 pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) } }
 "#,
     );
-    // Without `src/lib.rs`, Cargo links the build script's library into the program, not into the
-    // package's library.
+    // Removes `src/lib.rs`: if the package had a library, Cargo would link the build script's
+    // library into it, and not into the program.
     fs::remove_file(outer.folder.join("src/lib.rs")).expect("a member has a library");
     let prints_both = "fn main() {\n    println!(\"inner {}\", static_inner::devices());\n";
     outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));

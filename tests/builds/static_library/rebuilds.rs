@@ -34,8 +34,8 @@ fn a_header_that_only_an_amd_device_includes_counts() {
     );
 }
 
-/// clang writes a dependency file only for the host's part. This file does not include the header,
-/// because `macro_of_device` is not defined there.
+/// Tests that a build notices a change of a header that only the device code includes. clang writes
+/// a dependency file only for the host's part, where `macro_of_device` is not defined.
 fn header_of_devices(
     scenario: &Scenario,
     file: &str,
@@ -120,7 +120,8 @@ fn nothing_is_compiled_when_skipped() {
         );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
-    // If no target is left, the message gives a different reason for the missing library.
+    // If the filter leaves no target, the library is missing, too, but it does not count as
+    // skipped.
     scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
     scenario.build().passes().has("skipped false");
 }

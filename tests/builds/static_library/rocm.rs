@@ -25,7 +25,8 @@ fn package(name: &str, archs: &str) -> Scenario {
     scenario
 }
 
-/// The code object version is the newest that the libraries have.
+/// Builds images that contain functions of ROCm's libraries. Their code object version is the
+/// newest that the libraries have.
 fn an_image_has_functions_of_rocms_libraries() {
     let scenario = package("static_rocm_image", r#"["gfx90a", "gfx1030"]"#);
     scenario.build().env("ROCM_PATH", rocm()).passes();
@@ -34,8 +35,8 @@ fn an_image_has_functions_of_rocms_libraries() {
     }
 }
 
-/// clang treats ROCm's headers as system headers and does not list them. One file, `hip_version.h`,
-/// represents them.
+/// clang treats ROCm's headers as system headers and does not list them in dependency files. The
+/// build watches one file in their place: `hip_version.h`.
 fn another_rocm_is_noticed() {
     let scenario = package("static_another_rocm", r#"["gfx90a"]"#);
     let root = scenario.folder.join("rocm");
@@ -43,7 +44,8 @@ fn another_rocm_is_noticed() {
     let version = root.join("include/hip/hip_version.h");
     let header = read(&version);
     let write = |more: &str| {
-        // The file is a link to ROCm's own file, which must not change.
+        // The file is a link to ROCm's own file, which must not change, so the link is removed
+        // first.
         fs::remove_file(&version).expect("it is there");
         fs::write(&version, [&*header, more.as_bytes()].concat())
             .expect("the scratch folder can be written");

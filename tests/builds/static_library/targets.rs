@@ -62,8 +62,8 @@ fn each_source_has_the_targets_that_it_supports() {
     assert_eq!(cubins(&scenario, "libmixed.a"), ["sm_80"]);
 }
 
-/// Tests one list for both vendors: the library contains the sources for the listed GPUs of its
-/// vendor.
+/// Tests a library with a source for each vendor: if the list has only NVIDIA's GPUs, the source
+/// for AMD's GPUs is left out.
 fn sources_of_the_other_vendor_are_left_out() {
     let scenario = Scenario::new("static_vendors");
     scenario.build_script(
@@ -80,7 +80,8 @@ fn sources_of_the_other_vendor_are_left_out() {
     assert_eq!(cubins(&scenario, "libvendors.a"), ["sm_80"]);
 }
 
-/// Builds for one GPU, for another, for the first again.
+/// Builds for one GPU, then for another, then for the first again. Returns the package, and nvcc's
+/// calls in the last build.
 fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(
@@ -107,7 +108,7 @@ fn nvcc_compiles_nothing_for_an_earlier_list() {
     assert_eq!(calls, "");
 }
 
-/// A longer list compiles only the new targets: there is one image for each target.
+/// For a longer list, clang compiles only the new targets: there is one image for each target.
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
     let time = |file: &str| scenario.output_time("debug", &format!("both/{file}"));
@@ -130,8 +131,8 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
-/// A prebuilt set never contains a static library. A warning reports this when a set is made; it is
-/// an error if only the set may be used.
+/// A prebuilt set never contains a static library. A warning reports this when a set is made. A
+/// build that may only use the set fails.
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario

@@ -25,8 +25,8 @@ pub fn report() -> String {
 }
 "#;
 
-/// Tests hosts by variables that the build script sets, since nothing can be compiled for these
-/// hosts here.
+/// The build script sets Cargo's variables as if it built for other hosts, since nothing can be
+/// compiled for these hosts here.
 fn a_host_without_packs_gets_an_empty_one() {
     let scenario = Scenario::without_sources("embed_host");
     let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"));

@@ -47,8 +47,8 @@ fn main() {
         }
         assert_eq!(printed.stdout, expected, "{variable}");
     }
-    // The value 0 counts as unset. This build fails, which shows that the script replaces the
-    // compilers.
+    // The value 0 counts as unset. So this build starts the script that replaces the compilers, and
+    // fails.
     run("OFFLOAD_SKIP", "0").fails();
     assert!(log.exists(), "no compiler was started");
 }

@@ -31,8 +31,9 @@ fn offload_may_have_another_name() {
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
 }
 
-/// A crate with its own `u8` and `str`, and an `Entry` in a module with the name `offload`. It
-/// embeds the same bytes as other crates, and `linked_packs` reads only offload's own entries.
+/// A crate whose own types are called `u8` and `str`, and whose own `Entry` replaces offload's
+/// through the option `crate`. It embeds the same bytes as other crates, and `linked_packs` reads
+/// only offload's own entries.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
 use fake::__expansion::Entry;
 

@@ -13,7 +13,7 @@ offload_tests::tests! {
 }
 
 /// Retains a pack of the build script and a file, in a library and in the program itself. Without
-/// the option, both disappear.
+/// the option `retain`, the linker removes both.
 fn what_is_retained_stays() {
     let scenario = with_packs("include_retained");
     for (place, retain, expected) in [

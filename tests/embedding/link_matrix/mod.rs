@@ -3,8 +3,8 @@
 //! LLVM's tools and AMD's tools report whether the packs are present.
 //!
 //! rustc passes the same files to all linkers. So rustc runs once and calls `linker.sh`, which
-//! links with each linker. Cargo calls `rustc.sh`, which sets this up. The images are supplied: no
-//! compiler for GPUs runs.
+//! links with each linker. Cargo calls `rustc.sh` in place of rustc; it makes rustc use `linker.sh`
+//! as the linker. The images are supplied: no compiler for GPUs runs.
 
 mod crates;
 
@@ -130,7 +130,8 @@ impl Matrix {
         let variables =
             [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
         // Cargo starts the script only for the workspace's crates: their dependencies are already
-        // compiled. Another name of the script makes Cargo compile the crates again.
+        // compiled. The script has another name for each profile, so Cargo compiles the crates
+        // again.
         let rustc = self.scenario.script(
             &format!("rustc-{}", profile.name),
             &format!(

@@ -154,8 +154,8 @@ fn with_build_script(scenario: &Scenario) {
         image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
         builder.layout(Version::V1).to_vec(&[bytes])
     };
-    // The length is a multiple of eight bytes, so that no padding is between the text and the next
-    // binary.
+    // Makes the length of the PTX a multiple of eight bytes, so that no padding is between the text
+    // and the next binary.
     let mut full = ptx.clone();
     while !full.len().is_multiple_of(8) {
         full.push(b'\n');
@@ -165,7 +165,8 @@ fn with_build_script(scenario: &Scenario) {
         object[16] = 1;
         object
     };
-    // From version 2 on, there is no padding between images.
+    // From version 2 on, there is no padding between images: an image of odd size leaves the next
+    // one unaligned.
     let odd = [&*code_object, b"\0"].concat();
     let mut two = OffloadBinaryBuilder::new();
     for arch in ["gfx90a", "gfx90a:xnack-"] {

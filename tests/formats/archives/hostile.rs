@@ -56,8 +56,8 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             match Archive::parse(&bytes[..length]) {
                 Ok(archive) => {
-                    // The cut is between two members, perhaps without the byte that pads the first,
-                    // or after a table.
+                    // A truncated archive is valid only if the cut is between two members, perhaps
+                    // without the byte that pads the first, or after a table.
                     let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
                     let tables = ends[0] >= length as u64;
                     assert!(

@@ -23,8 +23,7 @@ offload_tests::tests! {
     writing::tests(),
 }
 
-/// Names with all lengths around the limits of the kinds, for odd and even sizes; one name is
-/// repeated.
+/// The members' names: their lengths are around the limits of the archive kinds.
 const NAMES: [&str; 9] = [
     "a.o",
     "fourteen_ch.bc",

@@ -73,7 +73,7 @@ fn symbols_of_objects() {
         compare_symbols(&folder, &bytes, 7, triple);
         scratch::write(folder.join("in.o"), &bytes);
         for option in ["--strip-debug", "--strip-all"] {
-            // Mach-O objects cannot be stripped like that.
+            // Mach-O objects cannot be stripped with these options.
             if !triple.contains("apple") {
                 succeed(llvm("llvm-objcopy").current_dir(&folder).args([option, "in.o", "out.o"]));
                 compare_symbols(
@@ -208,7 +208,7 @@ fn symbols_of_bitcode_put_together() {
     compare_symbols(&folder, &both, 0, "two files in a row");
 }
 
-/// In this case, LLVM reads the modules; this library does not.
+/// LLVM reads the symbols of such bitcode from its modules; this library does not.
 fn bitcode_without_a_symbol_table() {
     let folder = scratch::folder("archives-symbols-bitcode-none");
     scratch::write(folder.join("1.bc"), bitcode(&folder, "x86_64-linux-gnu", SORTS));

@@ -30,7 +30,8 @@ fn archives_of_every_kind() {
         let members: Vec<&str> =
             containers(&file).iter().map(|(place, _)| text(place.member)).collect();
         assert_eq!(members, names, "{format}");
-        // Only offsets depend on the place in the archive: the member's content is the object.
+        // Compares only the bytes of the entries, since their offsets depend on the member's place
+        // in the archive.
         let inside: Vec<Vec<u8>> =
             bundle_entries(&file).into_iter().map(|(.., bytes)| bytes).collect();
         let outside: Vec<Vec<u8>> = bundle_entries(&read(folder.join("a.o")))

@@ -35,7 +35,7 @@ fn hip_objects() {
         let [(place, Container::Bundles(_))] = &found[..] else { panic!("{name}: {found:?}") };
         assert_eq!((text(place.section), place.member, place.slice), (".hip_fatbin", None, None));
     }
-    // Without compression, the code objects are the same.
+    // An object without compression contains the same code objects.
     scratch::write(folder.join("plain/k.hip"), HIP);
     hip_object(&folder.join("plain"), "c", &["--no-offload-new-driver"]);
     let [compressed, plain] =

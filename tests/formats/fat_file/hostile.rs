@@ -102,7 +102,8 @@ fn many_bytes_changed() {
         for round in 0..2000 {
             let mut changed = file.clone();
             for _ in 0..=random.below(3) {
-                // Headers are at the start, tables at the end.
+                // Changes bytes anywhere, near the start, or near the end, in turn: headers are at
+                // the start, tables at the end.
                 let at = match round % 3 {
                     0 => random.below(file.len()),
                     1 => random.below(file.len().min(400)),

@@ -161,7 +161,7 @@ fn wrappers_that_share_their_bytes() {
     const SECTIONS: usize = 1000;
     let section =
         Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 240_000, link: 0 };
-    // No section contains the address, so every section is checked.
+    // No section contains the wrappers' address, so the search checks every section.
     let body = hip_wrappers(10_000, 1 << 40);
     let file = elf_file(EXECUTABLE, &body, b"\0.hipFatBinSegment\0", &[section; SECTIONS]);
     let mut visits = 0;

@@ -70,7 +70,8 @@ pub(super) fn hip_object(folder: &Path, kernel: &str, options: &[&str]) {
     let mut clang = in_folder(llvm("clang"), folder);
     clang.args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1", "-fPIC"]);
     clang.args(["--offload-arch=gfx906", "--offload-arch=gfx1100", &format!("-DKERNEL={kernel}")]);
-    // By default, the ID of the compilation, which is in symbols' names, depends on the path.
+    // Sets the ID of the compilation, which is in symbols' names: by default, it depends on the
+    // path.
     clang.arg(format!("-cuid={kernel}")).args(options);
     succeed(clang.args(["-c", "k.hip", "-o", &format!("{kernel}.o")]));
 }
@@ -136,7 +137,7 @@ pub(super) const ALLOC: &str = ".llvm.offloading,\"a\",@llvm_offloading";
 pub(super) const LINUX: CargoTarget<'_> =
     CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
 
-/// Returns our object for a target with these bytes.
+/// Returns the object that this library writes for a target, with `payload` in the section.
 pub(super) fn our_object(
     target: &CargoTarget<'_>,
     section: DeviceSection,

@@ -98,7 +98,7 @@ pub(super) fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]
     file
 }
 
-/// Returns wrappers of HIP with this address in place.
+/// Returns `count` wrappers of HIP, each with this address of a bundle.
 pub(super) fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
     let wrapper = [&bytes_of([0x4849_5046, 1])[..], &address.to_le_bytes(), &[0; 8]].concat();
     wrapper.repeat(count)

@@ -102,7 +102,7 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
     all
 }
 
-/// Asserts that the bytes are at the offset of a place.
+/// Asserts that `bytes`, a part of `file`, start at the offset that a place records.
 #[track_caller]
 fn assert_is_there(file: &[u8], place: &Place<'_>, bytes: &[u8]) {
     assert_eq!(place.offset, offset_in(file, bytes), "{place:?}");
@@ -112,7 +112,7 @@ fn offset_in(file: &[u8], bytes: &[u8]) -> u64 {
     (bytes.as_ptr() as usize - file.as_ptr() as usize) as u64
 }
 
-/// Returns the entries, except those for hosts, with their sizes.
+/// Returns the ID, offset and size of each entry, except those for hosts.
 fn uris(entries: &[BundleEntry]) -> Vec<(String, u64, u64)> {
     let devices = entries.iter().filter(|(id, ..)| !id.starts_with("host"));
     devices.map(|(id, offset, bytes)| (id.clone(), *offset, bytes.len() as u64)).collect()
@@ -176,8 +176,9 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
     assert_eq!(uris(&entries).len(), count, "{}", path.display());
 }
 
-/// Asserts that `llvm-objdump` extracts wrong bytes for compressed bundles: the file's bytes at the
-/// offsets of the code objects in the inflated bundle.
+/// Asserts that `llvm-objdump` extracts the code objects that we find, in uncompressed bundles. For
+/// compressed bundles, it extracts wrong bytes: the file's bytes at the offsets of the code objects
+/// in the inflated bundle.
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let ours: Vec<_> =

@@ -73,7 +73,8 @@ fn wrappers_of_programs() {
         assert_wrappers(&read(folder.join("r.o")), WrapperKind::Hip, 3, linker);
     }
 
-    // With relocatable device code, the bundle is in an object that the driver writes at link time.
+    // With relocatable device code, the driver writes the bundle into another object at link time,
+    // so the wrapper in this object has no image.
     copied(&INPUTS, &folder, &["k.hip"]);
     hip_object(&folder, "rdc", &["-fgpu-rdc", "--no-offload-new-driver"]);
     let mut wrapper_without_image = 0;

@@ -122,7 +122,7 @@ fn coff_readers_agree_on_the_library() {
             let map = quietly(llvm("llvm-nm").arg("--print-armap").arg(&file));
             assert_line(&plain(&map), &format!("{symbol} in offload.o"));
             assert_line(&plain(&map), &format!("00000000 R {symbol}"));
-            // Microsoft's `lib` corresponds to llvm-lib, another name of llvm-ar.
+            // llvm-lib, another name of llvm-ar, takes the place of Microsoft's `lib` in this test.
             assert_eq!(quietly(llvm("llvm-lib").arg("/list").arg(&file)), "offload.o\n");
         }
     }
@@ -136,7 +136,8 @@ fn coff_llvm_objdump_lists_the_images() {
             folder.join("offload.o"),
             object(&host.target(), DeviceSection::LlvmOffloading, &pack),
         );
-        // llvm-objdump prints this about HIP's bundles in every COFF file.
+        // Does not check for messages: llvm-objdump prints one about HIP's bundles for every COFF
+        // file.
         let output = llvm("llvm-objdump")
             .current_dir(&folder)
             .args(["--offloading", "offload.o"])
@@ -289,7 +290,7 @@ fn coff_gnu_ld_links_it() {
         quietly(ld.arg(program).args(LIBRARIES).args(["-o", "image"]));
         let image = fs::read(folder.join("image")).unwrap();
         if has_it {
-            // Address, kind, symbol.
+            // The columns are address, kind and symbol.
             let symbols = quietly(Command::new("nm").current_dir(&folder).arg("image"));
             check_image(&image, &addresses(&symbols, 2, 0), [".hip_fat", ".llvm.of"], program);
         } else {

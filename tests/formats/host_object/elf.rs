@@ -28,7 +28,7 @@ struct Host {
     /// The values of `Machine` and `Flags` of the file header, as llvm-readelf prints them.
     machine: &'static str,
     flags: &'static str,
-    /// Flags of the section.
+    /// The flags of the pack's section, as llvm-readelf prints them.
     section_flags: &'static str,
     /// The argument of ld.lld's `-m`.
     emulation: &'static str,
@@ -263,7 +263,7 @@ fn elf_lld_links_for_every_machine() {
     }
 }
 
-/// Returns compilers with their linkers, with the name of each linker.
+/// Returns a compiler command for each linker, with the linker's name.
 fn linkers() -> [(&'static str, Command); 3] {
     let with = |mut compiler: Command, linker: &str| {
         compiler.arg(format!("-fuse-ld={linker}")).arg("-Wl,--fatal-warnings");

@@ -75,8 +75,8 @@ pub(crate) fn three_packs() -> [(DeviceSection, &'static str, Vec<u8>); 3] {
     ]
 }
 
-/// The source of two programs: the entry `entry` of the first refers to the packs of
-/// [`three_packs`]. The second contains such code but does not use it.
+/// The source of a program whose entry `entry` refers to the packs of [`three_packs`]. [`NO_USER`]
+/// contains the same code in a function that nothing calls.
 pub(crate) const USER: &str =
     "extern const unsigned char offload_pack_hip[], offload_pack_hip_2[], offload_pack_llvm[];
 const unsigned char *volatile packs[3];

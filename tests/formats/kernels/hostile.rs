@@ -88,8 +88,9 @@ fn header_fields_at_extremes() {
 fn tables_made_to_be_searched_for_long() {
     // `of` maps the number of a shared-memory section to the number of its kernel.
     let cubin = |kernels: u32, info: &[u8], of: fn(u32, u32) -> u32| {
-        // The sections are an empty one, the names, the symbols, code, and the shared memory of
-        // each kernel, alternately from both ends.
+        // The sections are an empty one, the names, the symbols, the code of each kernel, the
+        // shared memory of each kernel, and the table `info`. `of` sets the order of the shared
+        // memory's sections.
         let names = b"\0.text.k\0.nv.shared.k\0\0";
         let mut sections: Vec<[u64; 6]> = vec![[0; 6]; 3];
         // The fields are name, type, flags, size, link, info.
@@ -105,8 +106,8 @@ fn tables_made_to_be_searched_for_long() {
         data[18..20].copy_from_slice(&190u16.to_le_bytes());
         data[40..48].copy_from_slice(&u64::to_le_bytes(table));
         data[58..60].copy_from_slice(&64u16.to_le_bytes());
-        // If the field is too small for the number of sections, the first section's size contains
-        // the number.
+        // The header's field is too small for the number of sections, so the first section's size
+        // contains the number.
         sections[0][3] = sections.len() as u64;
         data[62..64].copy_from_slice(&1u16.to_le_bytes());
         data.extend_from_slice(names);

@@ -10,8 +10,8 @@ offload_tests::tests! {
     BOTH.slow() => [a_thousand_kernels],
 }
 
-/// Tests that there is no step for each pair of kernels: the search for a kernel's sections
-/// continues at the end of the previous search.
+/// Tests that the work does not grow with the square of the number of kernels. The search for a
+/// kernel's sections continues where the previous search ended.
 fn a_thousand_kernels() {
     let folder = scratch::folder("kernels-many");
     let source: String = (0..1000)

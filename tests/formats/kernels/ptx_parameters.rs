@@ -75,7 +75,7 @@ fn parameters_of_all_kinds() {
             ptxas(arch, &ptx, &cubin, &[]);
             compare_ptx(&ptx, &cubin);
             assert_eq!(compare_cubin(&cubin).len(), count);
-            // As for a driver, bytes after the PTX's NUL are ignored.
+            // Like a driver, the reader ignores bytes after the PTX's NUL.
             assert_eq!(kernels(format!("{text}\0.entry no() {{ ret; }}").as_bytes()).len(), count);
         }
     }

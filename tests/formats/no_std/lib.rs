@@ -71,7 +71,8 @@ pub extern "C" fn pack_image_size() -> usize {
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 
-/// Returns the number of consecutive containers.
+/// Returns the number of bundles and offload binaries that follow one another from the start of the
+/// data.
 ///
 /// # Safety
 /// `data` must point to `size` bytes.

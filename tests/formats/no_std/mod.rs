@@ -58,7 +58,8 @@ fn a_library_without_std() {
             symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
 
-        // The program selects from a pack inside the library.
+        // Without arguments, the program prints the size of the image that it selects from the
+        // library's pack.
         assert_eq!(stdout(&succeed(&mut Command::new(&program))).trim(), ptx.len().to_string());
 
         for (file, expected, places) in [

@@ -134,8 +134,8 @@ fn groups_with_damaged_tables() {
             let _ = read_all(&changed);
         }
     }
-    // Many images have the same bytes. The table of the first group contains their number, and has
-    // a header for each.
+    // Makes one image of a group as large as the whole payload, so images share bytes. The group's
+    // table contains the number of its images, and then a header for each.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
     assert_eq!(theirs[16..18], [0, 1], "a group");
@@ -211,6 +211,6 @@ fn no_more_than_the_limit_is_decompressed() {
     }
     let found = kind(&compressed_entry(0x3000, b"what", 100), 1 << 20);
     assert_eq!(found, Err(ErrorKind::UnsupportedCompression { method: 0x3000 }));
-    // Uncompressed payloads need no allocation.
+    // Uncompressed payloads need no allocation, so the limit 0 is large enough.
     assert_eq!(kind(&compressed_entry(0, &[7; 80], 0), 0), Ok(80));
 }

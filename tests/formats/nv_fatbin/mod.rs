@@ -34,7 +34,8 @@ offload_tests::tests! {
 
 const LIMIT: u64 = 1 << 24;
 
-/// The architecture's name for `fatbinary`, and clang's option for it.
+/// The architecture's name for `fatbinary`, its name for clang, and clang's option for the PTX
+/// version.
 const ARCHES: [(&str, &str, &str); 7] = [
     ("80", "sm_80", "+ptx70"),
     ("90", "sm_90", "+ptx80"),
@@ -45,7 +46,8 @@ const ARCHES: [(&str, &str, &str); 7] = [
     ("120", "sm_120", "+ptx87"),
 ];
 
-/// A folder with `<arch>.ptx`, `<arch>.cubin`, and `<arch>.o.cubin`, the output with `-c`.
+/// A folder with the inputs for each architecture: `<arch>.ptx`, `<arch>.cubin` from ptxas, and
+/// `<arch>.o.cubin` from ptxas with `-c`.
 static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("nv-fatbin-inputs");
     let source = "void __attribute__((device_kernel)) add(int *to, int value) { *to += value; }";
@@ -89,7 +91,7 @@ fn sm(arch: &str) -> NvidiaArch {
     NvidiaArch::parse(&format!("sm_{arch}")).unwrap()
 }
 
-/// Runs `fatbinary` on images `kind:arch:file`; the files are of [`INPUTS`].
+/// Runs `fatbinary` on images `kind:arch:file`; the files are in the folder [`INPUTS`].
 fn fatbinary(folder: &Path, options: &[&str], images: &[String]) -> Vec<u8> {
     let mut tool = cuda("fatbinary");
     tool.current_dir(&*INPUTS)

@@ -120,7 +120,7 @@ fn nvjitlink_chooses_from_ours() {
         assert_eq!(library.link(&without_ptx, gpu).is_some(), by_cubin, "{gpu}");
         assert_eq!(library.link(&with_ptx, gpu).is_some(), by_ptx, "{gpu} with PTX");
     }
-    // The result is the kernel for that GPU.
+    // The linked cubin is for the requested GPU and contains the kernel.
     for (gpu, number) in [("sm_80", 80), ("sm_90", 90), ("sm_100", 100), ("sm_120", 120)] {
         let linked = library.link(&with_ptx, gpu).unwrap();
         assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);

@@ -40,7 +40,8 @@ fn groups_with_a_local_signature_stay_comdat() {
             .count();
         assert!(lost > 0, "{options}");
 
-        // Nothing else differs, and extracting the bundle does not restore the loss.
+        // Apart from these marks, both bundles are equal. Extracting the host from LLVM's bundle
+        // does not restore the marks.
         let mut found = 0;
         for (ours, theirs) in
             ours.iter_mut().zip(&theirs).filter(|(ours, theirs)| (**ours, **theirs) == (1, 0))
@@ -61,7 +62,7 @@ fn groups_with_a_local_signature_stay_comdat() {
     }
 }
 
-/// Returns the first line of each group.
+/// Returns the line with which llvm-readelf starts each group.
 fn groups(object: &Path) -> Vec<String> {
     let output = succeed(llvm("llvm-readelf").arg("-g").arg(object));
     stdout(&output)
@@ -168,7 +169,8 @@ fn a_bundle_without_a_host_entry() {
     assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
-/// Tests files that LLVM's tools cannot bundle either, and some that they can.
+/// Tests files that this library rejects as host objects. LLVM's tools cannot bundle some of them
+/// either; the others they can.
 fn what_is_no_host() {
     let folder = scratch::folder("object-bundle-no-host");
     let entries = BundleBuilder::new();

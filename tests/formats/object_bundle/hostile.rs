@@ -12,7 +12,7 @@ offload_tests::tests! {
     NOTHING.slow() => [every_field_changed],
 }
 
-/// Calls all functions for a file.
+/// Calls all functions for a file. Returns whether a bundle can be added to the file.
 fn visit(bytes: &[u8]) -> bool {
     let range = bytes.as_ptr_range();
     let inside = |part: &[u8]| {
@@ -48,8 +48,9 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             visit(&bytes[..length]);
             let error = ObjectBundle::parse(&bytes[..length]);
-            // Each truncated file must be an error. The end of an ELF file has the section table;
-            // the end of a COFF file has the string table with the sections' names.
+            // Each truncated file must be an error. Readers need the file's end: an ELF file ends
+            // with the section table, and a COFF file ends with the string table with the sections'
+            // names.
             assert!(error.is_err(), "{file}: {length} bytes of {} pass", bytes.len());
         }
     }

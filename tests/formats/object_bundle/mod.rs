@@ -94,7 +94,7 @@ fn same_as_llvm(folder: &Path, host: &Path) {
         let theirs = their_bundle(folder, host, host_at);
         let ours = our_bundle(&bytes, host_at);
         assert_same_bytes(&ours, &theirs, &format!("{} in a bundle", host.display()));
-        // The bytes equal LLVM's, so LLVM reads both in the same way.
+        // Our bundle has the bytes of LLVM's, so LLVM extracts the same host from both.
         let stripped = unbundled(folder, "theirs");
         let what = format!("{} out of a bundle", host.display());
         assert_same_bytes(&object_bundle::strip(&theirs).unwrap(), &stripped, &what);

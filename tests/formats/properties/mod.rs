@@ -33,7 +33,7 @@ offload_tests::tests! {
     text_bundles::tests(),
 }
 
-/// Runs a property on the given number of values.
+/// Checks a property with the given number of generated values.
 fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner =
@@ -122,7 +122,7 @@ struct Image {
     bytes: Vec<u8>,
 }
 
-/// Returns random images; values contain a NUL if the version can store it.
+/// Returns random images. With `nul`, values may contain a NUL, which some versions cannot store.
 fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
     let key = prop_oneof![
         sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),

@@ -113,8 +113,8 @@ fn the_selected_image_does_not_depend_on_the_order() {
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {
             (Ok(choice), Ok(again)) => {
-                // The properties of the images that the rules see; the version of a cubin is not
-                // one of them.
+                // Returns the properties of an image that the rules use; the version of a cubin is
+                // not one of them.
                 let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
                 assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));
                 assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));

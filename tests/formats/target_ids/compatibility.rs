@@ -81,8 +81,8 @@ fn triples_that_go_together() {
         }
         let requested = fields.join("-");
         let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
-        // LLVM drops a part of the triple next to `windows`, and this library keeps it. LLVM treats
-        // two vendors as equal, but only in one direction.
+        // Skips two known differences. LLVM drops a part of the triple next to `windows`, and this
+        // library keeps it. LLVM treats two vendors as equal, but only in one direction.
         if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
             && (groups[3].contains(&"elf")
                 || groups[3].contains(&"foo")

@@ -148,7 +148,8 @@ const NVIDIA: &str = "sm_20 sm_21 sm_30 sm_32 sm_35 sm_37 sm_50 sm_52 sm_53 sm_6
     sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_101 sm_101a sm_103 sm_103a sm_110 sm_110a sm_120 sm_120a sm_121 \
     sm_121a";
 
-/// The names that LLVM keeps as the start of a target ID: we drop no other name.
+/// Tests the names that LLVM keeps as the start of a target ID: this library writes them in the
+/// same way.
 fn names_of_gpus() {
     let amd = processors_of_llvm_22().map(|row| format!("hip-amdgcn-amd-amdhsa--{}", row.name));
     let nvidia = words(NVIDIA).into_iter().map(|name| {

@@ -1,9 +1,9 @@
 //! Tests with LLVM's libomptarget 22, which finds the images for this machine's CPU in offload
 //! binaries, and runs them.
 //!
-//! libomptarget reads the ELF header only and loads images with the dynamic linker. It ignores the
-//! operating system and the C library that an image is for. So no two images here differ only in
-//! the system or the C library: docs/formats.md, "Selection".
+//! libomptarget reads the ELF header only and loads images with the dynamic linker. libomptarget
+//! ignores the operating system and the C library that an image's triple names. So no two images in
+//! these tests differ only in the system or the C library: docs/formats.md, "Selection".
 
 use super::{Image, assert_same_choice};
 use offload_format::offload_binary::{
@@ -44,8 +44,8 @@ static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
 /// One library for each entry of `TRIPLES`; its kernel writes the index of the entry.
 static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
     let source = FOLDER.join("fill.c");
-    // libomptarget adds one argument before the others (`own`), and passes every argument as 64
-    // bits.
+    // libomptarget passes every argument as 64 bits, and puts one argument of its own (`own`)
+    // first.
     let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
                 void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
     scratch::write(&source, text);
@@ -94,7 +94,7 @@ fn link(triple: &str, object: &Path, library: &Path) {
     succeed(lld.arg(object).arg("-o").arg(library));
 }
 
-/// Returns an offload binary for each image, in a row.
+/// Returns a file of offload binaries, one after the other: one for each image.
 fn pack(images: &[&Image]) -> Vec<u8> {
     let mut file = Vec::new();
     for image in images {

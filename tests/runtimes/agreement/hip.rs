@@ -29,7 +29,7 @@ const DEVICES: [&str; 10] = [
     "gfx90a:sramecc-:xnack+",
     "gfx90a:sramecc-:xnack-",
     "gfx1030",
-    // No image is for this device.
+    // No image in these tests is for gfx1031.
     "gfx1031",
 ];
 
@@ -71,7 +71,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
         clang
             .arg(format!("-mcpu={target}"))
             .arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
-        // The stand-in identifies images by their bytes, so no two may be the same.
+        // The stand-in identifies images by their bytes, so no two images may have the same bytes.
         succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&file));
         Image { target, bytes: read(&file) }
     });
@@ -79,7 +79,7 @@ static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
 });
 
 /// Returns the target of the image that the runtime loads from `file`, which contains `images`.
-/// `name` is the name of a log that no other test uses.
+/// `name` is the name of the log file; no other test may use that file.
 fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
@@ -99,7 +99,7 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     image.map(|image| image.target.as_str())
 }
 
-/// Returns a bundle as in `.hip_fatbin`; `None` for images that may not be in one bundle.
+/// Returns a bundle as in the section `.hip_fatbin`; `None` if the images may not be in one bundle.
 fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
     let mut builder = BundleBuilder::hip();
     for image in images {
@@ -144,8 +144,8 @@ fn together() {
                 .flat_map(|b| [vec![a, b], vec![b, a]]),
         );
     }
-    // All images for a processor in one bundle must name the same features. Each set has one choice
-    // of features for gfx906, and one for gfx90a.
+    // All images for a processor in one bundle must name the same features. Each set of images has
+    // one combination of features for gfx906, and one for gfx90a.
     let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
     for names in [[false, false], [false, true], [true, false], [true, true]] {
         for others in [[false, false], [false, true], [true, false], [true, true]] {

@@ -1,5 +1,6 @@
 //! Tests that vendors' programs choose the images that our rules choose, for every device that the
-//! program knows. An image alone shows whether it fits; several images show which comes first.
+//! program knows. Tests with one image show whether the image fits a device; tests with several
+//! images show which of them is preferred.
 //!
 //! docs/formats.md, "Selection", lists where vendors' programs choose otherwise.
 
@@ -42,8 +43,8 @@ impl Candidate for Image {
     }
 }
 
-/// Asserts that we choose the same image as the vendor's program; `how` describes images and device
-/// in the message.
+/// Asserts that our rules and the vendor's program choose the same image. `how` names the images
+/// and the device in the message.
 #[track_caller]
 fn assert_same_choice(ours: Option<&Image>, theirs: Option<&str>, how: &str) {
     assert_eq!(ours.map(|image| image.target.as_str()), theirs, "{how}: ours is on the left");

@@ -30,7 +30,7 @@ const ARCHS: [&str; 26] = [
     "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// Compute capabilities, and nvJitLink's name for a GPU that has it.
+/// Compute capabilities (major, minor), each with nvJitLink's name for a GPU of that capability.
 const DEVICES: [(u32, u32, &str); 12] = [
     (7, 5, "sm_75"),
     (8, 0, "sm_80"),
@@ -121,8 +121,8 @@ fn linked<'i>(
 ) -> Option<&'i str> {
     let cubin = library.link(fatbin, gpu)?;
     let has = |image: &&&Image| {
-        // The kernel's name in the string table is between NULs, so no name matches the start of
-        // another.
+        // In the string table, a NUL precedes and follows the kernel's name. With both NULs, the
+        // search cannot match the start of a longer name.
         let name = format!("\0{}\0", kernel(&image.target));
         cubin.windows(name.len()).any(|window| window == name.as_bytes())
     };
@@ -186,7 +186,8 @@ fn pairs() {
                 let fatbin = fatbin(&pair);
                 for (major, minor, gpu) in DEVICES {
                     let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
-                    // If only one image of the pair fits, or none, `alone` has tested the choice.
+                    // If fewer than two images of the pair fit the device, the test `alone` has
+                    // already tested the choice.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
                     }
@@ -213,8 +214,8 @@ fn of_one_code(a: &Image, b: &Image) -> bool {
     a == b
 }
 
-/// Returns the PTX of a pair of PTX and machine code, if the PTX is for the higher compute
-/// capability. nvJitLink chooses such PTX. According to NVIDIA's guide, machine code that fits
+/// Returns the PTX image if the other image of the pair is machine code for a lower compute
+/// capability. nvJitLink prefers such PTX. According to NVIDIA's guide, machine code that fits
 /// comes before any PTX.
 fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
     let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());

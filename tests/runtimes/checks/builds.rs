@@ -38,8 +38,9 @@ fn the_variable_chooses_the_image() {
     assert!(image() == plain, "without the variable the image is what it was");
 }
 
-/// If a compiler does not find a file, it prints the file's name without a folder, as the script in
-/// this test does.
+/// Asserts that a build with a check fails if the compiler does not have the sanitizer's library. A
+/// compiler that does not find a file prints the file's name without a folder. The script in this
+/// test imitates that.
 fn a_compiler_without_the_library_is_an_error() {
     let scenario = scenario("checks_no_library");
     let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";

@@ -1,6 +1,6 @@
-//! Tests with kernels of the published crate `candle-kernels` and every check, by g++ and by clang.
-//! Sums, softmax, a bitonic sort and a convolution have the results of plain Rust. The checks
-//! report no errors in them.
+//! Tests that build the kernels of the published crate `candle-kernels` with every check, by g++
+//! and by clang. The program compares sums, softmax, a bitonic sort and a convolution with the
+//! results of plain Rust. The checks must report no errors in these kernels.
 //!
 //! The sort declares its shared memory with [`OFFLOAD_DYNAMIC_SHARED`], in place of `extern
 //! __shared__`.

@@ -146,7 +146,7 @@ fn each_end_has_its_status() {
         fs::read_to_string(report).expect("it can be read").contains("ERROR: AddressSanitizer")
     );
 
-    // A kernel that does not end is stopped, with `--check` and with `--orders`.
+    // The command stops a kernel that does not end, with `--check` and with `--orders`.
     let printed = ends("--check memory --time-limit 2 --lib -- --exact endless", 1);
     let expected =
         "\n1. a kernel that does not end within 2 s, in the kernel spin\n   kernels/scale.cu:";
@@ -159,7 +159,8 @@ fn each_end_has_its_status() {
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
 
-    // The test sends the signal of Ctrl-C to all processes of the command, as a terminal does.
+    // The test sends SIGINT, the signal of Ctrl-C, to all processes of the command, as a terminal
+    // does.
     for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
         let mut command = run(line).command();
         let folder = scenario.target.join("offload-check");
@@ -175,7 +176,8 @@ fn each_end_has_its_status() {
             "memory/log/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
-        // The log of an earlier run would look like a launch.
+        // The log of an earlier run must be removed: the test would take it as proof that this run
+        // has launched a kernel.
         let _ = fs::remove_file(&log);
         let started = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(100));

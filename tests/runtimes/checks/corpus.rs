@@ -44,7 +44,8 @@ fn sanitizers(compiler: Compiler) -> Needs {
     }
 }
 
-/// Returns the lines of each wrong kernel that a report may name, by the check that finds it.
+/// Returns the lines that a report may name, for each wrong kernel and each check that finds its
+/// error.
 fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
@@ -115,7 +116,8 @@ fn corpus(compiler: Compiler, check: &str) {
             "{compiler:?}: {text}"
         );
     } else {
-        // No sanitizer detects the error in `unwritten_sum_wrong`: only its results show it.
+        // No sanitizer detects the error in `unwritten_sum_wrong`: only the values that the kernel
+        // writes show it.
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(
             text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
@@ -136,9 +138,9 @@ fn endless(program: &Program) {
     assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
-/// Asserts that a program that is started without the sanitizer's library prints how it must be
-/// started. With the check `undefined` the program may run instead, because the loader finds g++'s
-/// library of UndefinedBehaviorSanitizer.
+/// Asserts that a program that is started without the sanitizer's library prints the `LD_PRELOAD`
+/// that it must be started with. With the check `undefined` the program may run instead, because
+/// the loader finds g++'s library of UndefinedBehaviorSanitizer.
 fn without_the_library(program: &Program) {
     let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
     let text = stderr(&output.expect("the program starts"));
@@ -152,8 +154,8 @@ fn without_the_library(program: &Program) {
     assert!(text.contains(&start), "{text}");
 }
 
-/// Asserts that threads that wait for each other forever (`mask_wrong`) end the program with a
-/// report.
+/// Asserts that the program ends with a report if threads wait for each other forever
+/// (`mask_wrong`).
 fn stuck(compiler: Compiler, program: &Program) {
     let output = program.run(&["mask_wrong"], &[]);
     let text = stderr(&output);

@@ -1,5 +1,6 @@
-//! Tests of images for the CPU that check their kernels, by g++ and by clang. A corpus has kernels
-//! in pairs, one right and one wrong; correct programs launch kernels in many ways.
+//! Tests of images for the CPU that were built with a check, by g++ and by clang. A corpus contains
+//! pairs of kernels, one right and one wrong. Correct programs launch kernels in many ways and must
+//! cause no report.
 
 mod builds;
 mod candle;
@@ -50,12 +51,13 @@ impl Compiler {
     }
 }
 
-/// The program that launches the kernels of the corpus. It is built with the check of this name, or
-/// without a check if the name is empty.
+/// The program that launches the kernels of the corpus. The program is built with the check
+/// `check`, or without a check if that is empty.
 struct Program {
     path: PathBuf,
     check: String,
-    /// Kept as long as the program is used: its drop removes Cargo's build of the program.
+    /// The field keeps the scenario as long as the program is used: dropping the scenario removes
+    /// Cargo's build of the program.
     _scenario: Scenario,
 }
 
@@ -85,7 +87,8 @@ impl Program {
         }
     }
 
-    /// Runs the program; if its image names a sanitizer's library, that is in `LD_PRELOAD`.
+    /// Runs the program. If its image names a sanitizer's library, `LD_PRELOAD` contains that
+    /// library.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let bytes = fs::read(&self.path).expect("the program was built");
         let mut command = Command::new(&self.path);
@@ -111,8 +114,8 @@ impl Program {
     }
 }
 
-/// Returns the text in which a checked image names its check and the sanitizer's library; `None` if
-/// these bytes contain no checked image.
+/// Returns the text in which an image that was built with a check names the check and the
+/// sanitizer's library. Returns `None` if the bytes contain no such text.
 fn said(bytes: &[u8]) -> Option<&str> {
     const START: &[u8] = b"offload-cpu-check 1\n";
     let start = bytes

@@ -1,5 +1,5 @@
-//! Tests of `OFFLOAD_CPU_ORDER`: right kernels give the same results in every order, wrong ones
-//! give others, and words that are no order are errors.
+//! Tests of `OFFLOAD_CPU_ORDER`: right kernels give the same results in every order, wrong kernels
+//! give different results, and unknown orders are errors.
 
 use super::{Compiler, Program};
 use offload_tests::registry::GCC;

@@ -70,8 +70,9 @@ fn empty_library(folder: &Path, name: &str) {
     succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
-/// Runs the example with AMD's runtime of version 5 on a pretended GPU; `hip6_names.c` adds the
-/// function that HIP 6 has in addition. The runtime loads the image, but no kernel runs.
+/// Runs the example with AMD's runtime of version 5 on a pretended GPU. The example needs HIP 6;
+/// `hip6_names.c` adds the function that version 5 lacks. The runtime loads the image, but no
+/// kernel runs.
 fn hip_vector_add_with_the_real_runtime() {
     let libraries = hsa::libraries("examples-hip-runtime");
     // cubecl-hip-sys searches for libamdhip64.so, and for libhiprtc.so in the same folder.
@@ -81,8 +82,9 @@ fn hip_vector_add_with_the_real_runtime() {
     compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", utf8(&runtime)], &hip);
     empty_library(&libraries, "libhiprtc.so");
 
-    // This runtime accepts only code objects of version 4. Without optimization a kernel asks the
-    // host for a service that the stand-in lacks.
+    // This runtime accepts only code objects of version 4. The test adds `-O2`: without
+    // optimization, a kernel needs a buffer for messages to the host, which the stand-in does not
+    // provide.
     let example = Example::copied("hip-vector-add", "hip-vector-add-5");
     let script = example.scenario.text("build.rs");
     let version_4 = script.replace(".compile(", ".code_object_version(4).flag(\"-O2\").compile(");
@@ -121,7 +123,7 @@ error: no image for gfx906:sramecc+:xnack-
 to run on this device, add \"gfx906\" to the targets of build.rs
 ";
     assert_eq!(printed.text(), error);
-    // The runtime's own kernels are loaded, and no other.
+    // The log shows no kernel of the example: the runtime has loaded only its own kernels.
     assert!(!read_log().iter().any(|line| line == "symbol: vector_add.kd"));
 
     let printed = example.fails("cargo run", &variables(""));

@@ -18,8 +18,8 @@ offload_tests::tests! {
 fn cuda_launchers() {
     let example = Example::new(LAUNCHERS);
     if Path::new("/dev/nvidiactl").exists() {
-        // If there is a driver, it finds no GPU here, or is too old for the CUDA runtime in the
-        // program.
+        // On a machine with a driver, the test hides the GPUs from it. The driver reports that it
+        // finds none, or that it is too old for the program's CUDA runtime.
         let printed = example.fails("cargo run", &HIDDEN);
         let errors = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "];
         assert!(errors.iter().any(|error| printed.text().starts_with(error)), "{printed}");
@@ -40,8 +40,8 @@ fn cuda_launchers_on_a_real_gpu() {
     example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
 }
 
-/// Asserts that a build without nvcc fails and prints the reason. `cargo check` with
-/// `OFFLOAD_SKIP`, and the other examples, need no nvcc.
+/// Asserts that a build without nvcc fails and prints the reason. With `OFFLOAD_SKIP`, `cargo
+/// check` needs no nvcc. The other examples need none either.
 fn cuda_launchers_without_nvcc() {
     let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");
     let nowhere = ("NVCC", "/no/such/nvcc");

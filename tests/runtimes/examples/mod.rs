@@ -109,7 +109,8 @@ impl Example {
                 "GPU_DEVICE_ORDINAL",
             ])
             .path(HIP_OF_THE_BINDING.clone())
-            // A static library is in no prebuilt set.
+            // No prebuilt set contains a static library, so the example with launches is always
+            // compiled.
             .env("OFFLOAD_PREBUILT", if self.name == LAUNCHERS { "never" } else { "only" })
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())

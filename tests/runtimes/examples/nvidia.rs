@@ -37,8 +37,8 @@ fn cuda_vector_add() {
     example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
-    // In each run, another call of the driver fails: loading, for example, while four threads
-    // request the image.
+    // In each run, one function of the driver fails. The loading function, for example, fails while
+    // four threads request the image.
     for (failure, error) in [
         (
             "cuLibraryLoadData=200",
@@ -124,8 +124,8 @@ fn several_gpus() {
     }
 }
 
-/// For a skipped pack, and for one without images for this vendor, the program prints the reason
-/// and does not panic.
+/// Asserts that the program prints the reason and does not panic if the pack was skipped, or if it
+/// has no image for this vendor.
 fn packs_that_cannot_serve_are_told() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
     let log = DRIVER.join("several-gpus-without-images.log");

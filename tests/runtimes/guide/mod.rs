@@ -10,13 +10,14 @@
 //!   copies;
 //! * a line that starts with "Start from" links to another page, with whose files the reader
 //!   starts;
-//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` gives the commands after it such a GPU,
-//!   which a stand-in for the driver pretends;
+//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` gives such a GPU to all commands after
+//!   the comment; a stand-in for the driver pretends it;
 //! * the block of commands after a comment `<!-- without a GPU -->` is skipped on machines with a
 //!   GPU;
-//! * a `console` block has commands after `$ `, and their output. A line `...` stands for any
-//!   lines, `…` for anything in a line, and a size for any other size. The tests also replace the
-//!   lines that Cargo prints around the output of a failed build script by `...`.
+//! * in a `console` block, a line that starts with `$ ` is a command, and the lines after it are
+//!   the command's output. In shown output, a line `...` matches any lines, `…` matches any text in
+//!   a line, and a size matches any other size. The tests also replace the lines that Cargo prints
+//!   around the output of a failed build script by `...`.
 //!
 //! `BLESS=1` writes the printed output into the pages.
 
@@ -99,7 +100,8 @@ const PAGES: &[Page] = &[
 /// Pages of text, without files or commands to follow.
 const TEXT: &[&str] = &["introduction.md"];
 
-/// The folder of pages that contain tables. `tests/tidy/reference.rs` compares them with the code.
+/// The folder of pages that contain tables. `tests/tidy/reference.rs` compares these tables with
+/// the code.
 const REFERENCE: &str = "reference";
 
 /// The name of the package in the pages. In tests each page's package has another name, since all
@@ -119,8 +121,8 @@ fn follow(page: &Page) {
         match step {
             Step::File { path, text } => {
                 if !unbuilt.insert(path.clone()) {
-                    // The file is about to be replaced: the files that the page has shown so far
-                    // must compile.
+                    // The next step replaces a file that the page has already shown. The files that
+                    // the page has shown so far must compile first.
                     reader.scenario.check().arg("--quiet").passes();
                     unbuilt = BTreeSet::from([path.clone()]);
                 }
@@ -160,10 +162,10 @@ fn follow(page: &Page) {
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
 }
 
-/// Runs the README's program on AMD's HIP runtime 5.2, above a stand-in for the driver. The runtime
-/// gets the image for gfx90a. This runtime accepts only code objects of version 4, which generic
-/// targets do not have. An unoptimized kernel asks the host for a service that the stand-in lacks.
-/// No kernel runs, so y keeps the uploaded values.
+/// Runs the README's program on AMD's HIP runtime 5.2, which calls a stand-in for the GPU's driver.
+/// The runtime gets the image for gfx90a. This runtime accepts only code objects of version 4,
+/// which generic targets do not have. An unoptimized kernel needs a buffer for messages to the
+/// host, which the stand-in does not provide. No kernel runs, so y keeps the uploaded values.
 fn the_readmes_program_on_amds_own_runtime() {
     let page = Page::new("README.md", HIP_RUNTIME);
     let reader = Reader::named("readme-hip", &page);

@@ -11,10 +11,11 @@ pub enum Step {
     File { path: String, text: String },
     /// Copies a file of this repository.
     Copy { path: String, from: PathBuf },
-    /// Marks that the files before this step belong to another page, which has its own test.
+    /// Marks the end of the files of another page, which this page starts from. The other page's
+    /// own test compiles those files.
     Followed,
-    /// Provides a pretended GPU to all commands after this step: a compute capability, or an AMD
-    /// target.
+    /// Provides a pretended GPU to all commands after this step. `capability` is a compute
+    /// capability or an AMD target.
     On { capability: String },
     /// Runs a command, and compares its output with the output that the page shows.
     Run { command: String, shown: String },

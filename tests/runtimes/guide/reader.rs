@@ -116,7 +116,8 @@ impl Reader {
         if self.own_tool == Some(Tool::Sccache) {
             run = self.with_own_cache(run);
         }
-        // GPUs of this machine are hidden.
+        // The commands must not find the GPUs of this machine. `self.gpu` contains the variables of
+        // the pretended GPU, if the page has one.
         run = run.env("HIP_VISIBLE_DEVICES", "-1");
         if self.gpu.is_empty() {
             run.env("CUDA_VISIBLE_DEVICES", "")
@@ -166,7 +167,8 @@ impl Reader {
         text = text.replace("Fake GPU 9.0", "NVIDIA H100 80GB HBM3");
         text = text.replace("Fake GPU gfx1100", "AMD Radeon RX 7900 XTX");
         let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        // Cargo prints these lines around a build script's own output.
+        // Before the output of a failed build script, Cargo prints lines of its own. The pages show
+        // `...` instead of these lines.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
             let before = lines[..start]
                 .iter()
@@ -179,8 +181,8 @@ impl Reader {
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// Provides from here on a GPU of this compute capability, or of this AMD target, which a
-    /// stand-in for the driver pretends.
+    /// Makes all later commands find a GPU of this compute capability, or of this AMD target. A
+    /// stand-in for the driver pretends the GPU.
     pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
         let (source, library) = if gpu.starts_with("gfx") {

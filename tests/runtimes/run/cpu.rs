@@ -93,8 +93,9 @@ fn libraries_that_are_no_drivers_are_told() {
     assert_expected("stubs", &text);
 }
 
-/// Development packages install a stub under the name without a version; the run time then tries
-/// the next name, which is the runtime's.
+/// Asserts that the run time finds AMD's runtime although a stub has the name without a version.
+/// Development packages install such a stub; the run time then tries the next name, which is the
+/// runtime's.
 fn a_stub_does_not_hide_the_runtime() {
     let folder = scratch::folder("run_time_behind_a_stub");
     scratch::write(folder.join("empty.c"), "");
@@ -114,8 +115,8 @@ fn images_for_the_cpu_do_not_pass_for_each_other() {
     run(&on_cpu(), &["in-turn"]).succeeds().prints("[1] [2] [1] [2] [1] [2] [1] [2]\n");
 }
 
-/// Debuggers read an image with debug information from its file; other images are loaded from
-/// memory.
+/// Asserts that an image with debug information is loaded from a file, because debuggers read it
+/// from there. Other images are loaded from memory.
 fn an_image_with_debug_information_is_a_file() {
     let folder = scratch::folder("run_time_tmp");
     let folder = folder.to_str().expect("the target folder's name is UTF-8");

@@ -13,8 +13,9 @@ offload_tests::tests! {
     ],
 }
 
-/// Functions that release something. No caller could get their error, which can also be the error
-/// of earlier work.
+/// Functions that destructors call to release something, or to restore the current GPU. A
+/// destructor can return their error to no caller, and the error may be that of earlier work. So
+/// the program may succeed if one of them fails.
 const ENDS: [&str; 9] = [
     "cuMemFree_v2",
     "cuModuleUnload",
@@ -24,7 +25,7 @@ const ENDS: [&str; 9] = [
     "cuCtxDestroy_v2",
     "hipFree",
     "hipModuleUnload",
-    // This call makes the previously current GPU current again.
+    // The run time calls this function to make the previously current GPU current again.
     "hipSetDevice",
 ];
 
@@ -93,13 +94,13 @@ fn fail_each(program: impl Fn() -> Staged, error: &str, expected: &[&str]) {
     assert!(failed.len() > 50, "{failed:?}");
 }
 
-/// Asserts that the program ends with the function's error, or succeeds if the function only
-/// releases something.
+/// Asserts that the program ends with the error of the failed function. If a destructor calls that
+/// function, the program may succeed instead.
 #[track_caller]
 fn assert_told(run: &Outcome, function: &str, error: &str) {
     if run.status == Some(0) {
-        // A destructor also calls these functions to make the GPU current; if that fails, it tries
-        // again.
+        // A destructor also calls the functions in this list, to make the GPU current. If one of
+        // them fails, the destructor tries again.
         let is_for_an_end =
             ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "hipGetDevice"].contains(&function);
         assert!(is_for_an_end || ENDS.contains(&function), "{function}: {run:#?}");

@@ -1,5 +1,5 @@
-//! Tests of `offload::run` with cudarc, cust and cubecl-hip-sys: these crates own contexts, memory
-//! and streams, and `offload::run` loads and launches.
+//! Tests of `offload::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts, memory
+//! and streams; `offload::run` loads modules and launches kernels in them.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
@@ -106,14 +106,14 @@ fn cudarc_shares_its_context() {
         assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
     }
 
-    // A new context may have the address of a destroyed one; their numbers distinguish the devices
-    // of both.
+    // A new context may have the address of a destroyed one. The driver's number of each context
+    // distinguishes the devices of the two contexts.
     let libraries = driver("run_time_outlived_driver", &[]);
     let outcome = on_driver(&libraries, "outlived");
     outcome.succeeds();
     assert_eq!(outcome.stdout, "1000\ntrue\n1000\n1000\n", "{outcome:#?}");
     assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
-    // The program caused this misuse: it destroyed a context with a buffer in it.
+    // The program itself causes this misuse: it destroys a context that still contains a buffer.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
     assert_eq!(misuse, ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
 
@@ -183,7 +183,7 @@ fn cubecl_hip_sys_shares_its_gpu() {
     let loads = outcome.log.iter().filter(|line| **line == format!("code object: {image}")).count();
     assert_eq!(loads, 1, "{outcome:#?}");
 
-    // The kernel received the binding's memory.
+    // The addresses in the log show that the kernel received the memory that the binding allocated.
     let addresses =
         outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
     let bytes = |address: &str| {

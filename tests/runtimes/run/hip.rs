@@ -46,7 +46,7 @@ fn on_gpu(gpu: &str) -> Staged {
     Staged::new(&PROGRAM.path, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
-/// Returns the description of a target's image in the log.
+/// Returns the description of a target's image, as the stand-in's log shows it.
 fn image(target: &str) -> String {
     described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{target}.hsaco"))))
 }

@@ -29,8 +29,8 @@ offload_tests::tests! {
     process::tests(),
 }
 
-/// The program that these tests run. A panic ends the program with a signal, so no panic is hidden
-/// in a thread.
+/// The program that these tests run. A panic in any thread ends the whole program with a signal, so
+/// the tests notice it.
 static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let scenario = Scenario::without_sources("run_time");
     let manifest = scenario.text("Cargo.toml");
@@ -61,8 +61,8 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// The kernels that stand-ins for drivers do not compute: names, and offset and size of each
-/// parameter (tests/src/stand_ins/kernels.h).
+/// The kernels that the stand-ins for drivers log but do not compute. Each line has a name, and the
+/// offset and size of each parameter (tests/src/stand_ins/kernels.h).
 const KERNELS: &str = "\
 reverse 0:8 8:8
 block_sum 0:8 8:8
@@ -72,8 +72,9 @@ other 0:8
 ";
 
 // Packs for tests on the CPU also have a target for GPUs, because the signatures of kernels come
-// from images for GPUs. HIP's runtime of version 5 takes code objects of version 4, and without
-// optimization kernels ask the host for a service that the stand-in lacks.
+// from images for GPUs. HIP's runtime of version 5 accepts only code objects of version 4. Without
+// optimization, kernels need a buffer for messages to the host, which the stand-in does not
+// provide.
 const BUILD: &str = r#"
     let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
         let mut build = Build::new();
@@ -99,7 +100,8 @@ fn driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// The folder of the stand-in for NVIDIA's driver, with all functions of a driver.
+/// The folder of the stand-in for NVIDIA's driver. The stand-in is compiled without flags, so it
+/// has all functions that the run time needs.
 static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_driver", &[]));
 
 /// Returns the program on pretended NVIDIA GPUs, without AMD GPUs.
@@ -115,7 +117,7 @@ fn on_driver(libraries: &Path, capabilities: &str) -> Staged {
         .with("HIP_VISIBLE_DEVICES", "-1")
 }
 
-/// Runs the program and checks that it breaks no rule of a driver.
+/// Runs the program and asserts that the stand-in's log reports no misuse of the driver.
 #[track_caller]
 fn run(staged: &Staged, args: &[&str]) -> Outcome {
     let outcome = run_loosely(staged, args);

@@ -24,8 +24,8 @@ fn a_child_gets_an_error() {
 fn a_device_that_is_never_dropped_is_no_error() {
     let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
     outcome.succeeds().prints("1000\n");
-    // The stand-in reports as misuse what the program leaves; a real driver releases it at the end
-    // of any program.
+    // The stand-in reports as misuse everything that the program does not release. A real driver
+    // releases it when the program ends.
     let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
     assert_eq!(
         misuse,

@@ -25,7 +25,7 @@ fn devices_are_taken_by_name() {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
         let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
-        // The program still prints the table, and nothing ran.
+        // The program still prints the table of devices, but runs nothing.
         assert_eq!(
             rows_below(&printed.stdout, "device product is image because")[0],
             cpu_row(),
@@ -35,7 +35,8 @@ fn devices_are_taken_by_name() {
     }
 }
 
-/// Devices, with the image that each gets and why; if no image fits, the reason for one of them.
+/// Devices, each with the image that the device gets and the reason. If no image fits, the text is
+/// the reason for one of the images.
 const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
     ("gfx90a:sramecc+:xnack+", Some("gfx90a"), "made for this processor, in any mode"),

@@ -36,7 +36,8 @@ fn prebuilt_images_stand_in_for_all_gpu_compilers() {
     PREBUILT.build.once(PREBUILT_LINE);
 }
 
-/// Cubins need ptxas; clang and the C++ compiler make all other images.
+/// Asserts that a build without ptxas takes only the cubins from the prebuilt set: clang and the
+/// C++ compiler make all other images.
 fn only_cubins_are_prebuilt_without_ptxas() {
     let path = path_without("ptxas", "saxpy-path-without-ptxas");
     let built = Built::new("saxpy-without-ptxas", "release", |build| {
@@ -134,7 +135,8 @@ fn prebuilt_images_of_other_sources_are_refused() {
     build().passes();
 }
 
-/// Returns a text in which the matching lines are replaced.
+/// Returns the text after replacing each line for which `meant` is true with the result of
+/// `change`.
 fn changed_line(
     text: &str,
     meant: impl Fn(&str) -> bool,

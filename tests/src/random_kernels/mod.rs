@@ -1,7 +1,8 @@
 //! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
 //!
-//! One seed makes one kernel, `k<seed>`, and its records. So the kernel's name in a failure message
-//! is enough to reproduce the failure. The same sources are CUDA for GPUs and C++17 for a CPU:
+//! One seed makes one kernel, `k<seed>`, and the records (structs, classes and unions) that it
+//! needs. So the kernel's name in a failure message is enough to reproduce the failure. The same
+//! sources are CUDA for GPUs and C++17 for a CPU:
 //!
 //! | file | has |
 //! |---|---|
@@ -26,29 +27,30 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
 
-/// The variable that replaces a test's own seeds: `17`, or `100-200`.
+/// The environment variable that replaces a test's own seeds. Its value is a seed (`17`) or a range
+/// of seeds (`100-200`).
 pub const SEEDS: &str = "OFFLOAD_TEST_SEEDS";
 
 /// Kernels with random parameters, and the types of these parameters.
 #[derive(Debug)]
 pub struct RandomKernels {
     header: String,
-    /// Functions that set the bits of a value, for the program that prints masks.
+    /// C++ functions that set all bits of a value, for the program that prints masks.
     ones: String,
     /// All kernels.
     pub kernels: Vec<RandomKernel>,
 }
 
-/// The masks of the arguments of a kernel, or of a record, in hexadecimal digits, by the name of
-/// the kernel or record.
+/// The masks of a kernel's arguments or of a record, in hexadecimal digits, by the name of the
+/// kernel or record. A bit is 0 if it is padding.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
 #[derive(Debug)]
 pub struct RandomKernel {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
-    /// Its parameters, in order.
+    /// The kernel's parameters, in order.
     pub parameters: Vec<RandomParameter>,
 }
 
@@ -160,9 +162,10 @@ impl RandomKernels {
         text
     }
 
-    /// Returns which bits are values and not padding, in hexadecimal digits. Masks exist for each
-    /// argument of a kernel except the first, and for each record (a name and a C++ type). A
-    /// program computes the masks; it is built in this folder, which contains `kernels/types.h`.
+    /// Returns masks in hexadecimal digits: a bit is 1 if it belongs to a value, and 0 if it is
+    /// padding. Masks exist for each argument of a kernel except the first, and for each record (a
+    /// name and a C++ type). A program computes the masks; it is built in this folder, which
+    /// contains `kernels/types.h`.
     ///
     /// # Panics
     /// Panics if g++ does not compile the program.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 impl RandomKernels {
     /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the
-    /// pack `random`, and then `end()`. Both functions are in `rest`, which may use the names of
+    /// pack `random`, and then `end()`. `rest` must define both functions and may use the names of
     /// `std::ffi`; `output` is the first argument of each kernel, a `*mut u8`.
     pub fn program(&self, output: &str, rest: &str) -> String {
         let mut text = format!("{PROGRAM}{rest}");

@@ -1,4 +1,4 @@
-//! Random types: records of all kinds, and types that contain them.
+//! Random types: records (structs, classes and unions), and types that contain them.
 
 use super::numbers::Numbers;
 use super::scalars::{BIT_FIELDS, SCALARS, vector};
@@ -9,9 +9,9 @@ use std::fmt::Write;
 pub(super) struct Value {
     /// The type in C++.
     pub(super) cpp: String,
-    /// The type in Rust, as a parameter.
+    /// The Rust type for a parameter.
     pub(super) parameter: String,
-    /// The type in Rust, in memory.
+    /// The Rust type for a value in memory; a `bool` is a `u8` there.
     memory: String,
     /// The maximum size in bytes; `align` is the maximum alignment.
     pub(super) size: u64,
@@ -166,7 +166,8 @@ impl Records {
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
                 own = format!("{name}<{cpp}, {count}>");
-                // Debug information names the underlying type of a typedef.
+                // Debug information names the underlying type of a typedef. So the record's name
+                // there contains `__bf16` instead of `bf16_t`.
                 let argument = if cpp == "bf16_t" { "__bf16" } else { &cpp };
                 rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
             }

@@ -2,7 +2,8 @@
 
 use super::numbers::Numbers;
 
-/// A number: its type in C++, in Rust, and its size. A `bool` in memory is a `u8` in Rust.
+/// A type of numbers: its name in C++, its name in Rust, and its size in bytes. A `bool` in memory
+/// is a `u8` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
 pub(super) const SCALARS: [Scalar; 20] = [
@@ -72,7 +73,7 @@ const STRUCTS: [(&str, u64, u64); 7] = [
     ("double4", 32, 16),
 ];
 
-/// Returns the size of a number.
+/// Returns the size in bytes of a type of numbers, by its name in C++.
 fn size(cpp: &str) -> u64 {
     SCALARS.iter().find(|(name, ..)| *name == cpp).map_or(0, |(.., size)| *size)
 }

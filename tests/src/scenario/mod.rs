@@ -75,8 +75,8 @@ impl Scenario {
     }
 
     /// Makes a workspace of members, each with an empty library and the same dependencies as in
-    /// [`Scenario::new`]. The first text of a member comes after its name in `[package]`, the
-    /// second at the end of its `[dependencies]`.
+    /// [`Scenario::new`]. Each member is a name and two texts. The first text comes after the name
+    /// in `[package]`, the second at the end of `[dependencies]`.
     pub fn workspace(name: &str, members: &[(&str, &str, &str)]) -> Self {
         let folder = scratch::folder(name);
         let names: Vec<&str> = members.iter().map(|member| member.0).collect();
@@ -169,8 +169,8 @@ impl Scenario {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Makes Cargo build into this folder, which no other package uses. The project's crates are
-    /// not compiled again: their files are linked into it.
+    /// Makes Cargo build into this folder, which no other package uses. Cargo does not compile the
+    /// project's crates again: their compiled files are linked into this folder.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
     }

@@ -17,7 +17,8 @@ pub struct Run<'a> {
     is_release: bool,
 }
 
-/// Variables that name users' toolkits. Tests set the ones that they use.
+/// Variables that name users' toolkits. A run does not inherit them; tests set the ones that they
+/// use.
 const TOOLKITS: [&str; 12] = [
     "NVCC",
     "CUDACXX",
@@ -83,8 +84,8 @@ impl<'a> Run<'a> {
         if folder == "release" { self.release() } else { self }
     }
 
-    /// Sets `lto` in the release profile. The profile is then optimized at level 1: this takes half
-    /// the time and does not change which symbols and sections the linker keeps.
+    /// Sets `lto` in the release profile. The release profile then uses optimization level 1. That
+    /// takes half the time and does not change which symbols and sections the linker keeps.
     pub fn lto(self, lto: &str) -> Self {
         let run = self.env("CARGO_PROFILE_RELEASE_LTO", lto);
         if lto == "false" { run } else { run.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1") }
@@ -141,8 +142,8 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
-    /// Runs the command under strace, which writes the calls that start processes, open files for
-    /// writing, or connect into this file.
+    /// Runs the command under strace. strace writes to the file `trace` each call that starts a
+    /// process, opens a file for writing, or connects to a socket.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
@@ -225,7 +226,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The output of a command, and its exit status. A check that fails prints all of it.
+/// The output of a command, and its exit status. If one of its assertions fails, the message
+/// contains both outputs and the exit status.
 #[derive(Debug, Clone)]
 pub struct Printed {
     /// Standard output.

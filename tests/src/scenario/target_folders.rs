@@ -21,20 +21,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const PROFILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    // This strips programs and build scripts, of which there are hundreds.
+    // This setting removes debug information from programs and build scripts. There are hundreds of
+    // these files.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// The names of the folders. A test thread always uses one of the first two folders. The last is
-/// for the examples, and for other packages that depend on the same crates, which are compiled
-/// there once.
+/// The names of the folders. A test thread always uses one of the first two folders. The last
+/// folder is for the examples, and for other packages that depend on the same crates: these crates
+/// are compiled there once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
 fn root() -> PathBuf {
     scratch::target_dir().join("offload-tests-target")
 }
 
-/// Returns the folder of the calling thread, which stays the same.
+/// Returns the folder that the calling thread always builds in.
 pub fn of_this_thread() -> PathBuf {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

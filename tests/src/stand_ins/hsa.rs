@@ -1,4 +1,5 @@
-//! AMD's HIP runtime on a pretended GPU, with `hsa_runtime.c` below the runtime.
+//! AMD's HIP runtime on a pretended GPU. The stand-in `hsa_runtime.c` replaces the layer below the
+//! runtime.
 
 use crate::scratch;
 use crate::stand_ins::compile;

@@ -41,15 +41,15 @@ pub struct Staged {
     variables: BTreeMap<&'static str, String>,
 }
 
-/// The exit status, output and log of a program that ran with a stand-in. A check that fails prints
-/// all of it.
+/// The exit status, output and log of a program that ran with a stand-in. If one of its assertions
+/// fails, the message contains all of them.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit status; `None` if a signal ended it.
+    /// The exit status; `None` if a signal ended the program.
     pub status: Option<i32>,
-    /// Its standard output.
+    /// The program's standard output.
     pub stdout: String,
-    /// Its standard error.
+    /// The program's standard error.
     pub stderr: String,
     /// The lines that the stand-in wrote to its log.
     pub log: Vec<String>,

@@ -43,7 +43,7 @@ fn archives_for_one_target() {
     }
     let lines = [
         format!("-targets={OPENMP}gfx90a -output=x"),
-        // gfx90a has no entry: the outputs before it are written.
+        // gfx90a has no entry. The tools write the output of the target before it, and then fail.
         format!("-targets={OPENMP}gfx906,{OPENMP}gfx90a -output=x -output=y"),
         "-targets=hip-amdgcn-amd-amdhsa--gfx906 -output=x".into(),
     ];
@@ -123,7 +123,8 @@ fn archives_of_compressed_members() {
 fn archives_are_checked() {
     let line = format!("-check-input-archive -targets={OPENMP}gfx906 -output=x");
     assert!(archive(&line).assert_same().succeeded());
-    // No tool writes such a bundle: the test replaces one ID by another of the same length.
+    // No tool writes a bundle with conflicting IDs, so the test replaces one ID by another of the
+    // same length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
     let bundle = bundler(&format!(
         "-type=bc -targets={targets} -input=host -input=one -input=two -output=x"

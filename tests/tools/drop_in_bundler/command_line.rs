@@ -59,7 +59,7 @@ fn wrong_options() {
     for line in lines {
         bundler(line).assert_same();
     }
-    // An empty argument is unknown.
+    // Both tools report an empty argument as unknown.
     Case::new("clang-offload-bundler", ["-type=bc", ""]).assert_same();
 }
 
@@ -126,7 +126,8 @@ fn response_files() {
     assert!(bundler("@r").file("r", quoted).file("a b", "0123456789").assert_same().succeeded());
     let nested = bundler("@r").file("r", "-type=bc\n-list\t@s").file("s", "-input=one");
     assert!(nested.assert_same().succeeded());
-    // The tool searches for a name in a response file in its working folder, not beside that file.
+    // If a response file names another one, the tool searches for it in the working folder, not
+    // beside the first file.
     assert!(
         !bundler("@d/r")
             .file("d/r", "-type=bc -list @s")
@@ -182,8 +183,8 @@ fn standard_input_and_output() {
     }
 }
 
-/// The help has LLVM's text, which scripts search for, and also the one option that LLVM's release
-/// builds leave out.
+/// The help has LLVM's text, which scripts search for. It also has `--debug-only`, which LLVM's
+/// release builds leave out.
 fn help_and_version() {
     for option in
         ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"]
@@ -196,8 +197,8 @@ fn help_and_version() {
         let with_it = ours_lines.len();
         ours_lines.retain(|line| !line.trim_start().starts_with("--debug-only"));
         assert_eq!(ours_lines.len() + 1, with_it, "{option}");
-        // Two options have no effect in our tool, and its help does not claim one, so these lines
-        // differ.
+        // The two options `--print-…` have no effect in our tool, and its help does not promise
+        // any. So the lines about them differ.
         let mut their_lines = lines(&theirs.stdout);
         for lines in [&mut ours_lines, &mut their_lines] {
             lines.retain(|line| !line.starts_with("  --print-"));

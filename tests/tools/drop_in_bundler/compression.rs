@@ -30,8 +30,9 @@ fn unbundled(file_type: &str, bundle: &[u8]) -> Ran {
     bundler(&line).file("x", bundle).run(Whose::Llvm)
 }
 
-/// Asserts that LLVM's tool finds the same content in both bundles, that their headers have one
-/// version, and that ours is no larger. Both tools must print the same.
+/// Asserts that LLVM's tool finds the same content in the bundles of both tools. Both headers must
+/// have the same version, and our bundle may not be larger. Both tools must print the same text,
+/// apart from the figures that `without_figures` removes.
 fn assert_alike(case: &Case, file_type: &str) -> Ran {
     let (theirs, ours) = case.both();
     assert_eq!(without_figures(&ours.stderr), without_figures(&theirs.stderr));
@@ -50,7 +51,7 @@ fn assert_alike(case: &Case, file_type: &str) -> Ran {
     ours
 }
 
-/// Removes figures that depend on the library's version or on the machine.
+/// Removes figures that depend on the version of the compression library or on the machine.
 fn without_figures(text: &str) -> Vec<String> {
     let varies = ["Total file size", "Binary size after", "rate: ", "ratio: ", "speed: "];
     let name = |line: &str| match varies.iter().find(|part| line.contains(*part)) {
@@ -156,8 +157,8 @@ fn large_bundles() {
             assert!(with(&line).assert_same().succeeded());
             continue;
         }
-        // The bundle is cut short after the first of two entries: both are requested, and no output
-        // is left.
+        // The test cuts the bundle short after the first of two entries, and requests both entries.
+        // No output may be left.
         let mut cut = bundle[..bundle.len() - 1_000_000].to_vec();
         let size = cut.len() as u64;
         cut[8..16].copy_from_slice(&size.to_le_bytes());

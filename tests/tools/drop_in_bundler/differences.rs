@@ -64,8 +64,8 @@ fn a_full_disk() {
     assert_eq!(theirs.status, ours.status);
 }
 
-/// LLVM's tool prints that it compresses an object bundle, but writes the same object as ours,
-/// which is not compressed.
+/// Tests `-compress` for an object bundle. LLVM's tool prints that it compresses the bundle, but
+/// both tools write the same object, which is not compressed.
 fn compressing_an_object_bundle() {
     let line = format!(
         "-type=o -compress -verbose -targets={HOST},{GFX906} -input=h.o -input=one -output=x"
@@ -104,11 +104,12 @@ fn damage_behind_what_is_asked_for() {
     let random = data::Random::new(1).bytes(1 << 20);
     let mut bytes = bundler(&line).file("random", random).run(Whose::Llvm).file("x").to_vec();
     bytes.truncate(bytes.len() / 2);
-    // The header's total size is correct, so only the stream is wrong.
+    // The header's total size is set to the length after the cut, so only the compressed stream is
+    // wrong.
     let size = bytes.len() as u64;
     bytes[8..16].copy_from_slice(&size.to_le_bytes());
-    // The table comes first, and our tool decompresses only that part for the list, so the damage
-    // has no effect.
+    // The entry table is at the start, and for the list our tool decompresses only that part. So
+    // the missing end has no effect.
     let (theirs, ours) = bundler("-type=bc -list -input=x").file("x", bytes.clone()).both();
     assert!(!theirs.succeeded());
     assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n"));

@@ -87,8 +87,8 @@ fn targets_without_entries() {
                 .file("x", bytes.clone());
             case.file("old", "what was there").assert_same()
         };
-        // If an entry is missing, the tool writes the others before its message, and keeps an old
-        // file of the missing one.
+        // If an entry is missing, the tool writes the outputs of the other entries, then prints its
+        // message. An existing file stays at the missing entry's output.
         let ran = run(&format!("-targets={HOST},{gfx90a} -output=h -output=old"));
         assert!(!ran.succeeded(), "{file_type}");
         assert_eq!(ran.file("old"), b"what was there");
@@ -152,8 +152,8 @@ fn objects() {
         assert_eq!(bundler(&line).file("x", host.clone()).assert_same().file("h"), host);
         bundler("-type=o -list -input=x").file("x", host).assert_same();
     }
-    // A truncated object is no object, and an archive is none either: both are bundled in binary
-    // form.
+    // The tools treat neither a truncated object nor an archive as an object: they bundle both in
+    // binary form.
     let host = corpus_bytes("object_bundle/host.o");
     for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
         let line = format!("-type=o -targets={HOST},{GFX906} -input=h -input=one -output=x");

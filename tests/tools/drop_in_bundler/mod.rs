@@ -1,6 +1,6 @@
 //! Compares our `clang-offload-bundler` with LLVM 22's: the same command lines, on the same files.
-//! Output, exit status and every remaining file are compared; intentional differences show both
-//! sides.
+//! Output, exit status and every remaining file are compared. Tests of intentional differences
+//! check the results of both tools.
 
 mod archives;
 mod command_line;

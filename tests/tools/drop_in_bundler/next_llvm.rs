@@ -4,9 +4,9 @@
 //!
 //! The requirements are those of
 //! `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two
-//! requirements intentionally do not hold here. A target without an environment is read
-//! (`a_target_without_environment_is_read`). `-check-input-archive` names whole entries if they are
-//! of one kind, as LLVM 22 does.
+//! requirements intentionally do not hold here. Our tool accepts a target without an environment
+//! (`a_target_without_environment_is_read`). If conflicting entries are of one kind, our
+//! `-check-input-archive` prints the whole entries, as LLVM 22 does.
 
 use super::{HOST, bundler};
 use crate::corpus_bytes;

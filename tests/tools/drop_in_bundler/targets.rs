@@ -117,8 +117,8 @@ fn which_entry_serves() {
             }
         }
     }
-    // Each pair that fits without `-hip-openmp-compatible` gives two successes, and each pair that
-    // needs this option gives one.
+    // `found` counts successes: two for each pair that fits without `-hip-openmp-compatible`, and
+    // one for each pair that fits only with this option.
     assert!(found > 12, "{found} of them fit");
 }
 

@@ -34,7 +34,7 @@ fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
 }
 
 /// Returns a `PATH` with the folders of ptxas and of LLVM's tools, and with those of the
-/// environment. LLVM's bundler runs the `llvm-objcopy` that it finds there.
+/// environment. LLVM's bundler runs the `llvm-objcopy` that it finds in this `PATH`.
 fn path() -> OsString {
     let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -42,8 +42,8 @@ fn path() -> OsString {
         .expect("a list of folders")
 }
 
-/// Returns a clang command in a folder. The arguments are the same for both tools: clang puts a
-/// hash of its options into the names of some symbols.
+/// Returns a clang command in a folder. clang gets the same arguments for LLVM's tools and for
+/// ours, because it puts a hash of its options into the names of some symbols.
 fn clang(folder: &Path) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);

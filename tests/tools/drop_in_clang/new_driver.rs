@@ -29,8 +29,8 @@ const OPENMP: &str = "int sum(int *values, int count) {\n\
     for (int i = 0; i < count; i++) sum += values[i];\n\
     return sum;\n}\n";
 
-/// Compiles with clang's own tools and with ours, and returns the folder, with `theirs` and `ours`
-/// in it.
+/// Compiles with clang's own tools and with ours. Returns the folder that contains the two objects,
+/// `theirs` and `ours`.
 fn compile(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
@@ -86,7 +86,7 @@ fn hip_with_the_new_driver() {
         arguments.extend(archs.iter().map(String::as_str));
         arguments.extend(["-c", "a.hip"]);
         assert_same(&format!("hip_{number}"), &arguments);
-        // With this option the packed images are no bitcode.
+        // With `-fno-gpu-rdc`, the packed images are not bitcode.
         arguments.push("-fno-gpu-rdc");
         let folder = compile(&format!("hip_no_rdc_{number}"), &arguments);
         assert_same_files(&folder, ["ours", "theirs"]);
@@ -146,8 +146,8 @@ fn openmp_in_bitcode() {
     assert!(size > 1000, "{size} bytes");
 }
 
-/// Builds a library for devices: an archive of objects, and then the images for one target from
-/// each object.
+/// Builds a library for devices: first an archive of objects, then the images for one target from
+/// each of these objects.
 fn device_libraries_by_the_linker_wrapper() {
     let folder =
         assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);

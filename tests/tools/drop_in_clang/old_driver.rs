@@ -114,7 +114,8 @@ fn hip_compressed() {
                 .current_dir(folder)
                 .args(["--dump-section=.hip_fatbin=fatbin", "a.o"]),
         );
-        // Both sections are filled with zeros, so only the section's size is compared.
+        // The update with an empty file fills the section with zeros in both objects. So for this
+        // section, only the size is compared.
         scratch::write(folder.join("nothing"), []);
         let update = ["--update-section=.hip_fatbin=nothing", "a.o", "rest.o"];
         succeed(llvm("llvm-objcopy").current_dir(folder).args(update));

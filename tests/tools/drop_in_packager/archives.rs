@@ -121,7 +121,7 @@ fn thin_archives() {
     }
     let ran = case(&["lib.a", "--image="]).file("lib.a", library).assert_same();
     assert_eq!(ran.stderr, "llvm-offload-binary: error: 'images.bin': No such file or directory\n");
-    // The archive names itself as a member.
+    // This thin archive names itself as a member, which is an error.
     let own = b"!<thin>\nlib.a/          0           0     0     644     8         `\n";
     let ran = case(&["lib.a", "--image="]).file("lib.a", own).run(Whose::Ours);
     assert_eq!(

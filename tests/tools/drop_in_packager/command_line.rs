@@ -261,8 +261,8 @@ fn help_and_version() {
                         }
                         // A line that continues the previous one has no option name.
                         None if line.starts_with("   ") => {}
-                        // These lines contain the tool's current name, whatever name was used in
-                        // the call.
+                        // The headings of options contain the tool's current name, even if the tool
+                        // was called by its old name.
                         None if line.ends_with(" options:") => {
                             lines.push("its own options".to_owned())
                         }
@@ -352,7 +352,8 @@ fn options_of_libraries() {
 
 fn arguments_that_are_no_text() {
     let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
-    // Both outputs are decoded in the same way, although the argument is no UTF-8.
+    // The argument is not UTF-8. The test decodes both outputs in the same way, so that they can be
+    // compared.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
         let image = [b"--image=file=one.o,".as_slice(), bytes].concat();

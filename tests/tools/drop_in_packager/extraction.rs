@@ -96,7 +96,8 @@ fn one_file_for_several_images() {
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
     let ran = case(&["in", "--image=file=out,kind=cuda"]).file("in", several()).assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
-    // Two values for one key become one value with a comma, here the name of a file.
+    // If a key is given twice, its values become one value with a comma between them. Here the name
+    // of the output becomes `a,b`.
     let ran = case(&["in", "--image=file=a,file=b,arch=sm_80"]).file("in", several()).assert_same();
     assert_eq!(names(&ran), ["a,b", "in"]);
     let path =

@@ -38,14 +38,15 @@ fn malformed_offload_binaries() {
         bytes[4..8].copy_from_slice(&(version as u32).to_le_bytes());
         fails(bytes, INVALID);
     }
-    // These fields are the size and the entry's offset.
+    // The header's fields at 8 and 16 are the size of the binary and the offset of its entry.
     for value in [good.len() as u64 + 8, 1 << 32, 1 << 62, u64::MAX, 0, 1] {
         fails(number(8, value), END);
     }
     for value in [good.len() as u64, 1 << 40, 1 << 62, u64::MAX] {
         fails(number(16, value), END);
     }
-    // These fields of the entry are the offsets of the strings and the image.
+    // The entry starts at 32. Its fields at 8 and 24 are the offsets of the strings and of the
+    // image.
     for value in [good.len() as u64 + 1, 1 << 40, 1 << 62, u64::MAX] {
         fails(number(32 + 8, value), END);
         fails(number(32 + 24, value), END);
@@ -53,8 +54,8 @@ fn malformed_offload_binaries() {
     // No image is requested, but the tool still reads the file.
     assert_fails(&case(&["in"]).file("in", good[..100].to_vec()), END);
 
-    // LLVM does not check these fields: its tool ends with a signal, or copies the following
-    // memory.
+    // LLVM's tool does not check these fields: it ends with a signal, or copies the following
+    // memory. So only our tool runs.
     for (at, value) in [
         (32 + 16, 1_u64 << 40),
         (32 + 16, u64::MAX),

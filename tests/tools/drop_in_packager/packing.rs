@@ -27,7 +27,7 @@ fn images_of_all_kinds_are_packed() {
         let image = format!("--image=file={name}");
         case(&["-o", "out", &image]).file(name, b"bytes").assert_same();
     }
-    // This is bitcode in a wrapper.
+    // The bytes start like bitcode in a wrapper.
     let wrapped = [b"\xde\xc0\x17\x0b".as_slice(), &[0; 40]].concat();
     case(&["-o", "out", "--image=file=x"]).file("x", wrapped).assert_same();
     let ran = case(&["-o", "out"]).assert_same();
@@ -60,7 +60,8 @@ fn what_image_takes() {
         let ran = case(&["-o", "out", &format!("--image={image}")]).assert_same();
         assert!(ran.succeeded(), "{image}");
     }
-    // According to the help, the triple is required, but neither tool needs it.
+    // According to the help, an image must have the key `triple`, but both tools require only
+    // `file`.
     for image in ["", "triple=x", "files=one.o", "FILE=one.o", "=one.o"] {
         let message = "llvm-offload-binary: error: 'file' is a required image arguments\n";
         assert_fails(&case(&["-o", "out", &format!("--image={image}")]), message);

@@ -4,8 +4,8 @@ use offload_tests::tools::succeed;
 use std::path::Path;
 use std::process::Command;
 
-/// A script that packs files in the format of the archive's name, with Python's modules, which have
-/// their own writers.
+/// A script that packs files with Python's modules, so the archives come from other writers than
+/// ours. The name of the archive determines the format.
 const PACK: &str = "
 import gzip, shutil, sys, tarfile, zipfile
 archive, *files = sys.argv[1:]
@@ -30,7 +30,8 @@ else:
         out.addfile(tarfile.TarInfo('long/' * 60 + '\\u00e4'))
 ";
 
-/// Packs files of a folder.
+/// Packs files of a folder into `archive` with Python. The name of the archive determines the
+/// format.
 ///
 /// # Panics
 /// Panics if Python fails.
@@ -39,7 +40,8 @@ pub fn python(folder: &Path, archive: &str, files: &[&str]) {
     succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
 }
 
-/// Returns a Debian package, as `dpkg-deb` writes it, with this member for the files.
+/// Returns a Debian package as `dpkg-deb` writes it. Its member `name` contains `data`, the archive
+/// of the package's files.
 pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
     let mut package = b"!<arch>\n".to_vec();
     for (name, data) in
@@ -61,15 +63,16 @@ pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: Vec<u8>,
-    /// The name before the member's bytes, if it differs from the name in the list.
+    /// The name in the header before the member's bytes, if it differs from the name in the
+    /// archive's list.
     pub local_name: Option<Vec<u8>>,
-    /// The bytes as they are stored.
+    /// The member's bytes as the archive stores them, compressed or not.
     pub stored: Vec<u8>,
     pub size: u32,
     pub checksum: u32,
     pub method: u16,
     pub flags: u16,
-    /// The offset that the list states, if it is not the real one.
+    /// The offset of the member in the archive's list, if it is not the real one.
     pub offset: Option<u32>,
 }
 
@@ -102,7 +105,7 @@ impl Entry {
     }
 }
 
-/// Returns the checksum of zip archives.
+/// Returns the CRC of the bytes, which zip archives store for each member.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);

@@ -3,7 +3,8 @@
 //! problem.
 //!
 //! A test makes its archives when it runs: with Python, which has its own writers, or byte by byte.
-//! Set-up keeps only files out of wheels, not the wheels, so the tests pack these files again.
+//! From the published wheels, set-up keeps only some files. So the tests pack these files into
+//! wheels again.
 
 mod hostile;
 pub mod made;
@@ -55,7 +56,8 @@ fn assert_same_json(folder: &Path, archive: &str, files: &[&str]) {
     assert_eq!(by_name(&list["files"]), by_name(&plain), "{archive}");
 }
 
-/// Asserts that the list of the archive is the list of its files, in JSON and for people.
+/// Asserts that `ls` lists the archive's files as it lists the files themselves, both as JSON and
+/// as text.
 #[track_caller]
 fn assert_lists_as_files(folder: &Path, archive: &str, files: &[&str]) {
     assert_same_json(folder, archive, files);

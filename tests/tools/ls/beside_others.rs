@@ -114,8 +114,8 @@ fn kernels_as_the_notes_have_them() {
     ] {
         assert_eq!(kernel[key].to_string(), value(theirs), "{key}");
     }
-    // The lines about each argument contain `key`, and the arguments that the runtime fills in come
-    // last.
+    // In the notes, the lines about an argument start with `key`. The arguments that the runtime
+    // fills in come last.
     let of_arguments = |key: &str| {
         let lines =
             notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
@@ -142,8 +142,8 @@ fn kernels_as_the_notes_have_them() {
 }
 
 fn bundles_as_objdump_extracts_them() {
-    // The list has no compressed bundle: from these, llvm-objdump extracts bytes of the compressed
-    // file.
+    // The test has no compressed bundle: from compressed bundles, llvm-objdump extracts bytes of
+    // the compressed file.
     for file in ["fat_file/hip_nordc.o"] {
         let folder = scratch::folder("ls-extract-objdump");
         let mut objdump = llvm("llvm-objdump");

@@ -218,7 +218,8 @@ fn large_claims_cost_nothing() {
             if claim > 1 << 60 {
                 assert_fails(&run, &[&format!("{claim} bytes are needed")]);
             } else {
-                // A claim of 60 GiB is more than the content has, but all of the content is listed.
+                // The header claims 60 GiB, which is more than the content has. The command still
+                // lists all of the content.
                 assert_eq!(run.code, 0, "{}", run.stderr);
             }
         }
@@ -238,7 +239,7 @@ fn large_claims_cost_nothing() {
         let run = offload(&["ls", text(&file_of_3)]);
         assert_eq!(run.code, 1);
         // Some systems grant an allocation of 60 GiB, since the memory is not used yet. Then the
-        // error comes later, from the content.
+        // error is reported later, when the content is shorter than the header claims.
         let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
         let ends =
             claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");

@@ -25,7 +25,8 @@ fn functions(file: &Path) -> BTreeMap<String, u64> {
     rows.map(|row| (row[row.len() - 1].to_owned(), row[2].parse().expect("a size"))).collect()
 }
 
-/// Returns the file sizes of sections by name; sections of the same name are added.
+/// Returns the file sizes of sections by name. The sizes of sections with the same name are added
+/// up.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
     let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
     let mut sizes = BTreeMap::new();

@@ -157,7 +157,7 @@ fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet"]).args(tools);
     run::check(&mut cargo).map_err(crate::run::Failure::text)?;
-    // These programs are the reference for those of the host.
+    // The tools for this machine are the reference for those of the host.
     let mut own = builds.setup.cargo();
     own.args(["build", "--quiet", "--locked"]).args(tools);
     run::check(&mut own).map_err(crate::run::Failure::text)

@@ -33,7 +33,8 @@ pub enum Runner {
     Wine,
     /// qemu-user; the text is its name for the processor.
     Qemu(&'static str),
-    /// This machine, with musl linked statically or as a library.
+    /// This machine runs the programs, which are linked with musl, statically or as a shared
+    /// library.
     Musl { is_static: bool },
 }
 

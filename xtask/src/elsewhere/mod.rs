@@ -2,8 +2,8 @@
 //! hardware: Wine, qemu-user, musl.
 //!
 //! Each host runs the unit tests of the libraries, the tests of formats that need no other tools,
-//! programs with packs, and the command lines. The output must equal that of x86-64 Linux for the
-//! same files.
+//! programs with packs, and the command lines. On each host, the output of the command lines must
+//! equal that on x86-64 Linux for the same files.
 
 mod checks;
 mod compare;

@@ -10,7 +10,7 @@ pub struct Row {
     pub host: String,
     how: String,
     passed: usize,
-    /// Tests and other checks that failed.
+    /// The number of tests and other checks that failed.
     pub failed: usize,
     ignored: usize,
     left_out: Vec<String>,
@@ -38,7 +38,7 @@ impl Row {
         row
     }
 
-    /// Returns the row of a host without checks.
+    /// Returns the row of a host whose checks do not run; `why` is the reason.
     pub fn left_out(host: &str, how: &str, why: &str) -> Self {
         Self {
             host: host.to_owned(),

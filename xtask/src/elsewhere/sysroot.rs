@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The compiler for other hosts, from Debian's packages. rustup's compiler builds the project
-/// itself. If only package registries are reachable, rustup cannot get the libraries of other
-/// targets.
+/// itself. On a machine that reaches only package registries, rustup cannot get the standard
+/// libraries of other targets.
 #[derive(Debug)]
 pub struct Compiler {
     root: PathBuf,
 }
 
 impl Compiler {
-    /// Returns the compiler at its place, which may not exist yet.
+    /// Returns the compiler with the path that it is unpacked into. The compiler may not exist
+    /// there yet.
     pub fn here() -> Self {
         Self { root: rust_kernels::folder() }
     }
@@ -54,8 +55,8 @@ impl Compiler {
     /// Builds the standard library for a target from the compiler's sources, in one to two minutes,
     /// and puts it beside the compiler's own.
     ///
-    /// Cargo could do this in each build. But builds inside tests would do it again, and only an
-    /// installed library can be kept.
+    /// Cargo could build the library as a part of each build. But then every build inside a test
+    /// would build it again. An installed library is built once and kept.
     pub fn make_std(&self, target: &str) -> Result {
         if self.has_std(target) {
             return Ok(());

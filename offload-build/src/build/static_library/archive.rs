@@ -6,7 +6,7 @@ use crate::output::{OutDir, record};
 use std::fs;
 use std::path::PathBuf;
 
-/// Puts the objects into a library, unless it has them already.
+/// Writes the library that contains these objects, unless an earlier run wrote the same library.
 pub(super) fn write(
     name: &str,
     objects: &[(PathBuf, ContentHash)],

@@ -1,4 +1,5 @@
-//! Whether the sources of a static library are linked on the device, and by which compiler.
+//! Links the device code of all sources of a static library, after a check that the compiler can do
+//! so.
 
 use super::objects;
 use crate::build::missing_tool::{MissingTool, NotMade};
@@ -28,9 +29,10 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) family: Family,
 }
 
-/// Checks that no flag makes relocatable device code, which would then not be linked.
+/// Checks that no flag makes the compiler write relocatable device code: the flag alone does not
+/// make the build link this code.
 ///
-/// Returns an error that names the flag, and the variable that has it.
+/// Returns an error that names the flag, and the source or the variable that has the flag.
 pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
     const ADVICE: &str = "takes a device link: call .device_link() in build.rs in its place, which compiles the sources so \
                           and links them";
@@ -83,7 +85,7 @@ fn is_by_nvcc(module: &PlannedModule, family: Family) -> bool {
     family == Family::Nvidia && Compiler::of(&module.options.compilers, family) == Compiler::Nvcc
 }
 
-/// Returns the clang that compiles for these targets.
+/// Returns the clang that compiles for the GPUs of this vendor.
 fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
     if family != Family::Amd {
         // Search for ROCm only if necessary: each search makes Cargo watch for changes.
@@ -94,7 +96,8 @@ fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
 }
 
 impl DeviceLinker<'_> {
-    /// Makes the objects of the library from the objects of its sources.
+    /// Links the device code in the objects of the sources, and returns the objects for the
+    /// library.
     pub(super) fn link(
         &self,
         objects: Vec<(PathBuf, ContentHash)>,

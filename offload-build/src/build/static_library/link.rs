@@ -128,7 +128,8 @@ impl StaticLibrary {
     /// library's own folder is first. Empty if nothing was compiled.
     ///
     /// The build prints them for Cargo, unless
-    /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. To print them:
+    /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can print
+    /// them itself:
     ///
     /// ```no_run
     /// # let library: offload_build::StaticLibrary = unimplemented!();

@@ -53,8 +53,8 @@ impl StaticLibrary {
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
     /// Such a build only checks or documents the program, and does not link it. The program can
-    /// therefore have the same API as with the library. If no target is left, this is `false`, and
-    /// nothing defines the library's functions.
+    /// therefore have the same API as with the library. If the library is not made because no
+    /// target is left, this method returns `false`, and nothing defines the library's functions.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -71,7 +71,7 @@ impl StaticLibrary {
     }
 }
 
-/// Checks that the request has nothing that only a static library can have.
+/// Checks that the request for a pack contains no call that is only for static libraries.
 ///
 /// Returns an error that names the call.
 pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
@@ -224,7 +224,8 @@ fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
 
 /// Prints a warning if a prebuilt set is made, since static libraries are in no set.
 ///
-/// Returns an error for `only`, since no set contains the library, and for an unknown value.
+/// Returns an error if `OFFLOAD_PREBUILT` is `only`, since no set contains the library, and for an
+/// unknown value.
 fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     match PrebuiltUse::parse(&variable, &value)? {

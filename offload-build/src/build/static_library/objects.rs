@@ -178,8 +178,8 @@ fn by_nvcc(
     Ok(compilation)
 }
 
-/// Returns the targets for the name of a file: `sm_80.sm_90`. A long list is shortened to its first
-/// target, the number of targets, and a hash.
+/// Returns the part of a file's name that lists the targets: `sm_80.sm_90`. A long list is
+/// shortened to its first target, the number of targets, and a hash.
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
     let names: Vec<&str> = targets.iter().map(Target::as_str).collect();
@@ -190,7 +190,7 @@ pub(super) fn file_name(targets: &[Target]) -> String {
     format!("{}.{}.{}", names[0], names.len(), ContentHash::of_parts(&names))
 }
 
-/// Returns the objects of the sources, with the hash of each.
+/// Makes the objects of all sources, and returns them with the hash of each.
 pub(super) fn make_all(
     run: &Run<'_>,
     modules: &[&PlannedModule],

@@ -30,7 +30,8 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // If a comment ends within this text, the text is more than one comment.
+            // If a comment ends inside of this text, the text consists of several comments, and
+            // none is returned.
             if text.contains("*/") {
                 return Vec::new();
             }

@@ -8,12 +8,12 @@
 
 use super::metadata::{Id, Metadata, reference, split, string};
 
-/// A kernel.
+/// A kernel that LLVM IR defines.
 #[derive(Debug)]
 pub(super) struct Kernel<'ir> {
     /// The kernel's mangled name.
     pub(super) symbol: String,
-    /// The description of each argument: type, attributes, name.
+    /// The text of each argument in the definition: type, attributes, name.
     pub(super) arguments: Vec<&'ir str>,
     /// The node of the kernel's `DISubprogram`.
     pub(super) subprogram: Id,
@@ -65,7 +65,8 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// Returns the alignment of an argument that is passed in memory.
+/// Returns the alignment in bytes of an argument that is passed in memory; `None` for other
+/// arguments.
 pub(super) fn memory_align(argument: &str) -> Option<u64> {
     if !argument.contains(" byval(") && !argument.contains(" byref(") {
         return None;

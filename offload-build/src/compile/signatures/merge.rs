@@ -69,7 +69,7 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
     }
 }
 
-/// Distinguishes kernels of one name by the types of their parameters.
+/// Gives overloaded kernels separate names, which contain the types of their parameters.
 fn name_overloads(kernels: &mut [Signature]) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     kernels.iter().for_each(|it| *counts.entry(it.name.clone()).or_default() += 1);

@@ -10,10 +10,10 @@
 
 use std::collections::HashMap;
 
-/// The number of a node.
+/// The number of a node: 12 for `!12`.
 pub(super) type Id = u32;
 
-/// All nodes.
+/// The metadata of one module.
 #[derive(Debug)]
 pub(super) struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
@@ -21,7 +21,7 @@ pub(super) struct Metadata<'ir> {
     named: HashMap<&'ir str, Node<'ir>>,
 }
 
-/// One node.
+/// One node: its kind, and the text of its fields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'ir> {
     /// The kind of the node, such as `DIBasicType`; empty for a list.
@@ -86,7 +86,8 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// Returns the items between commas, outside of strings and parentheses.
+    /// Returns the items of the node, which commas separate. Commas in strings and parentheses do
+    /// not count.
     pub(super) fn items(&self) -> impl Iterator<Item = &'ir str> + use<'ir> {
         split(self.body)
     }
@@ -108,7 +109,7 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// Returns the tag of DWARF without `DW_TAG_`.
+    /// Returns the node's DWARF tag without `DW_TAG_`, such as `member`.
     pub(super) fn tag(&self) -> &'ir str {
         self.field("tag").and_then(|tag| tag.strip_prefix("DW_TAG_")).unwrap_or("")
     }
@@ -122,7 +123,7 @@ impl<'ir> Node<'ir> {
     }
 }
 
-/// Returns the number of the node in a reference: `!12`.
+/// Returns the number in a reference to a node: 12 for `!12`.
 pub(super) fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }

@@ -4,9 +4,9 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
 //! ```
 //!
-//! clang can describe a source in several forms. This module reads its debug information. Debug
-//! information has mangled names, and the target's sizes and offsets, in text that is the same in
-//! clang 14 to 22.
+//! clang can describe a source in several forms. This module reads the debug information that clang
+//! writes into LLVM IR. Debug information has mangled names, and the target's sizes and offsets, in
+//! text that is the same in clang 14 to 22.
 
 mod comment;
 mod kernels;
@@ -21,8 +21,8 @@ use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, i
 use std::collections::HashMap;
 use types::Types;
 
-/// Reads clang's description of a source. `read` returns the text of a file that debug information
-/// names.
+/// Returns the signatures of the kernels in `ir`, the LLVM IR that clang wrote for a source. `read`
+/// gets the name of a source file from the debug information, and returns the text of the file.
 ///
 /// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
 /// Rust until `merge` gives each a separate name.
@@ -84,7 +84,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records: types.records }
 }
 
-/// Returns the number, counted from 1, and the type of each parameter.
+/// Returns each parameter's number, counted from 1, and the node of its type.
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();

@@ -8,11 +8,13 @@ use std::collections::HashMap;
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
-/// Finds the types of a module, and the records among them.
+/// The converter from the types in debug information to types of signatures, with the records that
+/// it found.
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    /// The alignments that the compiler states, by the nodes of the types.
+    /// The alignments in bytes that the compiler states for kernel arguments, by the nodes of the
+    /// types.
     aligned: HashMap<Id, u64>,
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
@@ -23,7 +25,7 @@ pub(super) struct Types<'ir> {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     record: usize,
-    /// Whether the record was examined, not only pointed to.
+    /// Whether the record itself was converted; false if only pointers to it were found so far.
     is_complete: bool,
 }
 
@@ -130,7 +132,8 @@ impl<'ir> Types<'ir> {
         Some(ty)
     }
 
-    /// Returns a vector, which has the size of the next power of two, and is aligned to it.
+    /// Returns a record for a vector. Its size and its alignment are the elements' total size,
+    /// rounded up to a power of two.
     fn vector(&mut self, id: Id, node: Node<'ir>, alias: Option<String>) -> Option<Type> {
         let Type::Array { of, count } = self.array(node, "")? else { return None };
         let bytes =
@@ -145,7 +148,8 @@ impl<'ir> Types<'ir> {
         Some(Type::Record(self.records[known.record].name.clone()))
     }
 
-    /// Returns a record that has values: a struct, a union, or a type that has only a size.
+    /// Returns the record for a struct, a union, or another type of known size. Returns `None` if
+    /// the size is unknown.
     fn record(&mut self, id: Id, node: Node<'ir>, name: &str) -> Option<Type> {
         let bytes = node.number("size").filter(|bits| *bits > 0)? / 8;
         let known = self.known(id, node, name);
@@ -199,7 +203,7 @@ impl<'ir> Types<'ir> {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
         let mut align = None;
-        // The start and the end of the bit-fields before this one, in bytes.
+        // The start and the end, in bytes, of the bit-fields directly before the current member.
         let mut bits: Option<(u64, u64)> = None;
         let members: Vec<Node<'ir>> = self.members(node).collect();
         for member in members {

@@ -41,7 +41,8 @@ impl Jobserver {
         Some(Self { thread: client?.into_helper_thread(answer).ok()?, inbox })
     }
 
-    /// Returns a token, if there is one now. Otherwise requests a token, which arrives later.
+    /// Returns a token, if there is one now. Otherwise requests a token, which a later call can
+    /// return.
     pub(crate) fn take(&self) -> io::Result<Option<Token>> {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(token) = inbox.came.take() {

@@ -18,8 +18,8 @@ pub(crate) struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe had room for this byte before. If the write fails because the pipe is closed, no
-        // process needs the token.
+        // The byte came from this pipe, so the pipe has room for it. If the write fails because the
+        // pipe is closed, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
@@ -48,8 +48,8 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // The pipe is opened again, so that only this end never blocks: a setting of the inherited
-        // pipe would affect other processes.
+        // The pipe is opened again to make its end non-blocking: this setting of the inherited pipe
+        // would affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
             // If make did not pass the pipe on, its number in the environment may be the number of
             // another file.
@@ -76,8 +76,8 @@ impl Jobserver {
     }
 }
 
-/// Makes a read return at once if there are no bytes. The system's call works for every kind of
-/// file, but the standard library has it only for sockets.
+/// Makes a read return at once if there are no bytes. The system call works for every kind of file,
+/// but the standard library has it only for sockets. So the file is treated as a socket.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! The jobserver of these tests is a pipe.
+//! Tests in which a pipe takes the place of Cargo's jobserver.
 
 use super::{elsewhere, linux};
 use std::fs::File;
@@ -20,7 +20,7 @@ fn there_are_as_many_as_there_are_tokens() {
     let (jobserver, _read, mut write) = jobserver(b"ab");
     let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
     assert!(jobserver.take().unwrap().is_none());
-    // One token comes from another process, and two are returned.
+    // Another process returns one token, and this process returns two.
     write.write_all(b"c").unwrap();
     let third = jobserver.take().unwrap().unwrap();
     drop(tokens);
@@ -83,7 +83,7 @@ fn what_is_no_jobserver() {
     }
 }
 
-/// The jobserver for other systems has the same functions.
+/// Checks that the jobserver for other systems has functions of the same types.
 #[test]
 fn elsewhere_is_the_same() {
     let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;

@@ -85,7 +85,8 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file has two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // An image that is surely for this target comes before one that may be.
+    // An image that is certainly for this target takes precedence over a cubin whose letter
+    // (`sm_90a`) is not recorded.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
@@ -109,7 +110,7 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// An ELF file for a CPU, in words.
+/// The description of an ELF file for a CPU, for messages.
 const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device code out of one)";
 
 /// A part of a file.

@@ -7,7 +7,7 @@ use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, ImageKind, Inventory};
 use offload_format::{Error, ErrorKind};
 
-/// The limit for decompression: a size larger than any image.
+/// The maximum size in bytes to which images are decompressed: larger than any image.
 const LIMIT: u64 = 1 << 32;
 /// The maximum depth of nested containers: an archive of bundles of offload binaries of fatbins.
 const DEPTH: u32 = 4;
@@ -66,7 +66,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
     Ok(())
 }
 
-/// Whether a fatbin marks this image as a cubin or PTX. The other kind, LTO-IR, is scrambled.
+/// Whether a fatbin marks this image as a cubin or PTX. Drivers do not load the other kind, LTO-IR,
+/// which is scrambled.
 fn is_loaded(image: &Image<'_>) -> bool {
     matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx))
         && image.target_id.is_some()

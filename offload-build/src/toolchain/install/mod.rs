@@ -69,7 +69,7 @@ const PACKAGES: [Packages; 7] = [
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
     },
-    // NVIDIA's programs need glibc, which Alpine does not have.
+    // NVIDIA's programs need glibc, which Alpine does not have, so `pip` is `None`.
     Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
     Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
     Packages {

@@ -23,7 +23,7 @@ pub(crate) enum Installer {
     Unknown,
 }
 
-/// The names in `ID` and `ID_LIKE` of `/etc/os-release`.
+/// The installer for each name in `ID` and `ID_LIKE` of `/etc/os-release`.
 const BY_ID: [(&str, Installer); 12] = [
     ("debian", Installer::Apt),
     ("ubuntu", Installer::Apt),
@@ -62,7 +62,8 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// Returns the system with this Rust name and this `/etc/os-release`, for root and without pip.
+    /// Returns the system that `os`, as Rust names it, and the text of `/etc/os-release` describe,
+    /// for root and without pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
             let line =
@@ -81,7 +82,8 @@ impl System {
             "windows" => Installer::Winget,
             _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
         };
-        // A derivative of Ubuntu or Debian uses the packages of this release.
+        // A derivative uses the packages of the Ubuntu or Debian release that it is based on, which
+        // the first two variables name.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));
@@ -113,7 +115,7 @@ impl System {
 /// Whether this process may install packages, as far as the system reports.
 #[cfg(target_os = "linux")]
 fn is_root() -> bool {
-    // The folder `/proc/self` belongs to the user that the process runs for.
+    // The folder `/proc/self` belongs to the user who runs this process.
     fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
 }
 

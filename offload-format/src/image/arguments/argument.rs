@@ -2,7 +2,7 @@
 
 /// An argument of a kernel.
 ///
-/// The format and its sources are on the [module's page](crate::image).
+/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
@@ -10,7 +10,8 @@ pub struct Argument<'data> {
     /// references of PTX and of cubins count too.
     pub ordinal: u64,
     /// Offset in bytes from the start of the arguments. PTX: the offset is for the architecture
-    /// that the text names; on another one, an alignment of more than 16 bytes may move it.
+    /// that the text names. On another architecture, the offset may differ if an alignment is more
+    /// than 16 bytes.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,

@@ -23,7 +23,8 @@ pub(in crate::image) struct CubinArguments<'data> {
     pub(in crate::image) given: u64,
 }
 
-/// The size of an argument's attribute: four bytes and a value of twelve.
+/// The size in bytes of an argument's attribute: four bytes of form, kind and size, and a value of
+/// twelve bytes.
 pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
@@ -36,8 +37,8 @@ impl<'data> CubinArguments<'data> {
         }
     }
 
-    /// Whether the arguments are in descending order. Every run starts or ends at number 0, so a
-    /// run that starts at another number descends.
+    /// Whether the arguments are in descending order. The numbers of the arguments start or end at
+    /// 0, so they descend if the first one is not 0.
     pub(in crate::image) fn is_descending(&self) -> bool {
         self.first > 0
     }
@@ -71,7 +72,7 @@ pub(in crate::image) struct Attribute {
     pub(in crate::image) kind: u8,
     /// The last two bytes of the attribute: a value, or the size of the value that follows.
     pub(in crate::image) short: u64,
-    /// The start of a long value.
+    /// The offset, in the section, where the value after the attribute's first four bytes starts.
     pub(in crate::image) start: u64,
 }
 
@@ -105,7 +106,7 @@ impl<'data> Attributes<'data> {
 }
 
 impl Attribute {
-    /// Returns the value, which must have exactly this number of words.
+    /// Returns the value, which must consist of exactly `N` words of 32 bits.
     pub(in crate::image) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
         if self.short != 4 * N as u64 {
             return Err(all.wrong(self.start, "size of .nv.info attribute"));
@@ -117,7 +118,7 @@ impl Attribute {
         Ok(words)
     }
 
-    /// Returns the value as an argument.
+    /// Returns the argument that the value describes.
     pub(in crate::image) fn argument<'data>(
         &self,
         all: &Attributes<'data>,

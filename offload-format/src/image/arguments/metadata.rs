@@ -25,7 +25,7 @@ impl<'data> MetadataArguments<'data> {
     }
 }
 
-/// Reads one argument.
+/// Reads one argument; `ordinal` is its number in the kernel.
 pub(in crate::image) fn read_argument<'data>(
     cursor: &mut Cursor<'data>,
     ordinal: u64,

@@ -1,4 +1,4 @@
-//! The arguments of a kernel, whatever its image is.
+//! The arguments of a kernel, for images of every kind.
 
 mod argument;
 mod cubin;
@@ -16,12 +16,12 @@ use core::fmt;
 /// sampler and surface references of PTX are not among them, since a program binds them instead of
 /// passing them.
 ///
-/// The formats and their sources are on the [module's page](crate::image).
+/// The formats and their references are on the [module's page](crate::image).
 #[derive(Clone)]
 pub struct Arguments<'data>(Source<'data>);
 
 impl Arguments<'_> {
-    /// The arguments of a kernel whose image names none.
+    /// An empty list, for a kernel whose image records no arguments.
     pub(super) const NONE: Self = Self(Source::None);
 }
 

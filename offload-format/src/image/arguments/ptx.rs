@@ -115,7 +115,7 @@ impl<'data> PtxArguments<'data> {
 
 enum Parameter<'data> {
     End,
-    /// A texture, sampler or surface.
+    /// A reference to a texture, sampler or surface, which takes no room.
     Reference,
     Value {
         size: u64,

@@ -2,7 +2,7 @@
 //!
 //! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
 //! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. Version 2 has YAML in a note of
-//! owner `AMD` and type 10, which is not read.
+//! owner `AMD` and type 10, which is an error here.
 //!
 //! | key | is |
 //! |---|---|
@@ -109,7 +109,7 @@ fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     Ok(None)
 }
 
-/// Reads a kernel; returns its `.symbol` too.
+/// Reads the metadata of a kernel; also returns its `.symbol`, the name of its kernel descriptor.
 fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'data str>)> {
     let mut kernel = Kernel::new("");
     let (mut name, mut symbol) = (None, None);

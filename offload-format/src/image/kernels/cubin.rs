@@ -10,9 +10,9 @@
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
 //! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | its size is that of the shared memory |
 //!
-//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, a byte for the
-//! kind, and two bytes for the value. With form 4, these two bytes are the size of a value that
-//! follows:
+//! The symbol of a kernel has the bit 0x10 in `st_other`. An attribute is a byte for the form, a
+//! byte for the kind, and two bytes for the value. With form 4, these two bytes are the size of a
+//! value that follows:
 //!
 //! | kind | in | value |
 //! |---|---|---|
@@ -49,8 +49,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The kernels that have not been read yet: those in the sections before `next`. ptxas writes them
-/// from the last to the first.
+/// The kernels that have not been read yet: those in the sections before `next`. They are read from
+/// the last section to the first, because ptxas writes the last kernel first.
 #[derive(Debug, Clone)]
 pub(super) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -134,17 +134,18 @@ impl<'data> CubinKernels<'data> {
     }
 }
 
-/// Returns the attributes of a kernel.
+/// Reads the attributes of a kernel into `kernel`.
 fn attributes<'data>(
     kernel: &mut Kernel<'data>,
     all: Attributes<'data>,
     budget: &mut Budget,
 ) -> Result<()> {
-    // Several sections may consist of the same bytes, so the bytes of each section count.
+    // Several sections may consist of the same bytes, so the budget counts the bytes of each
+    // section.
     budget.spend(all.reader.len())?;
     let mut next = all;
     let mut arguments: Option<CubinArguments<'data>> = None;
-    // The end of the last argument, to check that they are consecutive.
+    // The end of the previous argument, to check that the arguments are consecutive.
     let mut end = 0;
     loop {
         let start = next;
@@ -241,8 +242,8 @@ impl<'data> OfFunctions<'data> {
 }
 
 /// The sections of one kind that belong to sections of code, such as those with the attributes of
-/// each kernel. A section of code has at most one of this kind, whose `sh_info` is the number of
-/// the section of code.
+/// each kernel. A section of code has at most one related section of this kind. The related
+/// section's `sh_info` is the number of the section of code.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],

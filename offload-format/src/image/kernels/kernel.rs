@@ -4,7 +4,7 @@ use crate::image::arguments::Arguments;
 
 /// A kernel of an image. A value that the image does not record is `None`; all sizes are in bytes.
 ///
-/// The format and its sources are on the [module's page](crate::image).
+/// The format and its references are on the [module's page](crate::image).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Kernel<'data> {

@@ -17,7 +17,7 @@ use ptx::PtxKernels;
 
 /// The kernels of an image, in the order of the source where the compiler keeps it.
 ///
-/// The formats and their sources are on the [module's page](crate::image).
+/// The formats and their references are on the [module's page](crate::image).
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 

@@ -2,10 +2,11 @@
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
 //! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: a parameter is at the next
-//! multiple of its alignment. The alignment is the size of its type, or that of `.align` if it is
-//! greater. The address is aligned, not the offset: the address of the first parameter is not a
-//! multiple of every alignment. Parameters have one dimension and no vectors. A texture, sampler or
-//! surface reference takes no room and has the alignment 4.
+//! multiple of its alignment. The alignment is the size of the parameter's type, or the number
+//! after `.align` if that is greater. The rule applies to the address, not to the offset: the
+//! address of the first parameter is not a multiple of every alignment. A parameter is a value or
+//! an array of one dimension, and never a vector. A texture, sampler or surface reference takes no
+//! room and has the alignment 4.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -61,7 +62,7 @@ impl<'data> PtxKernels<'data> {
                 *tokens = all.tokens;
                 kernel.arguments_size = Some(all.end - self.base);
             }
-            // A declaration ends here; the definition follows.
+            // A declaration has no body and is skipped; the definition of the kernel follows later.
             if directives(&mut kernel, tokens).ok_or(wrong)? {
                 return Ok(Some(kernel));
             }
@@ -70,8 +71,8 @@ impl<'data> PtxKernels<'data> {
     }
 }
 
-/// Reads the text before the body, and returns whether there is a body; `None` if the text ends
-/// before.
+/// Reads the directives between a kernel's parameters and its body, and returns whether there is a
+/// body. Returns `None` if the text ends before.
 fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> {
     loop {
         match tokens.next()?.1 {
@@ -88,7 +89,7 @@ fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> 
     }
 }
 
-/// Returns one to three numbers; missing ones are 1.
+/// Reads one to three numbers with commas between them; missing ones are 1.
 fn dimensions(tokens: &mut Tokens<'_>) -> Option<[u64; 3]> {
     let mut dimensions = [1; 3];
     for (index, size) in dimensions.iter_mut().enumerate() {

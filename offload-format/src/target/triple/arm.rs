@@ -4,8 +4,8 @@
 //! Source: the results of LLVM 22.1.8 for each name; the names to try are from the code of LLVM's
 //! ARMTargetParser.
 
-/// The starts of names, each with the architecture in both byte orders. A longer start comes before
-/// shorter ones that it begins with.
+/// The starts of names, each with the architecture in both byte orders. If one start begins with
+/// another, the longer one comes first, so that it is found first.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -65,7 +65,8 @@ const VERSIONS: &[(&str, &str)] = &[
     ("v7k", "v7k"),
 ];
 
-/// The only version whose instructions are all Thumb instructions.
+/// The only version whose instructions are all Thumb instructions. The architecture is `thumb` even
+/// if the name starts with `arm`.
 const V6M: &str = "v6-m";
 
 /// Other names of versions. Forms without the dash (`v8.2a`) are not listed, because

@@ -32,7 +32,8 @@ impl TargetTriple<'_> {
     }
 }
 
-/// The meanings of the names in a triple.
+/// A triple in which each name is replaced by its meaning, so that two triples can be compared
+/// field by field.
 struct Meaning<'a> {
     arch: &'a str,
     sub_arch: &'a str,

@@ -28,7 +28,7 @@ use core::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetTriple<'a> {
-    /// `amdgcn`, `x86_64`.
+    /// The architecture: `amdgcn`, `x86_64`.
     pub arch: &'a str,
     /// The vendor: `amd`, `unknown`; may be empty.
     pub vendor: &'a str,

@@ -99,7 +99,8 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xtensa", &[]),
 ];
 
-/// Vendors. A name must equal one of these completely; `sie` means `scei`.
+/// Vendors. The vendors that LLVM knows. A name must equal one of these completely; `sie` means
+/// `scei`.
 const VENDORS: &[&str] = &[
     "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
     "pc", "scei", "suse",
@@ -162,8 +163,8 @@ const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windo
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
-/// Environments. A version may follow the name, so names are compared by their starts; longer names
-/// come before shorter ones that they start with.
+/// Environments. The environments that LLVM knows. A version may follow the name, so names are
+/// compared by their starts; longer names come before shorter ones that they start with.
 const ENVIRONMENTS: &[&str] = &[
     "amplification",
     "android",

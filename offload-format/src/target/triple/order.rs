@@ -11,9 +11,9 @@ const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
 /// Moves each component that is known for another place to that place, as in LLVM's normal form.
-/// Components that are already at the right place stay. Then, for each place without such a
-/// component, the first component that is known for this place moves there. The components that it
-/// displaces move right, up to the first empty place.
+/// Components that are already at the right place stay. Then, for each place that still has no such
+/// component, the first component that LLVM knows for this place moves there. The components that
+/// it displaces move right, up to the first empty place.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -37,7 +37,8 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
         }
         settled[place] = true;
     }
-    // `thumbv7em-none-eabi`: `none` means no operating system, not a vendor.
+    // In `thumbv7em-none-eabi`, `none` is at the place of the vendor, but means that there is no
+    // operating system.
     let [vendor, system, environment] = settled;
     if architecture_is_known
         && !vendor
@@ -64,8 +65,8 @@ fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Puts a component into a place. The component that was there moves to the next place without a
-/// settled component, and so on, until a place is empty.
+/// Puts a component into a place. A place is settled if it has the right component. The component
+/// that was there moves to the next place that is not settled, and so on, until a place is empty.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

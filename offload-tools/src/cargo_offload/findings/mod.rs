@@ -23,7 +23,7 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
-    /// The places of the error; for a race, both sides.
+    /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
     pub notes: Vec<String>,

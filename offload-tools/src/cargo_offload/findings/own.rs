@@ -62,7 +62,7 @@ fn endless(line: &str) -> Option<Finding> {
     })
 }
 
-/// Adds the line's facts to the finding above it.
+/// Adds the facts in a line of a checked image to the finding before this line.
 pub(super) fn add_to(finding: &mut Finding, line: &str) {
     if let Some((kernel, place)) =
         line.strip_prefix(ABOVE).and_then(|rest| rest.split_once(", block "))

@@ -48,7 +48,8 @@ fn access(line: &str) -> Option<(String, Option<&str>)> {
     is_access.then(|| (access, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 
-/// Returns block and thread, and the kernel, for a thread that the report calls `name`.
+/// Returns the block and thread as text, and the kernel's symbol, for the thread that the report
+/// calls `name`, such as `T68`.
 fn named(lines: &[&str], name: &str) -> Option<(String, String)> {
     let start = format!("  Thread {name} 'block ");
     let of_thread = lines.iter().find_map(|line| line.strip_prefix(&*start))?;

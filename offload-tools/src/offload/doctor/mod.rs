@@ -184,8 +184,8 @@ fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Splits a line between words into lines that fit on the terminal after this indent. An empty line
-/// is kept as one line.
+/// Splits a line between words into lines that fit on the terminal after `indent` columns. An empty
+/// line is kept as one line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];

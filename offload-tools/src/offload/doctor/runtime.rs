@@ -18,7 +18,8 @@ pub struct Runtime {
     pub looked: String,
 }
 
-/// Returns the runtimes of both vendors. For each runtime, the newest file names come first.
+/// Returns the runtimes of both vendors. For each runtime, the file name of the newest version is
+/// searched first.
 pub fn all() -> [Runtime; 3] {
     let loader = Loader::new();
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
@@ -45,7 +46,7 @@ pub fn all() -> [Runtime; 3] {
 struct Loader {
     /// The folders in the environment variable [`VARIABLE`].
     named: Vec<PathBuf>,
-    /// The loader's list as text: a line for each library, `NAME (KIND) => PATH`.
+    /// The output of `ldconfig -p`: a line for each library, `NAME (KIND) => PATH`.
     listed: Option<String>,
 }
 

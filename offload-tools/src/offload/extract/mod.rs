@@ -130,7 +130,7 @@ impl<'t> Task<'t> {
         Self { args, context, wanted, out, unmet, there: Vec::new(), chosen: 0, all_read: true }
     }
 
-    /// Writes the images of one file.
+    /// Writes the requested images of one file.
     fn extract(
         &mut self,
         file: &Path,
@@ -193,7 +193,8 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Writes one image; if its bytes are in the file, the kernel copies them.
+/// Writes one image. If its bytes are uncompressed in the file, the operating system's kernel
+/// copies them.
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {

@@ -4,8 +4,8 @@ use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 
-/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`. The number is the
-/// container's.
+/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`. The number, 3 in this
+/// example, is the number of the image's container.
 ///
 /// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these. So no name
 /// is a path, an option, or a name that a system reserves. No two names are equal, even where file
@@ -25,7 +25,8 @@ pub(super) struct Used(HashMap<String, u64>);
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {
-    /// Returns names for the images in the file with this name.
+    /// Creates the names for the images in a file. `file` is the name of this file, and `used`
+    /// counts the names that were already given.
     pub(super) fn new(file: &[u8], used: &'u mut Used) -> Self {
         let mut file = part(file);
         let device = file.split('.').next().unwrap_or("").to_ascii_uppercase();
@@ -74,8 +75,8 @@ impl<'u> Names<'u> {
     }
 }
 
-/// Converts a text to a part of a name: replaces other characters by `_`, and keeps at most `MOST`
-/// characters.
+/// Converts a text to a part of a name: replaces characters that names do not contain by `_`, and
+/// keeps at most `MOST` characters.
 fn part(text: &[u8]) -> String {
     let mut out = String::new();
     for c in String::from_utf8_lossy(text).chars().take(MOST) {

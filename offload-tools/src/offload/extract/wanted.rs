@@ -22,9 +22,9 @@ enum Target<'a> {
     Entry(EntryId<'a>),
     /// A GPU or this machine's CPU.
     Device(DeviceInfo),
-    /// PTX for this GPU.
+    /// A GPU that is given as `compute_*`, which selects only PTX.
     Ptx(DeviceInfo),
-    /// A generic target of AMD, or `amdgcnspirv`, its target for SPIR-V.
+    /// A generic target of AMD, or `amdgcnspirv`, AMD's target for SPIR-V.
     Generic(TargetId<'a>),
     /// The target triple of a host.
     Triple(TargetTriple<'a>),

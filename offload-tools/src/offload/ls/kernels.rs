@@ -1,4 +1,4 @@
-//! Kernels, under the image that has them.
+//! The rows for kernels, below the row of the image that contains them.
 
 use super::size_text;
 use crate::describe::KernelRecord;
@@ -58,8 +58,8 @@ impl KernelTable {
         self.terminal.is_some_and(|columns| columns < ROOMY)
     }
 
-    /// Returns `saxpy(4 bytes, 4 bytes, pointer, pointer)`, in two lines if the terminal is too
-    /// narrow for one.
+    /// Prints the signature of a kernel, `saxpy(4 bytes, 4 bytes, pointer, pointer)`, in two lines
+    /// if the terminal is too narrow for one.
     fn signature(
         &self,
         out: &mut dyn Write,

@@ -1,4 +1,4 @@
-//! `offload ls`: what is in files.
+//! `offload ls`: lists the containers, images and kernels in files.
 
 mod kernels;
 mod table;
@@ -38,7 +38,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Lists what is in files.
+/// Lists the containers and images in files.
 pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
     let mut records = Vec::new();
@@ -158,8 +158,8 @@ fn list_archive(
     Ok(warnings.is_empty() && summary.problems.is_empty())
 }
 
-/// Lists one file under a name: prints it, or returns its JSON record. Also returns the parts that
-/// could not be read.
+/// Prints the table of one file with the heading `name` or, with `--json`, returns its JSON record.
+/// Also returns the parts that could not be read.
 fn list(
     out: &mut dyn Write,
     args: &Args,
@@ -194,7 +194,7 @@ struct ArchiveRecord {
     size: u64,
     /// The kind of the archive: `zip`, `tar.gz`, `deb`.
     archive: &'static str,
-    /// The files in it that have device code.
+    /// The files in the archive that contain device code.
     files: Vec<FileRecord>,
 }
 

@@ -42,7 +42,8 @@ struct Row {
     module: String,
 }
 
-/// Prints a file under this name. Adds the unreadable parts of its kernels to `problems`.
+/// Prints the table of a file, with `name` in its heading. Adds a text to `problems` for each image
+/// whose kernels cannot be read.
 pub(super) fn print(
     out: &mut dyn Write,
     name: &[u8],
@@ -99,7 +100,8 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Reads an image and its kernels.
+/// Returns the name of an image's kind, and the image's kernels; `None` if images of this kind do
+/// not list kernels.
 fn read<'a>(
     image: &Image<'a>,
     images: &mut Images<'a>,
@@ -109,7 +111,7 @@ fn read<'a>(
     Ok((kind.name(), KernelRecord::all_of(kind, &bytes)?))
 }
 
-/// Returns `9 images in 2 containers`.
+/// Returns the numbers of images and containers as text: `9 images in 2 containers`.
 fn count(inventory: &Inventory<'_>) -> String {
     let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
     let images = inventory
@@ -156,7 +158,8 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     // Offload binaries of version 1, and fatbins of a program for one GPU, often occur in large
-    // numbers. So consecutive ones with one image each share a heading.
+    // numbers. So consecutive uncompressed containers of one kind and place share a heading if each
+    // has one image.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -174,7 +177,8 @@ fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     inventory.containers.chunk_by(alike).map(group).collect()
 }
 
-/// Returns `[0] .hip_fatbin: compressed bundle, zstd, 1.2 KiB for 9.0 KiB (13 %)`.
+/// Returns the heading of a group as text: `[0] compressed bundle in .hip_fatbin, zstd, 1.2 KiB for
+/// 9.0 KiB (13 %)`.
 fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) -> String {
     let first = &group.containers[0];
     let count = group.containers.len();
@@ -305,7 +309,8 @@ impl Widths {
         widths
     }
 
-    /// Returns the row, with a separate style for its first column.
+    /// Returns the row as text, with the style `target` for its first column and the style `others`
+    /// for the rest.
     fn line(&self, row: &Row, target: Style, others: Style) -> String {
         let mut line = String::new();
         for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)]

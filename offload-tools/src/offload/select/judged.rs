@@ -12,7 +12,7 @@ const START: u64 = 4096;
 pub(super) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal),
-    /// The image is empty or cannot be read.
+    /// The image is empty or cannot be read. The text is the reason.
     Nothing(&'static str),
 }
 

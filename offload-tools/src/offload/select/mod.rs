@@ -1,4 +1,4 @@
-//! `offload select`: which image a device gets, and why not the others.
+//! `offload select`: shows which image a device gets, and why it does not get the others.
 //!
 //! | module | has |
 //! |---|---|
@@ -62,7 +62,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if is_chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows the images of a file that a device gets. Returns whether the device gets any image.
+/// Shows which images of a file a device gets. Returns whether the device gets any image.
 fn select_in_file(
     out: &mut out::Out,
     args: &Args,
@@ -79,9 +79,9 @@ fn select_in_file(
     select_of(out, args, context, device, input, &inventory)
 }
 
-/// Shows the images that a device gets from kernel packs, each of which is usually for one
-/// processor. Uses the packs with images for the device, otherwise all packs. Returns whether the
-/// device gets any image.
+/// Shows which images a device gets from the kernel packs of a library. Each pack is usually for
+/// one processor. Only packs with images for the device are shown; if there are none, all packs are
+/// shown. Returns whether the device gets any image.
 fn select_beside(
     out: &mut out::Out,
     args: &Args,
@@ -118,8 +118,8 @@ fn select_beside(
     Ok(is_chosen)
 }
 
-/// Prints one document for several kernel packs: null if none has anything for the device. Returns
-/// whether a pack has an image for the device.
+/// Prints one JSON document for several kernel packs, or `null` if no pack has an image for the
+/// device. Returns whether a pack has an image for the device.
 fn json_of_packs(
     out: &mut out::Out,
     args: &Args,
@@ -148,7 +148,7 @@ fn json_of_packs(
     Ok(is_chosen)
 }
 
-/// Shows the images that a device gets from the contents of a file. Returns whether the device gets
+/// Shows which images a device gets from the inventory of a file. Returns whether the device gets
 /// any image.
 fn select_of<'a>(
     out: &mut out::Out,
@@ -203,8 +203,8 @@ fn select_of<'a>(
     Ok(modules.iter().any(|module| module.chosen.is_some()))
 }
 
-/// Shows the images that a device gets from each file of an archive. Returns whether the device
-/// gets any image.
+/// Shows which images a device gets from each file of an archive. Returns whether the device gets
+/// any image.
 fn select_inside(
     out: &mut out::Out,
     args: &Args,
@@ -294,7 +294,7 @@ struct ModuleRecord {
 struct ArchiveRecord {
     file: String,
     archive: &'static str,
-    /// The files in it that have device code.
+    /// The files in the archive that contain device code.
     files: Vec<FileRecord>,
 }
 
@@ -321,8 +321,8 @@ impl FileRecord {
     }
 }
 
-/// Returns the JSON record of the image that is chosen for a module. Unreadable parts were reported
-/// when the rules of selection were applied.
+/// Warns about parts of the image that cannot be read. Unreadable parts were reported when the
+/// rules of selection were applied.
 fn record<'a>(
     module: &Module<'_, 'a>,
     inventory: &Inventory<'a>,

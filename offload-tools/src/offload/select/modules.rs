@@ -20,8 +20,9 @@ pub(super) struct Module<'i, 'a> {
 enum Key<'i, 'a> {
     /// A bundle or a fatbin: all its images are one module, whatever names they have.
     Container(usize),
-    /// Offload binaries, kernel packs and images without a container: those with the same place and
-    /// name are one module. The name is missing in a pack that has only one module.
+    /// Images of offload binaries and kernel packs, and images without a container. Those with the
+    /// same place and the same module name are one module. The name may be missing if a pack has
+    /// only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
@@ -77,7 +78,7 @@ pub(super) fn modules<'i, 'a>(
 pub(super) type Reason = (String, String);
 
 impl Module<'_, '_> {
-    /// Returns the reasons why the other images were not selected, in file order.
+    /// Returns the name of each image that was not selected, with the reason, in file order.
     pub(super) fn reasons(&self) -> impl Iterator<Item = Reason> {
         self.verdicts.iter().filter_map(|(image, verdict)| {
             let reason = match (verdict, &self.chosen) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::Write;
 
-/// Prints the images of a file that a device gets.
+/// Prints which images of a file a device gets.
 pub(super) fn print(
     out: &mut out::Out,
     file: &str,
@@ -24,7 +24,7 @@ pub(super) fn print(
     }
 }
 
-/// Prints that there are no images.
+/// Prints that the device gets no image, because there are no images.
 pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) -> Result<()> {
     writeln!(
         out,
@@ -34,7 +34,7 @@ pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) ->
     Ok(())
 }
 
-/// Prints the image of a file's only module, and the reasons against the other images.
+/// Prints which image of a file's only module a device gets, and why it does not get the others.
 fn print_module(
     out: &mut out::Out,
     file: &str,
@@ -165,7 +165,7 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
 
-/// The common part of the modules that are printed in one line.
+/// The properties that all modules in one line of the output have in common.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
     kind: ContainerKind,
@@ -174,9 +174,9 @@ struct Line {
     name: Option<String>,
 }
 
-/// Prints the modules of a group, named modules in one line each. Modules without a name share one
-/// line for each kind and section: `fatbins [0-3, 7] in .nv_fatbin`. Container numbers are the same
-/// as in `ls`.
+/// Returns the lines that list the modules of a group. Each name of a module has its own line.
+/// Modules without a name share one line for each kind and section: `fatbins [0-3, 7] in
+/// .nv_fatbin`. Container numbers are the same as in `ls`.
 fn names<'m>(
     inventory: &Inventory<'_>,
     modules: impl Iterator<Item = &'m Module<'m, 'm>>,
@@ -211,8 +211,8 @@ fn ranges(numbers: &[usize]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns `.hip_fatbin, bundle [2], entry hipv4-..., 4.1 KiB`. Container numbers are the same as
-/// in `ls`.
+/// Returns the place and the size of an image as text: `.hip_fatbin, bundle [2], hipv4-..., 4.1
+/// KiB`. Container numbers are the same as in `ls`.
 fn place(inventory: &Inventory<'_>, image: &Image<'_>) -> String {
     let container = inventory.container(image);
     let mut parts = Vec::new();

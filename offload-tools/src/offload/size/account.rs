@@ -30,8 +30,8 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Divides all bytes of a file among its images, its containers and the rest. Adds the kernels
-    /// that cannot be read to `problems`.
+    /// Divides all bytes of a file among its images, its containers and the rest. Adds a text to
+    /// `problems` for each image whose kernels cannot be read.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,

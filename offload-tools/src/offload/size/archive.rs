@@ -18,8 +18,8 @@ struct File {
     stored: Option<u64>,
 }
 
-/// Creates the account of an archive. Prints unreadable parts on standard error and then sets
-/// `all_read` to false.
+/// Creates the account of an archive. Reports unreadable parts on standard error; if there are any,
+/// sets `all_read` to false.
 pub(super) fn account(
     args: &Args,
     context: &Context,
@@ -56,7 +56,8 @@ pub(super) fn account(
     Ok(together(input.size(), summary.unpacked, files))
 }
 
-/// Returns the account of an archive of `size` bytes that unpacks to `unpacked`.
+/// Combines the accounts of files into the account of their archive, which has `size` bytes and
+/// unpacks to `unpacked` bytes.
 fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
     let mut whole = Account::empty(size);
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -99,7 +100,7 @@ impl Account {
         Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
     }
 
-    /// Records that all parts and containers are in this file of an archive.
+    /// Records that all images and containers are in the file `file` of an archive.
     fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());

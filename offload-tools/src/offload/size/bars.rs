@@ -12,13 +12,13 @@ use std::io::{self, Write};
 pub(super) struct Look {
     /// The size of the file, in bytes.
     pub(super) file: u64,
-    /// The number of rows on the first level. Deeper levels have fewer rows.
+    /// The maximum number of rows on the first level. Deeper levels have fewer rows.
     pub(super) top: usize,
     /// Whether there is a column for decompressed sizes.
     pub(super) unpacked: bool,
     /// The length of the longest bar in cells.
     bar: usize,
-    /// Columns for a line; `None` if the width is unlimited.
+    /// The number of columns in a line; `None` if the width is unlimited.
     width: Option<usize>,
 }
 
@@ -111,7 +111,7 @@ impl Look {
         self.with_name(line, name)
     }
 
-    /// Appends the name, which is last and gets the rest of the line.
+    /// Appends the name to a line, shortened to the columns that are left.
     fn with_name(&self, line: String, name: &str) -> String {
         let taken = line.chars().count();
         let room = self.width.map(|width| width.saturating_sub(taken).max(8));
@@ -119,8 +119,8 @@ impl Look {
     }
 }
 
-/// Returns a bar of at most `cells` characters, drawn in eighths of a character. Only zero bytes
-/// have no bar.
+/// Returns a bar of at most `cells` characters, drawn in eighths of a character. The bar is empty
+/// only if `bytes` is 0.
 fn bar(bytes: u64, longest: u64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if bytes == 0 || longest == 0 {

@@ -70,9 +70,9 @@ impl Split {
     /// Returns the share of the next weight.
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
-        // The running sum is rounded, so rounding errors do not add up. A sum of weights beyond 64
-        // bits does not come from real sizes: it is shifted only so that the product fits into 128
-        // bits.
+        // A share is the difference between two rounded running sums, so rounding errors do not add
+        // up. A sum of weights beyond 64 bits does not come from real sizes: it is shifted only so
+        // that the product fits into 128 bits.
         let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
         let (seen, weights) = (self.seen >> excess, self.weights >> excess);
         let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;

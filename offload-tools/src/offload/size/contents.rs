@@ -7,8 +7,8 @@ use offload_format::fat_file;
 use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
-/// Whether an image is of a kind that has kernels with sizes. Kernels in PTX have no sizes, and
-/// bitcode is not compiled yet.
+/// Whether an image may contain kernels whose code has a known size. Kernels in PTX have no sizes,
+/// and bitcode is not compiled yet.
 pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host()
         && matches!(
@@ -17,7 +17,8 @@ pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
         )
 }
 
-/// Returns the unclaimed bytes of an object's sections, by name. Other files have no sections.
+/// Claims the sections of an object. Returns the number of newly claimed bytes for each name of a
+/// section. Other files have no sections.
 fn sections(
     object: &[u8],
     claims: &mut Claims,
@@ -41,14 +42,15 @@ fn sections(
 }
 
 /// Returns the name of a section without the name of a kernel at its end: `.nv.info` for
-/// `.nv.info.<kernel>`. Cubins have some sections for each kernel.
+/// `.nv.info.<kernel>`. In cubins, some sections exist once for each kernel, with the kernel's name
+/// at the end.
 fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
     let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
     ends.next().map_or(name, |end| &name[..end])
 }
 
-/// Names, each once.
+/// Distinct names, each with its index.
 #[derive(Debug, Default)]
 struct Names {
     all: Vec<String>,
@@ -79,24 +81,26 @@ impl<'a> Reader<'a> {
         Self { kernels, images: Images::new(limit), names: Names::default() }
     }
 
-    /// Returns the unclaimed bytes of an object's sections; other files have none.
+    /// Claims the sections of the host's object, and returns their sizes by name; other files have
+    /// no sections.
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
     }
 
-    /// Returns all names, each once.
+    /// Returns the distinct names of the kernels and sections that were read.
     pub(super) fn into_names(self) -> Vec<String> {
         self.names.all
     }
 
-    /// Whether an image is to be read.
+    /// Whether to read the kernels and sections of an image: it may contain kernels, and it is
+    /// uncompressed, unless all images are requested.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
         may_have_kernels(image)
             && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
     }
 
-    /// Fills in the kernels and sections of an image.
+    /// Reads an image, and fills in its kernels and sections in `part`.
     ///
     /// Returns an error if the image or its kernels cannot be read.
     pub(super) fn read(
@@ -114,7 +118,8 @@ impl<'a> Reader<'a> {
             records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
         let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
-        // The section with all code includes the code of kernels: subtract it.
+        // The size of `.text` includes the code of the kernels, which are listed separately:
+        // subtract it.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         let text = self.names.index(CODE);
         sections
@@ -144,5 +149,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The section that has the code of images.
+/// The section that contains the code of an image.
 const CODE: &str = ".text";

@@ -19,7 +19,7 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// Divides a file.
+    /// Divides the bytes of a file among the images and containers of its inventory.
     pub(super) fn of(file: &[u8], inventory: &Inventory<'_>) -> Self {
         let mut claims = Claims::new(file.len() as u64);
         let mut images = vec![0; inventory.images.len()];
@@ -63,8 +63,8 @@ fn claim(
     }
 }
 
-/// Splits the stored bytes of compressed data among its images. Returns the bytes that no code
-/// object gets.
+/// Splits the stored bytes of compressed data among its images. Returns the number of bytes that no
+/// image gets.
 fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
     let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
     let mut split = Split::new(stored, sum.max(inflated.into()));
@@ -83,8 +83,8 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// Claims the bytes of a fatbin, which compresses each payload by itself. Returns the bytes that no
-/// image gets.
+/// Claims the bytes of a fatbin, which compresses each payload by itself. Returns the number of
+/// bytes that no image gets.
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
@@ -109,8 +109,8 @@ fn claim_fatbin(
     rest
 }
 
-/// Claims the bytes of a kernel pack, which compresses each code object by itself. Returns the
-/// bytes that no code object gets.
+/// Claims the bytes of a kernel pack, which compresses each code object by itself. Returns 0,
+/// because each code object gets all of its stored bytes.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,
@@ -126,8 +126,8 @@ fn claim_kpack(
     0
 }
 
-/// Returns the range of zeros between two containers of the same section, or of the same file if
-/// the file has no sections.
+/// Returns the range between two containers if all its bytes are zeros. Both containers must be in
+/// the same section, or in the same file if the file has no sections.
 fn padding<'a>(
     file: &[u8],
     before: &Container<'a>,

@@ -86,7 +86,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Accounts for a file that is no archive.
+/// Creates the account of a file that is no archive.
 fn account_of_file(
     args: &Args,
     context: &Context,

@@ -17,9 +17,9 @@ pub(super) struct Part {
     pub(super) target: String,
     /// The vendor of the target's devices.
     pub(super) vendor: Vendor,
-    /// The image's owner: the module that its container names, otherwise the library's member. If
-    /// both are missing, the container's number, if there are several containers. In an archive the
-    /// file's name comes first.
+    /// The module of the image: the name in its container, otherwise the name of the library's
+    /// member. If both are missing and there are several containers, the kind and the number of the
+    /// container. For an archive, the name of the file in it comes first.
     pub(super) module: Option<String>,
     /// The kind, where it is known without decompressing.
     pub(super) kind: Option<ImageKind>,
@@ -36,7 +36,7 @@ pub(super) struct Part {
 /// The size of a container in a file.
 #[derive(Debug)]
 pub(super) struct ContainerPart {
-    /// The name of the archive's file that contains the container.
+    /// If the input is an archive, the name of the file in it that contains the container.
     pub(super) file: Option<String>,
     /// The name of the container's kind.
     pub(super) kind: &'static str,
@@ -54,7 +54,7 @@ pub(super) struct ContainerPart {
 /// The size of a kernel, or of sections of one name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
-    /// The index of the kernel's or section's name.
+    /// The index of the kernel's or section's name in `Account::names`.
     pub(super) name: usize,
     /// The size in the file.
     pub(super) bytes: u64,

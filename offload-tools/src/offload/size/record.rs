@@ -8,7 +8,8 @@ use crate::offload::out::Out;
 use serde::Serialize;
 use std::path::Path;
 
-/// A file. The file's size is the sum of the bytes of its images, its containers and the rest.
+/// The JSON record of a file. The file's size is the sum of the bytes of its images, its containers
+/// and the rest.
 #[derive(Serialize)]
 struct FileRecord {
     file: String,
@@ -21,10 +22,10 @@ struct FileRecord {
     sections: Vec<ShareRecord>,
 }
 
-/// An image.
+/// The JSON record of an image.
 #[derive(Serialize)]
 struct ImageRecord {
-    /// The name of the archive's file that contains the image.
+    /// If the input is an archive, the name of the file in it that contains the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     container_index: usize,
@@ -40,7 +41,7 @@ struct ImageRecord {
     sections: Vec<ShareRecord>,
 }
 
-/// A kernel, or sections of one name.
+/// The JSON record of a kernel, or of all sections of one name.
 #[derive(Serialize)]
 struct ShareRecord {
     name: String,
@@ -50,10 +51,10 @@ struct ShareRecord {
     size: u64,
 }
 
-/// A container.
+/// The JSON record of a container.
 #[derive(Serialize)]
 struct ContainerRecord {
-    /// The name of the archive's file that contains the container.
+    /// If the input is an archive, the name of the file in it that contains the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     container: &'static str,

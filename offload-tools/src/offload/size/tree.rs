@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use offload_format::inventory::ImageKind;
 use std::collections::HashMap;
 
-/// The first level of the tree.
+/// The property by which the first level of the tree divides the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
     /// Targets, then their modules, then the kernels of the modules.
@@ -118,8 +118,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image: its kernels and sections go under `path`. In trees of kernels or sections,
-    /// the target goes under each kernel or section instead.
+    /// Adds the rows for an image: its kernels and sections become rows below `path`. In trees by
+    /// kernel or by section, the target becomes a row below each kernel or section instead.
     fn part(
         &mut self,
         account: &'a Account,

@@ -42,7 +42,7 @@ pub(super) fn names<'e>(
         };
         name(report, subject.entry(entry.id), &id);
         if entry.size == 0 && !id.is_host() {
-            // clang's objects for -fgpu-rdc have such empty entries if they contain no device code.
+            // With -fgpu-rdc, clang writes empty entries into objects that contain no device code.
             report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
         }
         let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());

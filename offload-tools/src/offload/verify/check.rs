@@ -100,7 +100,7 @@ impl<'s, 'a> Subject<'s, 'a> {
         Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
 
-    /// Returns the subject for the container's entry with this name.
+    /// Returns the subject for the container's entry with the ID `id`.
     pub(super) fn entry(self, id: &'s str) -> Self {
         Self { image: Some(id), ..self }
     }
@@ -121,7 +121,7 @@ impl<'s, 'a> Subject<'s, 'a> {
 /// are shorter.
 const LONGEST_NAME: usize = 200;
 
-/// Returns `member a.o: section .hip_fatbin: `.
+/// Returns the place as the start of a message: `member a.o: section .hip_fatbin: `.
 fn place(place: &Place<'_>) -> String {
     let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
     let mut out = String::new();

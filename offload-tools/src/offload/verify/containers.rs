@@ -60,7 +60,7 @@ fn failed<'a>(
     error: offload_format::Error,
 ) {
     // An image of unknown kind may be LTO-IR, which is scrambled and which only NVIDIA's linker
-    // reads. If its compression is not supported, this is only a note.
+    // reads. So unsupported compression of such an image is only a note.
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
@@ -217,7 +217,7 @@ fn offload_binary(
     for image in binary.images() {
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
-        // Later versions put images directly one after another.
+        // Only version 1 aligns images; later versions put them directly one after another.
         if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
             let text = format!("it starts at {}, which is no multiple of {align}", image.offset());
             report.finding(Check::Alignment, subject, text);

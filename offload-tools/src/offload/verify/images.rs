@@ -71,7 +71,8 @@ fn code_object(
                 format!("kind hipv4 with code object version {version}"),
             );
         }
-        // clang-linker-wrapper also writes this combination, and runtimes accept it.
+        // clang-linker-wrapper also writes the kind `hip` for code object version 4 or later, and
+        // runtimes accept it.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
                 Check::HipVersion,
@@ -83,7 +84,7 @@ fn code_object(
     }
 }
 
-/// Checks the kind of an image in a fatbin.
+/// Checks whether an image in a fatbin is of the kind that the fatbin records.
 fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
     let Some(said) =
         image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty)
@@ -97,7 +98,7 @@ fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, k
     }
 }
 
-/// Checks the kind that an offload binary states.
+/// Checks whether an image is of the kind that its offload binary states.
 pub(super) fn stated_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,

@@ -150,7 +150,7 @@ fn check_archive(
     Ok(good)
 }
 
-/// Returns `3 containers, 12 images`.
+/// Returns the numbers of containers and images as text: `3 containers, 12 images`.
 fn count(inventory: &Inventory<'_>) -> String {
     let images = inventory
         .images

@@ -1,5 +1,5 @@
-//! Parameters of a kernel in the images of one module. A launch passes the same arguments for every
-//! image, so the parameters must agree.
+//! Compares the parameters of each kernel in the images of one module. A launch passes the same
+//! arguments for every image, so the parameters must agree.
 
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
@@ -41,8 +41,8 @@ const MOST_LAYOUTS: usize = 8;
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
-    /// Compares the kernels of an image with those of the images before it. Returns the difference;
-    /// `number` is the number of the image's container.
+    /// Compares the kernels of an image with those of the images before it. Returns a text for each
+    /// kernel whose parameters differ; `number` is the number of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -53,8 +53,8 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // A second image for a target belongs to another pack, which a linker has placed after the
-        // first pack.
+        // If a target occurs again, its image belongs to another pack, which a linker has placed
+        // after the first pack.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));

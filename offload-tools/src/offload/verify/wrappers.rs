@@ -9,12 +9,12 @@ use offload_format::{bundle, compressed, nv_fatbin};
 /// Checks the pointers in the structures with which a program registers its device code.
 pub(super) fn check(report: &mut Report, file: &[u8]) {
     wrappers(file, |wrapper| {
-        // The wrapper may point to an image in another object, which is linked later. Such an image
-        // is unknown here.
+        // The wrapper may point to an image in another object, which is linked later. Then this
+        // file does not contain the image, and nothing is checked.
         let Some(image) = wrapper.image() else { return };
         let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
         let (whose, is_there) = match wrapper.kind() {
-            // HIP's runtime accepts a single code object, too.
+            // Besides a bundle, HIP's runtime also accepts a single code object.
             WrapperKind::Hip => (
                 "HIP",
                 starts(&[bundle::MAGIC, &compressed::MAGIC])

@@ -54,7 +54,8 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// Returns advice on how to start the program.
+    /// Returns advice for the user: the variables to set when the program starts, so that it
+    /// contains the sanitizer's library.
     pub(super) fn hint(&self) -> String {
         let Self { kind, library, symbolizer } = self;
         let options = match *kind {
@@ -95,7 +96,7 @@ pub(super) fn is_checked() -> bool {
     *CHECKED.get_or_init(|| is_there("__asan_init") || is_there("__tsan_init"))
 }
 
-/// The order of blocks, and of threads between barriers.
+/// The order in which the blocks of a grid run, and the threads of a block between two barriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Forward,

@@ -55,7 +55,8 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
 #[derive(Clone, Copy)]
 pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
-    /// `None` if an earlier version of offload-build made the image.
+    /// A function that runs blocks with settings; `None` if an earlier version of offload-build
+    /// made the image.
     pub(super) with: Option<LaunchWith>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
@@ -102,10 +103,10 @@ impl LoadedImage {
         let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
             "it has no function offload_cpu_launch_blocks: build it with this version of offload-build",
         )?;
-        // SAFETY: `offload/cpu.h` declares it with this type.
+        // SAFETY: `offload/cpu.h` declares the function with this type.
         let blocks = unsafe { mem::transmute::<NonNull<c_void>, LaunchBlocks>(blocks) };
         let with = address(&library, b"offload_cpu_launch_with\0");
-        // SAFETY: `offload/schedule.h` declares it with this type.
+        // SAFETY: `offload/schedule.h` declares the function with this type.
         let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
         let launchers = Launchers { blocks, with, is_checked: checked.is_some() };
         let source = ManuallyDrop::new(source.once_loaded());
@@ -157,8 +158,8 @@ impl Drop for LoadedImage {
             drop(unsafe { Box::from_raw(kernel) });
         }
         // SAFETY: neither value is used again. Close the library first: Windows removes no file
-        // that is loaded. Also, a file in memory stays open until the library is closed: its path
-        // has the descriptor's number, by which the loader recognizes a library.
+        // that is loaded. Also, a file in memory stays open until the library is closed. The file's
+        // path contains the descriptor's number, and the loader recognizes a library by its path.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
@@ -180,8 +181,9 @@ enum Source {
 
 impl Source {
     fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // Sanitizers can also read a file in memory. A sanitizer ends the program after a finding,
-        // so a temporary file would stay on disk.
+        // A checked image needs no temporary file for debuggers: sanitizers can also read a file in
+        // memory. A sanitizer ends the program after a finding, so a temporary file would stay on
+        // disk.
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {

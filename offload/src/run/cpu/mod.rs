@@ -1,6 +1,6 @@
-//! The CPU: an image is a shared object, and functions in it run the threads of a grid. Their types
-//! are in `offload/cpu.h`, a part of `offload/kernel.h`, which offload-build includes before each
-//! kernel.
+//! The CPU: an image is a shared object, and functions in it run the threads of a grid. The types
+//! of these functions are in `offload/cpu.h`, a part of `offload/kernel.h`, which offload-build
+//! includes before each kernel.
 
 mod beside;
 mod check;

@@ -1,4 +1,4 @@
-//! The blocks of a grid, on all cores.
+//! Runs the blocks of a grid on all cores of the CPU.
 
 use super::beside::beside;
 use super::check::{Order, Progress, Settings, found};
@@ -16,7 +16,8 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::{env, thread};
 
-/// The context with which the threads of a grid are called.
+/// The data that each thread of a grid gets: the kernel's address, its arguments, and the function
+/// that calls it.
 struct Context {
     function: *const c_void,
     arguments: *const u8,
@@ -53,10 +54,11 @@ pub(super) unsafe fn run(
     // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
     log::launched(name);
-    // Checked images enforce the time limit themselves; their message also has the source line.
+    // Checked images enforce the time limit themselves: the message that they print also contains
+    // the source line.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
-    // The time limit needs an order, because the image records the running block and thread only
-    // with an order.
+    // A launch with a time limit needs an order, because the message contains the running block and
+    // thread. The image records them only with an order.
     let order = Order::asked()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {
         let with = kernel.launchers.with.ok_or(
@@ -167,7 +169,7 @@ fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
     format!("block {}, thread {}", index(&progress.block, grid), index(&progress.thread, block))
 }
 
-/// The function that all threads of a launch call.
+/// A reference to the function that all threads of a launch call.
 struct Shared<'a, F>(&'a F);
 
 impl<'a, F> Shared<'a, F> {

@@ -1,7 +1,7 @@
 //! NVIDIA's driver: its functions, and its errors.
 //!
 //! Names, types and numbers are as in `cuda.h` (CUDA 12). For a name that ends in `_v2`, the header
-//! defines the plain name as a macro. The driver's export of the plain name is an older function.
+//! defines the plain name as a macro. The plain name that the driver exports is an older function.
 
 use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
@@ -35,9 +35,9 @@ pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
-/// The attribute for x; the next two numbers are those for y and z.
+/// The attribute for the greatest size of a block in x; the next two numbers are those for y and z.
 pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
-/// The attribute for x; the next two numbers are those for y and z.
+/// The attribute for the greatest size of a grid in x; the next two numbers are those for y and z.
 pub(super) const MAX_GRID_DIM_X: c_int = 5;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -183,7 +183,7 @@ impl Driver {
         RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
-    /// Returns the error's name and description; empty if it has none.
+    /// Returns the error's name and description; empty if the driver does not know the code.
     fn text(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();

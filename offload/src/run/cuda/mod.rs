@@ -35,8 +35,8 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
 ///
 /// # Safety
 /// `context` is a valid context that lives as long as the result.
-// The functions in this file are `#[inline]`: rustc then compiles them in the few programs that
-// call them.
+// The functions for contexts of other libraries are `#[inline]`: rustc then compiles them only in
+// the few programs that call them.
 #[inline]
 pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     let attempted = || "use a CUDA context".to_string();
@@ -165,9 +165,9 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // For compute capability 9.0 and later, ptxas counts the KiB of shared memory that the
-        // driver reserves in each block. For 8.0, ptxas does not count this KiB, although the
-        // driver reserves it, too.
+        // The driver reserves 1 KiB of shared memory in each block. For compute capability 9.0 and
+        // later, ptxas counts this KiB as the kernel's. For 8.0, ptxas does not count this KiB,
+        // although the driver reserves it, too.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -269,8 +269,8 @@ impl Cuda {
                 return None;
             }
         }
-        // Any function may return the error of an earlier launch, but each error comes only once:
-        // try again.
+        // Any function of the driver may return the error of an earlier launch. The driver returns
+        // each error only once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }

@@ -97,8 +97,8 @@ impl Gpu {
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any function may return the error of an earlier launch, but each error comes only once:
-        // try again.
+        // Any function of the runtime may return the error of an earlier launch. The runtime
+        // returns each error only once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }

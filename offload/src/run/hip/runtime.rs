@@ -10,8 +10,9 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The names of the runtime's library. The development files have the name without a version, which
-/// bindings search for. The runtime alone has only the names with a version.
+/// The names of the runtime's library. The development files contain the library under the name
+/// without a version, for which bindings search. An installation of the runtime alone has only the
+/// names with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use std::thread;
 
-/// The number of launches of each thread.
+/// The number of times that each program repeats its work.
 const ROUNDS: usize = 6;
 
 pub fn run(name: &str) {
@@ -98,7 +98,7 @@ fn scoped_threads() {
                 scope.spawn(|| data.step());
             }
         });
-        // In the next round other threads use the memory.
+        // In the next round, each thread uses memory that another thread used in this round.
         all.rotate_left(1);
     }
 }
@@ -121,7 +121,8 @@ fn pool() {
     assert_eq!(done.load(Ordering::Acquire), 8);
 }
 
-/// Allocates in several threads, so the allocator gives the memory of one thread to another.
+/// Allocates and frees buffers in several threads, so the allocator may give memory that one thread
+/// has freed to another thread.
 fn reused_allocations() {
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -181,7 +182,7 @@ fn shared_device() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Uses a lock that no tool recognizes as a lock.
+/// Protects the data with a spin lock, which no tool recognizes as a lock.
 fn spin_lock() {
     struct Lock(AtomicBool, std::cell::UnsafeCell<Data>);
     // SAFETY: only the thread that has set the flag uses the data.
@@ -203,7 +204,8 @@ fn spin_lock() {
     });
 }
 
-/// Launches from two threads on the same memory, without any order between them.
+/// Launches a kernel from two threads on the same memory without synchronization. A race detector
+/// must report this.
 fn overlapping_launches() {
     let mut data = Data::new();
     let (x, n) = (address(&mut data.x) as usize, address(&mut data.n) as usize);

@@ -1,5 +1,5 @@
-//! Runs on the CPU what its arguments name: a kernel, or with the prefix `host:` one of the
-//! programs in `hosts.rs`.
+//! Runs on the CPU each program that an argument names: a kernel, or with the prefix `host:` one of
+//! the programs in `hosts.rs`.
 
 mod hosts;
 
@@ -31,16 +31,16 @@ kernels! {
     KERNELS
 }
 
-/// The number of values that each kernel gets.
+/// The number of values in each of the two buffers that a kernel gets.
 const SIZE: usize = 128;
 
 fn main() {
-    // This ends a program that hangs. SAFETY: `alarm` takes a number, and touches no memory.
+    // The alarm ends a program that hangs. SAFETY: `alarm` takes a number, and touches no memory.
     unsafe { alarm(100) };
     let device = Device::cpu();
     for name in env::args().skip(1) {
-        // Sanitizers print their reports to standard error, so this line shows to which run a
-        // report belongs.
+        // Sanitizers print their reports to standard error. This line shows which kernel or program
+        // the reports after it belong to.
         eprintln!("=== {name}");
         match name.strip_prefix("host:") {
             Some(host) => hosts::run(host),
@@ -66,7 +66,8 @@ fn one(name: &str, device: &Device) {
     let to = address(&mut n);
     let from = address(&mut x);
     if name == "order" {
-        // Each thread gets its position in the order from this counter.
+        // The kernel `order` takes each thread's position from a counter in `x`, which must start
+        // at 0.
         x.upload(&[0.0; SIZE]).unwrap();
     }
     if name == "freed_wrong" {

@@ -1,4 +1,5 @@
-//! cudarc makes context, stream and memory; `offload::run` loads and launches.
+//! A program in which cudarc makes the context, the stream and the memory; `offload::run` loads
+//! modules and launches kernels.
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use offload::run::{Device, Launch, devices};
@@ -69,7 +70,8 @@ fn primary() -> Result {
     Ok(())
 }
 
-/// Uses two devices on threads that have no current context, or that of the other GPU.
+/// Uses two devices, each on threads that have no current context and on threads whose current
+/// context is that of the other GPU.
 fn threads() -> Result {
     let contexts = [CudaContext::new(0)?, CudaContext::new(1)?];
     let borrowed = [device(&contexts[0])?, device(&contexts[1])?];
@@ -89,8 +91,8 @@ fn threads() -> Result {
     Ok(())
 }
 
-/// Uses a context of the program's own in addition to the primary context: each of them loads its
-/// own module.
+/// Uses a context of the program's own in addition to the primary context. The module is loaded
+/// once for each of the two contexts.
 fn own() -> Result {
     let context = CudaContext::new_non_primary(0, 0)?;
     let own = device(&context)?;
@@ -98,7 +100,8 @@ fn own() -> Result {
     println!("{}", saxpy(&own, &context.new_stream()?)?);
     println!("{}", saxpy(&same, &context.default_stream())?);
     let primary = Device::named("cuda:0")?;
-    // This device uses the primary context, and cudarc's memory is in the other one.
+    // `primary` uses the primary context. The stream and the memory that cudarc makes belong to the
+    // program's own context.
     println!("{}", primary.buffer(&[1.0_f32])?.to_vec()?[0]);
     kernels::PACK.on(&primary)?;
     println!("{}", saxpy(&own, &context.default_stream())?);
@@ -120,8 +123,8 @@ fn again() -> Result {
     Ok(())
 }
 
-/// Drops a device and a buffer after their context was destroyed, when another context has its
-/// address.
+/// Drops a device and a buffer after their context was destroyed, while a second context has the
+/// destroyed context's address.
 fn outlived() -> Result {
     let first = CudaContext::new_non_primary(0, 0)?;
     let handle = first.cu_ctx();

@@ -1,4 +1,5 @@
-//! cust makes context, stream and memory; `offload::run` loads and launches.
+//! A program in which cust makes the context, the stream and the memory; `offload::run` loads
+//! modules and launches kernels.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let launch = Launch::new(1, 256).stream(stream.as_inner().cast());
-    // SAFETY: the kernel accesses 256 elements of `x` and `y`, which both have.
+    // SAFETY: the kernel accesses 256 elements of `x` and of `y`, and each has 256.
     unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
     stream.synchronize()?;
     let mut sums = [0.0_f32; 256];

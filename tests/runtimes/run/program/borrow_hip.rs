@@ -1,4 +1,5 @@
-//! cubecl-hip-sys makes stream and memory; `offload::run` loads and launches.
+//! A program in which cubecl-hip-sys makes the stream and the memory; `offload::run` loads modules
+//! and launches kernels.
 
 use cubecl_hip_sys as hip;
 use offload::DeviceBuffer;
@@ -51,7 +52,7 @@ unsafe extern "C" {
 }
 
 fn main() -> ExitCode {
-    // This ends a runtime that waits for a GPU which does not exist.
+    // The alarm ends a program whose runtime waits for a GPU that does not exist.
     alarm(60);
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,12 +71,12 @@ fn run() -> Result<(), RunError> {
     let (x, mut y) = (Memory::new(&[1.0; 256]), Memory::new(&[2.0; 256]));
     println!("{:x} {:x}", x.0.addr(), y.0.addr());
     let launch = Launch::new(1, 256).stream(stream.cast());
-    // SAFETY: the kernel accesses 256 elements of `x` and `y`, which both have.
+    // SAFETY: the kernel accesses 256 elements of `x` and of `y`, and each has 256.
     unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
-    // The stream is not destroyed, because that waits for the queue, whose packets no GPU
-    // processes. SAFETY: the stream was created by `hipStreamCreate`.
+    // The program does not destroy the stream: that call would wait for the stream's queue, and no
+    // GPU processes the packets in the queue. SAFETY: the stream was created by `hipStreamCreate`.
     assert_eq!(unsafe { hip::hipStreamSynchronize(stream) }, hip::HIP_SUCCESS);
-    // The binding and the run time can each use the other's memory.
+    // The binding copies from memory that the run time has allocated.
     let own = device.buffer(&[5.0_f32; 4])?;
     let mut copy = [0.0_f32; 4];
     let to_host = hip::hipMemcpyKind_hipMemcpyDeviceToHost;

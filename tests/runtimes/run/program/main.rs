@@ -1,5 +1,5 @@
-//! Does what its first argument names, on the device that the run time chooses, and prints the
-//! result.
+//! Runs the function that its first argument names, on the device that the run time chooses, and
+//! prints the result.
 
 use offload::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ mod traced {
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    // This ends a program that hangs.
+    // The alarm ends a program that hangs.
     alarm(60);
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
@@ -77,8 +77,8 @@ fn list() -> Result {
     Ok(())
 }
 
-/// Computes 1000 elements on the chosen device. On an AMD GPU that only the stand-in for its device
-/// layer pretends, no element is computed.
+/// Computes 1000 elements on the chosen device. If AMD's own runtime runs above a stand-in for the
+/// GPU, no kernel runs and no element is computed.
 fn saxpy() -> Result {
     let device = Device::best_for(&kernels::PACK)?;
     let right = saxpy_on(&device)?;
@@ -148,7 +148,7 @@ fn limits() -> Result {
         ("shared memory", Launch::new(1, 1).shared_memory(5 << 30)),
     ];
     for (name, launch) in launches {
-        // SAFETY: the kernel touches nothing.
+        // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
         let result = unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) };
         println!(
             "{name}: {}",
@@ -157,7 +157,7 @@ fn limits() -> Result {
     }
     let x = device.zeros::<f32>(512)?;
     let mut y = device.zeros::<f32>(512)?;
-    // SAFETY: the kernel accesses 512 elements of `x` and `y`, which both have.
+    // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
     let result = unsafe {
         kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048))
     };
@@ -183,7 +183,7 @@ fn errors() -> Result {
         let x = device.zeros::<f32>(1)?;
         let mut y = device.zeros::<f32>(1)?;
         let launch = Launch::new(1, 1).stream(std::ptr::without_provenance_mut(1));
-        // SAFETY: the kernel touches nothing.
+        // SAFETY: the kernel accesses no element, because it gets 0 as the number of elements.
         print("a stream", unsafe {
             kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch)
         });
@@ -231,7 +231,8 @@ fn bits() -> Result {
     Ok(())
 }
 
-/// Uses two images for the CPU, one after the other, and then both together.
+/// Uses the images of two packs for the CPU: first in turn, with a new device each time, and then
+/// both on one device.
 fn in_turn() -> Result {
     for _ in 0..3 {
         let device = Device::cpu();
@@ -288,8 +289,8 @@ fn lacking() -> Result {
     Ok(())
 }
 
-/// Loads an image with debug information, and then one without. After each it prints whether an
-/// image is loaded from memory, and the number of image files.
+/// Loads an image with debug information, and then one without. After each launch it prints whether
+/// an image is loaded from memory, and how many image files exist.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;

@@ -18,8 +18,8 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
-/// The data of the script. Each share in a list consists of three numbers: the name's index, the
-/// bytes in the file, the bytes after decompression.
+/// The data that the page's script shows. Each share in a list consists of three numbers: the
+/// name's index, the bytes in the file, the bytes after decompression.
 #[derive(Serialize)]
 struct Data<'a> {
     file: String,
@@ -28,7 +28,7 @@ struct Data<'a> {
     images: Vec<ImageData<'a>>,
     /// The bytes of containers outside their images.
     containers: u64,
-    /// The bytes outside all containers, and their sections.
+    /// The bytes outside all containers; `host` contains the shares of their sections.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
