@@ -22,8 +22,9 @@ use input::{Input, Options, What};
 use offload_format::pack_index::Index;
 use proc_macro::TokenStream;
 
-/// Embeds a pack of GPU images. `offload::include_offload!` calls this macro. Before the user's
-/// tokens, it passes the version of the interface and the name of its crate.
+/// Embeds a pack of GPU images. `offload::include_offload!` calls this macro.
+/// `offload::include_offload!` passes the version of the interface and the name of the crate
+/// `offload`, and then the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));

@@ -164,8 +164,8 @@
 /// whatever the size of the pack.
 #[macro_export]
 macro_rules! include_offload {
-    // The macro passes on tokens, not a literal. A literal would lose its place in the user's
-    // source, and errors point at that place.
+    // The macro passes on tokens, not a literal. A literal that the macro passes on would lose its
+    // place in the user's source, and errors should point at that place.
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 

@@ -61,8 +61,9 @@ fn both_schemes_have_the_same_code_objects() {
 }
 
 fn references_and_manifests() {
-    // Incomplete references and wrong values are errors. In the valid reference below, the keys are
-    // in the other order, an unknown key is skipped, and bytes follow.
+    // Incomplete references and wrong values are errors. The reference `with_more` below is valid:
+    // its search paths are before its kernel name, it has an unknown key, which is skipped, and
+    // there are more bytes after its end.
     for bytes in [
         &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
         b"\x81\xabkernel_name\xa1a",

@@ -33,8 +33,8 @@ pub enum Tool {
     Comgr,
     /// LLVM 22's runtime for OpenMP's target regions, `libomptarget.so.22.1`.
     OmpTarget,
-    /// AMD's HIP runtime `libamdhip64.so.5`, and the HSA headers for compiling the stand-in for the
-    /// layer below this runtime.
+    /// AMD's HIP runtime `libamdhip64.so.5`, and the HSA headers. The tests compile a stand-in for
+    /// the HSA runtime, which the HIP runtime calls, with these headers.
     Hip5,
     /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that
     /// `OFFLOAD_TEST_ROC_OBJ` names.

@@ -17,8 +17,8 @@ const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 pub fn in_ci() -> Result {
     let target = run::workspace().join("target/publish");
     dry_run(&target)?;
-    // A dry run puts its packages where only Cargo searches for them. This command makes the same
-    // packages.
+    // A dry run puts its packages where only Cargo searches for them. `cargo package` makes the
+    // same packages, in a folder where the steps below can read them.
     let mut package = run::cargo();
     package.args([
         "package",

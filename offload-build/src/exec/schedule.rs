@@ -79,10 +79,10 @@ impl Events {
 /// the run of a compiler.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps that its `after` contains. Among the steps that can start,
-/// the step with the longest chain of waiting work starts first. `work` is the amount of work of
-/// each step, in any unit. After a failure no further step starts. Returns the output of the tools
-/// that succeeded.
+/// Runs all steps, each after the steps that its `after` contains. If several steps can start, the
+/// first to start is the step with the longest chain of steps that wait for it. `work` is the
+/// amount of work of each step, in any unit. After a failure no further step starts. Returns the
+/// output of the tools that succeeded.
 ///
 /// Returns an error for the first step that fails, with the command line and the tool's complete
 /// text.

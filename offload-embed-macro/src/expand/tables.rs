@@ -86,7 +86,7 @@ impl<T: PartialEq> Lists<T> {
         Self { prefix, all: Vec::new() }
     }
 
-    /// Returns the constant of this list.
+    /// Returns the name of the constant that contains this list. Equal lists share one constant.
     fn constant(&mut self, list: Vec<T>) -> Ident {
         let at = self.all.iter().position(|other| *other == list).unwrap_or_else(|| {
             self.all.push(list);

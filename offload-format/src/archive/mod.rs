@@ -1,8 +1,8 @@
 //! Archives (`ar`): the form of libraries for linkers, which may contain bundles.
 //!
 //! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in separate
-//! files. Then come the members, each at an even offset, with a header of ASCII fields padded with
-//! spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
+//! files. The members follow, each at an even offset. Each member starts with a header of ASCII
+//! fields, padded with spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -182,7 +182,8 @@ fn host_triple() -> Result<String> {
     Ok(format!("{arch}-{system}"))
 }
 
-/// Returns the kind of an image file: from its bytes, otherwise from its name, like LLVM's tool.
+/// Returns the kind of an image file. The bytes of the file decide; if they have no known kind, the
+/// extension of its name decides, as in LLVM's tool.
 fn image_kind(part: &Part<'_>) -> ImageKind {
     stated_kind(part.input.bytes()).unwrap_or_else(|| {
         let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");

@@ -82,7 +82,7 @@ enum Content<F: Form> {
     },
     /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
-    /// The images of the pack are unknown, for this reason.
+    /// The images of the pack are unknown. The text is the reason.
     Opaque { bytes: &'static [u8], why: &'static str },
     /// The pack is read from disk when the program first uses it. The tables of modules and images
     /// are from the time when the program was compiled.

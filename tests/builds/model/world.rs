@@ -69,7 +69,7 @@ impl StandIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noticed {
     Yes,
-    /// Cargo notices the edit after another change of the package.
+    /// Cargo notices the edit only after something else in the package changes, too.
     Later,
 }
 

@@ -14,7 +14,8 @@ offload_tests::tests! {
     NOTHING => [the_selected_image_does_not_depend_on_the_order],
 }
 
-/// An image that has only names; the version is that of a code object or of PTX.
+/// An image without bytes: it has only its target's name, a label, and the version of its code
+/// object or PTX.
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     target: &'static str,

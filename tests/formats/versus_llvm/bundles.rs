@@ -29,8 +29,9 @@ fn entries(list: &[(&str, usize)]) -> BundleEntries {
         .collect()
 }
 
-/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that they
-/// are equal, and that the tool lists and unbundles ours.
+/// Writes one bundle with `clang-offload-bundler` and one with [`BundleBuilder`]. Asserts that the
+/// two bundles are equal, and that `clang-offload-bundler` can list and unbundle the bundle that
+/// `BundleBuilder` wrote.
 fn compare_bundles(folder: &Path, file_type: &str, align: u64, entries: &BundleEntries) {
     let mut builder = BundleBuilder::new();
     builder.align(align);

@@ -35,7 +35,8 @@ impl Builds<'_> {
         cargo
     }
 
-    /// Returns a command that starts a program of the host.
+    /// Returns a command that runs a program built for the host (with Wine or qemu, if the host
+    /// needs it).
     fn program(&self, program: &Path) -> Command {
         let mut words = self.host.runner();
         words.push(program.display().to_string());

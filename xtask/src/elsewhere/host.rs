@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// hardware.
 #[derive(Debug)]
 pub struct Host {
-    /// The name on the command line and in the table.
+    /// The name of the host, as an argument of `cargo xtask elsewhere` and in the table of results.
     pub name: &'static str,
     /// Rust's name for the host.
     pub target: &'static str,

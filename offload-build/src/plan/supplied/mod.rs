@@ -85,8 +85,8 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file has two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // An image that is certainly for this target takes precedence over a cubin whose letter
-    // (`sm_90a`) is not recorded.
+    // A cubin does not record whether its target has a letter (`sm_90` or `sm_90a`). An image that
+    // is certainly for this target takes precedence over such a cubin.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part

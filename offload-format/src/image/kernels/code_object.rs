@@ -38,7 +38,8 @@ pub(super) struct CodeObjectKernels<'data> {
 }
 
 impl<'data> CodeObjectKernels<'data> {
-    /// Finds the metadata and the kernels in it. A file without metadata has no kernels.
+    /// Finds the metadata of the code object, and the list of kernels in this metadata. A file
+    /// without metadata has no kernels.
     pub(super) fn parse(data: &'data [u8], version: u32, mut budget: Budget) -> Result<Self> {
         let elf = Elf::parse(data)?;
         let note = elf.find_note(&mut budget, |note| match (note.owner, note.kind) {
