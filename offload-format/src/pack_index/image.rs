@@ -6,7 +6,7 @@ use core::fmt;
 /// The kind of an image of a pack, with the facts other than its target that the selection rules
 /// need. `S` is the text type.
 ///
-/// The format and its references are on the [module's page](super).
+/// Source: the pages of offload-format's modules `image` and `select`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
@@ -54,8 +54,6 @@ impl<S> fmt::Display for PackImageKind<S> {
 }
 
 /// The origin of an image.
-///
-/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Compiled by this build.
