@@ -134,11 +134,15 @@ impl Host {
     pub fn runner(&self) -> Vec<String> {
         match self.runner {
             Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
-            Runner::Qemu(processor) => vec![
-                format!("qemu-{processor}-static"),
-                "-L".to_owned(),
-                format!("/usr/{}", self.compilers.trim_end_matches('-')),
-            ],
+            Runner::Qemu(processor) => {
+                let root = format!("/usr/{}", self.compilers.trim_end_matches('-'));
+                let mut words = vec![format!("qemu-{processor}-static"), "-L".to_owned()];
+                // The list of this machine's libraries may have 32-bit ones, which do not belong to
+                // the loader below the root: then threads hang.
+                let libraries = format!("LD_LIBRARY_PATH={root}/lib");
+                words.extend([root, "-E".to_owned(), libraries]);
+                words
+            }
             Runner::Musl { .. } => Vec::new(),
         }
     }
