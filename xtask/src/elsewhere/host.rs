@@ -3,6 +3,7 @@
 use crate::tools::{self, Need};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A system that programs are built for here and run without its hardware.
 #[derive(Debug)]
@@ -147,6 +148,21 @@ impl Host {
         }
     }
 
+    /// The C compiler, as it links programs.
+    pub fn linker(&self, folder: &Path) -> Command {
+        match self.runner {
+            Runner::Musl { is_static } => {
+                let mut link = Command::new(MUSL_CC);
+                link.arg("-L").arg(musl_folder(folder));
+                if is_static {
+                    link.args(["-static", "-no-pie", "-Wl,--eh-frame-hdr"]);
+                }
+                link
+            }
+            Runner::Wine | Runner::Qemu(_) => Command::new(format!("{}gcc", self.compilers)),
+        }
+    }
+
     /// The end of its programs' names.
     pub fn exe(&self) -> &'static str {
         if self.runner == Runner::Wine { ".exe" } else { "" }
@@ -180,10 +196,10 @@ impl Host {
                 };
                 let flags =
                     format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
-                list[0].1 = "musl-gcc".into();
+                list[0].1 = MUSL_CC.into();
                 list.extend([
                     (cargo("RUSTFLAGS"), flags.into()),
-                    (format!("CC_{small}"), "musl-gcc".into()),
+                    (format!("CC_{small}"), MUSL_CC.into()),
                     (format!("CXX_{small}"), musl.join(MUSL_CXX).into()),
                 ]);
             }
@@ -201,6 +217,9 @@ pub fn wine_prefix(folder: &Path) -> PathBuf {
 pub fn musl_folder(folder: &Path) -> PathBuf {
     folder.join("musl")
 }
+
+/// The C compiler for musl.
+const MUSL_CC: &str = "musl-gcc";
 
 /// A C++ compiler for musl.
 pub const MUSL_CXX: &str = "musl-g++";
