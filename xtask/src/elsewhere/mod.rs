@@ -41,8 +41,7 @@ pub fn command(args: &[String]) -> Result {
     for host in HOSTS.iter().filter(|host| wanted(host)) {
         rows.push(run_host(&setup, &compiler, host, &folder));
     }
-    let never = NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why));
-    rows.extend(never);
+    rows.extend(never_run());
     finish(&rows)
 }
 
@@ -52,8 +51,11 @@ const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 /// The time of a host in the worst case, in which everything is compiled for it anew.
 const WORST: Duration = Duration::from_secs(240);
 
-/// As a step of `ci`: hosts whose compiler, runner and standard library are here, as long as the
-/// step's time lasts. Another host begins with each commit, so that all have their turn.
+/// The time to build a standard library.
+const STD: Duration = Duration::from_secs(90);
+
+/// As a step of `ci`: hosts whose compiler and runner are here, as long as the step's time lasts.
+/// Another host begins with each commit, so that all have their turn.
 pub fn in_ci(setup: &Setup) -> Result {
     let start = Instant::now();
     let minutes = budget::rows().find(|row| row.step == "elsewhere").map_or(0.0, |row| row.minutes);
@@ -70,7 +72,8 @@ pub fn in_ci(setup: &Setup) -> Result {
             Some(format!("no compiler with a library for it; {fetch}"))
         } else if !sysroot::has_tools(host)? {
             Some(format!("no {}; {fetch}", host.need.what))
-        } else if start.elapsed() + WORST > Duration::from_secs_f64(60.0 * minutes) {
+        } else if start.elapsed() + worst(&compiler, host) > Duration::from_secs_f64(60.0 * minutes)
+        {
             Some("no time is left; another commit has it first".to_owned())
         } else {
             None
@@ -80,7 +83,22 @@ pub fn in_ci(setup: &Setup) -> Result {
             None => run_host(setup, &compiler, host, &folder),
         });
     }
+    for host in HOSTS.iter().filter(|host| !IN_CI.contains(&host.name)) {
+        let why = format!("no part of CI; `cargo xtask elsewhere {}` runs it", host.name);
+        rows.push(Row::left_out(host.name, &host.how(), &why));
+    }
+    rows.extend(never_run());
     finish(&rows)
+}
+
+/// The time that a host takes in the worst case.
+fn worst(compiler: &Compiler, host: &Host) -> Duration {
+    if compiler.has_std(host.target) { WORST } else { WORST + STD }
+}
+
+/// The rows of the hosts that nothing runs.
+fn never_run() -> impl Iterator<Item = Row> {
+    NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why))
 }
 
 /// Makes what the host needs, and runs its checks.
