@@ -180,25 +180,8 @@ impl Cargo {
     /// sorted lines of text. Only the `cc` crate knows which variables it reads, so the list
     /// contains all that it may read.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {
-        const PARTS: [&str; 12] = [
-            "CC",
-            "CXX",
-            "FLAGS",
-            "CROSS",
-            "RUST",
-            "TARGET",
-            "HOST",
-            "SDK",
-            "NDK",
-            "PATH",
-            "OPT_LEVEL",
-            "DEBUG",
-        ];
-        // Leave out the variables of make, whose values differ from run to run.
-        let may_count = |name: &str| {
-            !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
-        };
-        let all = env::vars_os().filter(|(name, _)| may_count(&name.to_string_lossy()));
+        let all = env::vars_os()
+            .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
         let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
         all.sort_unstable();
         all
@@ -422,4 +405,46 @@ pub(crate) fn folders(list: &str) -> Vec<PathBuf> {
 fn dependency_variable(links: &str, key: &str) -> String {
     let capitals = |text: &str| text.to_uppercase().replace('-', "_");
     format!("DEP_{}_{}", capitals(links), capitals(key))
+}
+
+/// Whether a variable may affect the host compiler. On Windows the case of a name does not count:
+/// the system's own list has `Path`.
+fn is_of_compilers(name: &str, is_windows: bool) -> bool {
+    const PARTS: [&str; 12] = [
+        "CC",
+        "CXX",
+        "FLAGS",
+        "CROSS",
+        "RUST",
+        "TARGET",
+        "HOST",
+        "SDK",
+        "NDK",
+        "PATH",
+        "OPT_LEVEL",
+        "DEBUG",
+    ];
+    let name = if is_windows { name.to_uppercase() } else { name.to_owned() };
+    // The variable differs from run to run.
+    !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_compilers_by_the_rules_of_the_system() {
+        for (name, on_windows, elsewhere) in [
+            ("PATH", true, true),
+            ("Path", true, false),
+            ("CXX_x86_64_pc_windows_gnu", true, true),
+            ("CARGO_MAKEFLAGS", false, false),
+            ("CARGO_MakeFlags", false, false),
+            ("HOME", false, false),
+        ] {
+            assert_eq!(is_of_compilers(name, true), on_windows, "{name} on Windows");
+            assert_eq!(is_of_compilers(name, false), elsewhere, "{name} elsewhere");
+        }
+    }
 }

@@ -57,7 +57,7 @@ impl ContentHash {
             }
             if filled < buffer.len() {
                 hasher.write(&size.to_le_bytes());
-                return Ok(Self(hasher.finish128().as_u128()));
+                return Ok(Self(value(&hasher)));
             }
         }
     }
@@ -81,7 +81,7 @@ impl Parts {
     }
 
     pub(crate) fn finish(&self) -> ContentHash {
-        ContentHash(self.0.finish128().as_u128())
+        ContentHash(value(&self.0))
     }
 }
 
@@ -89,6 +89,12 @@ impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
     }
+}
+
+/// Returns the current value of a hasher. Its method `as_u128` swaps bytes on big-endian hosts
+/// (siphasher 1.0.4).
+fn value(hasher: &SipHasher13) -> u128 {
+    hasher.finish128().into()
 }
 
 /// Shrinks a block to 16 bytes: adds a key to each word, multiplies the words in pairs, and sums

@@ -1,4 +1,5 @@
-//! Tests that compare the guide's reference pages with the lists in the code.
+//! Tests that compare the guide's reference pages with the lists in the code, and the page of hosts
+//! with the README.
 
 use super::sources::code;
 use super::variables_of_offload_build;
@@ -145,4 +146,19 @@ fn the_page_of_kernels_lists_names_that_the_headers_have() {
     };
     let unknown: Vec<String> = names.iter().map(word).filter(|word| !is_known(word)).collect();
     assert!(unknown.is_empty(), "no header has {unknown:?}");
+}
+
+#[test]
+fn the_readme_has_the_figures_of_the_page_of_hosts() {
+    let row = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
+    };
+    let page = read("docs/hosts.md");
+    let (_, table) = page.split_once("| passed | failed |").expect("the page has the table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|')).map(row);
+    let on_page: Vec<String> =
+        rows.filter(|cells| cells[1] != "never").map(|cells| cells[2..5].join(", ")).collect();
+    let readme = read("README.md");
+    let figures = readme.lines().find(|line| line.starts_with("| tests passed, failed, ignored"));
+    assert_eq!(row(figures.expect("the README has the table"))[1..], on_page);
 }

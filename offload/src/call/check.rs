@@ -116,6 +116,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(target_arch = "x86", ignore = "numbers of 8 bytes are aligned to 4 there")]
     fn what_may_be_right_is_accepted() {
         // One record fits several declared types. An integer may contain an address or the bits of
         // a floating-point number; a struct or an array may contain a pointer.
@@ -138,6 +139,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(target_arch = "x86", ignore = "numbers of 8 bytes are aligned to 4 there")]
     fn padding_at_the_end_may_be_left_out() {
         #[repr(C)]
         struct Padded(f64, f32);

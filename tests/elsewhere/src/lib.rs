@@ -2,6 +2,7 @@
 //! package for other hosts and runs its tests there.
 
 use offload::KernelPack;
+use std::fs;
 
 /// Images for GPUs of both vendors, in two modules.
 pub static MIXED: KernelPack = offload::include_offload!("mixed", retain);
@@ -20,4 +21,25 @@ pub mod on_cpu {
             pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
         }
     );
+}
+
+/// Whether a pack in memory is the file that the build script left.
+pub fn is_whole(pack: &KernelPack) -> bool {
+    let file = format!("{}/{}.pack", env!("OFFLOAD_ELSEWHERE_OUT"), pack.name());
+    fs::read(file).is_ok_and(|bytes| pack.bytes() == bytes)
+}
+
+/// Counts the packs that are whole, for tests/program.c, which links this crate as a static
+/// library.
+// SAFETY: no other item of the program has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn offload_elsewhere_whole() -> usize {
+    [&MIXED, &AMD, &on_cpu::PACK].into_iter().filter(|pack| is_whole(pack)).count()
+}
+
+/// Counts the packs that are listed, for the same program.
+// SAFETY: no other item of the program has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn offload_elsewhere_listed() -> usize {
+    offload::linked_packs().count()
 }

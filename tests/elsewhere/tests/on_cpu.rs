@@ -1,4 +1,5 @@
 //! The image for the CPU: it is loaded, or rejected with the cause.
+#![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
 use offload::run::Device;
 use offload_elsewhere::on_cpu;
@@ -126,4 +127,11 @@ fn a_static_program_gets_the_cause() {
     let error = on_cpu::PACK.on(&Device::cpu()).unwrap_err().to_string();
     assert!(error.contains("this program is static"), "{error}");
     assert!(!error.contains("noexec"), "{error}");
+}
+
+/// Memory needs no loader.
+#[test]
+fn memory_is_written_and_read() {
+    let memory = Device::cpu().buffer(&[1.0_f32, 2.0, 3.0]).unwrap();
+    assert_eq!(memory.to_vec().unwrap(), [1.0, 2.0, 3.0]);
 }

@@ -76,9 +76,7 @@ fn over_4_gib() {
     drop(plain);
 
     options.version = Version::V2;
-    let error = compress(&vec![0; (1 << 32) + 1], &options).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::LimitExceeded { need: (1 << 32) + 1, limit: u32::MAX.into() }
-    );
+    let need = (1_u64 << 32) + 1;
+    let error = compress(&vec![0; need as usize], &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded { need, limit: u32::MAX.into() });
 }

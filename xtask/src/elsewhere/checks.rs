@@ -84,9 +84,13 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
             packs.args(["--package=offload-elsewhere", "--no-fail-fast", "--profile", profile]);
             tests(&format!("packs in programs, {profile}"), packs, row);
         }
+        row.check("packs in a static library", static_library(builds));
         examples(builds, row);
     } else {
         row.check("packs are refused with an error", packs_are_refused(builds));
+        let mut empty = builds.cargo("test");
+        empty.args(["--package=offload-elsewhere"]).env("ELSEWHERE_ALLOW_EMPTY", "1");
+        tests("empty packs", empty, row);
     }
     if let Err(why) = build_tools(builds) {
         row.check("the command lines are built", Err(why));
@@ -151,6 +155,33 @@ fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
     let mut cargo = builds.cargo("build");
     cargo.args(["--quiet", "--package=offload-elsewhere"]);
     says(cargo, "packs can be embedded in")
+}
+
+/// Packs in a static library of Rust, which the host's C compiler links into a program of C.
+fn static_library(builds: &Builds<'_>) -> Result<(), String> {
+    let mut cargo = builds.cargo("rustc");
+    cargo.args(["--package=offload-elsewhere", "--lib", "--crate-type=staticlib"]);
+    // rustc says what its library needs as a note, which Cargo prints again if nothing is built.
+    let output = cargo
+        .args(["--", "--print=native-static-libs"])
+        .output()
+        .map_err(|error| format!("cannot start Cargo: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let needs = text.lines().find_map(|line| line.split_once("native-static-libs: "));
+    let Some((_, needs)) = needs else {
+        return Err(format!("`{}` names no libraries:\n{text}", run::line(&cargo)));
+    };
+    let folder = builds.programs("debug");
+    let name = format!("static-library{}", builds.host.exe());
+    let mut link = builds.host.linker(&tools::elsewhere(&run::workspace()));
+    link.arg(run::workspace().join("tests/elsewhere/tests/program.c"))
+        .arg(folder.join("liboffload_elsewhere.a"))
+        .args(needs.split_whitespace())
+        .arg("-o")
+        .arg(folder.join(&name));
+    run::check(&mut link).map_err(run::Failure::text)?;
+    let listed = if is_windows(builds.host) { 0 } else { 2 };
+    says(builds.program(&folder.join(name)), &format!("3 whole, {listed} listed"))
 }
 
 fn build_tools(builds: &Builds<'_>) -> Result<(), String> {

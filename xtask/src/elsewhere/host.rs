@@ -3,6 +3,7 @@
 use crate::tools::{self, Need};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A system other than this machine's: programs for it are built here, and run without its
 /// hardware.
@@ -101,7 +102,7 @@ pub const HOSTS: [Host; 7] = [
         compilers: "",
         has_packs: true,
         loads_images: false,
-        left_out: &[],
+        left_out: &["kernels on the CPU: a static program loads no image"],
     },
     Host {
         name: "musl-dynamic",
@@ -136,12 +137,31 @@ impl Host {
     pub fn runner(&self) -> Vec<String> {
         match self.runner {
             Runner::Wine => vec![tools::WINE_PROGRAM.to_owned()],
-            Runner::Qemu(processor) => vec![
-                format!("qemu-{processor}-static"),
-                "-L".to_owned(),
-                format!("/usr/{}", self.compilers.trim_end_matches('-')),
-            ],
+            Runner::Qemu(processor) => {
+                let root = format!("/usr/{}", self.compilers.trim_end_matches('-'));
+                let mut words = vec![format!("qemu-{processor}-static"), "-L".to_owned()];
+                // The list of this machine's libraries may have 32-bit ones, which do not belong to
+                // the loader below the root: then threads hang.
+                let libraries = format!("LD_LIBRARY_PATH={root}/lib");
+                words.extend([root, "-E".to_owned(), libraries]);
+                words
+            }
             Runner::Musl { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the C compiler with the options that link a program for the host.
+    pub fn linker(&self, folder: &Path) -> Command {
+        match self.runner {
+            Runner::Musl { is_static } => {
+                let mut link = Command::new(MUSL_CC);
+                link.arg("-L").arg(musl_folder(folder));
+                if is_static {
+                    link.args(["-static", "-no-pie", "-Wl,--eh-frame-hdr"]);
+                }
+                link
+            }
+            Runner::Wine | Runner::Qemu(_) => Command::new(format!("{}gcc", self.compilers)),
         }
     }
 
@@ -179,10 +199,10 @@ impl Host {
                 };
                 let flags =
                     format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
-                list[0].1 = "musl-gcc".into();
+                list[0].1 = MUSL_CC.into();
                 list.extend([
                     (cargo("RUSTFLAGS"), flags.into()),
-                    (format!("CC_{small}"), "musl-gcc".into()),
+                    (format!("CC_{small}"), MUSL_CC.into()),
                     (format!("CXX_{small}"), musl.join(MUSL_CXX).into()),
                 ]);
             }
@@ -200,6 +220,9 @@ pub fn wine_prefix(folder: &Path) -> PathBuf {
 pub fn musl_folder(folder: &Path) -> PathBuf {
     folder.join("musl")
 }
+
+/// The C compiler for musl.
+const MUSL_CC: &str = "musl-gcc";
 
 /// The name of the script that compiles C++ for musl.
 pub const MUSL_CXX: &str = "musl-g++";

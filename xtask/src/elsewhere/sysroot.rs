@@ -159,23 +159,70 @@ fn make_wine(host: &Host, folder: &Path) -> Result {
     run::check(&mut compile)
 }
 
+/// A function of glibc, by which libgcc's unwinder finds the table of frames for an address, and
+/// without which a panic ends the program.
+const FIND_OBJECT: &str = "\
+#define _GNU_SOURCE
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+struct found {
+  unsigned long long flags;
+  void *start, *end;
+  struct link_map *map;
+  void *eh_frame_hdr;
+  unsigned long long reserved[7];
+};
+struct search {
+  uintptr_t pc;
+  struct found *found;
+};
+static int look(struct dl_phdr_info *info, size_t size, void *data) {
+  struct search *search = data;
+  void *start = NULL, *end = NULL, *frames = NULL;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    uintptr_t from = info->dlpi_addr + header->p_vaddr, to = from + header->p_memsz;
+    if (header->p_type == PT_GNU_EH_FRAME)
+      frames = (void *)from;
+    if (header->p_type == PT_LOAD && from <= search->pc && search->pc < to)
+      start = (void *)from, end = (void *)to;
+  }
+  if (!start || !frames)
+    return 0;
+  *search->found = (struct found){.start = start, .end = end, .eh_frame_hdr = frames};
+  return 1;
+}
+int _dl_find_object(void *pc, struct found *found) {
+  struct search search = {(uintptr_t)pc, found};
+  return dl_iterate_phdr(look, &search) ? 0 : -1;
+}
+// The unwinder names these weakly, which takes none of them out of an archive, and calls them all
+// if there is one.
+__attribute__((used)) static void *const needed[] = {
+    pthread_once,       pthread_mutex_lock,  pthread_mutex_unlock,
+    pthread_key_create, pthread_getspecific, pthread_setspecific,
+};
+";
+
 /// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is
-/// libgcc's, with a stub for the function of glibc that it calls first; the stub finds nothing. The
-/// compiler is g++, because kernels need no C++ library.
+/// libgcc's, with [`FIND_OBJECT`]. The compiler is g++, because kernels need no C++ library.
 fn make_musl(folder: &Path) -> Result {
     let musl = host::musl_folder(folder);
-    let script = musl.join(host::MUSL_CXX);
-    if script.is_file() {
+    let (script, source) = (musl.join(host::MUSL_CXX), musl.join("find_object.c"));
+    if script.is_file() && fs::read(&source).is_ok_and(|old| old == FIND_OBJECT.as_bytes()) {
         return Ok(());
     }
+    let _ = fs::remove_file(&script);
     make_folder(&musl)?;
     let (_, libgcc) = run::stdout(Command::new("gcc").arg("-print-file-name=libgcc_eh.a"))?;
     let unwind = musl.join("libunwind.a");
     fs::copy(libgcc.trim(), &unwind).map_err(|error| failed("write", &unwind, &error))?;
-    let stub = musl.join("find_object.c");
-    write(&stub, "int _dl_find_object(void *pc, void *found) { return -1; }\n")?;
+    write(&source, FIND_OBJECT)?;
     let object = musl.join("find_object.o");
-    run::check(Command::new("musl-gcc").arg("-c").arg("-o").arg(&object).arg(&stub))?;
+    let mut compile = Command::new("musl-gcc");
+    run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs link this file: it leads to the archive with the unwinder.
     write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;

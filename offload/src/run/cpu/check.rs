@@ -79,9 +79,12 @@ impl<'a> Checked<'a> {
 fn is_there(name: &str) -> bool {
     #[cfg(unix)]
     {
-        let program = libloading::os::unix::Library::this();
+        use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+        // Not `Library::this()`, which panics in a static program of musl: it has no loader.
+        // SAFETY: the program itself is already loaded, so no code of it runs.
+        let program = unsafe { Library::open(None::<&str>, RTLD_LAZY | RTLD_LOCAL) };
         // SAFETY: nothing is called; the code only checks whether there is an address.
-        unsafe { program.get::<*const u8>(name.as_bytes()) }.is_ok()
+        program.is_ok_and(|it| unsafe { it.get::<*const u8>(name.as_bytes()) }.is_ok())
     }
     #[cfg(not(unix))]
     {

@@ -1,0 +1,11 @@
+// A program that has the packs of a Rust library which is linked statically.
+#include <stddef.h>
+#include <stdio.h>
+
+size_t offload_elsewhere_whole(void);
+size_t offload_elsewhere_listed(void);
+
+int main(void) {
+  printf("%d whole, %d listed\n", (int)offload_elsewhere_whole(), (int)offload_elsewhere_listed());
+  return 0;
+}
