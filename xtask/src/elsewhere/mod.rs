@@ -52,7 +52,7 @@ const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 const WORST: Duration = Duration::from_secs(240);
 
 /// The time to build a standard library.
-const STD: Duration = Duration::from_secs(90);
+const STD: Duration = Duration::from_secs(120);
 
 /// As a step of `ci`: hosts whose compiler and runner are here, as long as the step's time lasts.
 /// Another host begins with each commit, so that all have their turn.
