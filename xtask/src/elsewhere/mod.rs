@@ -52,7 +52,7 @@ const IN_CI: [&str; 3] = ["windows", "aarch64", "s390x"];
 const WORST: Duration = Duration::from_secs(240);
 
 /// The time to build a standard library.
-const STD: Duration = Duration::from_secs(90);
+const STD: Duration = Duration::from_secs(120);
 
 /// Runs the step of `ci`: checks the hosts whose compiler, runner and linker are installed, until
 /// the step's time ends. Each commit starts with another host, so that all hosts run in turn.

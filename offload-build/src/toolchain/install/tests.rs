@@ -111,7 +111,7 @@ fn page_of_the_guide() -> String {
     }
     let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
-        "\nThese commands install `ptxas` without the rest of CUDA, here on Debian and Ubuntu. If pip is already installed, only the last two\n\
+        "\nThe commands below install `ptxas` without the rest of CUDA, on Debian and Ubuntu. If pip is already installed, only the last two\n\
          lines are needed:\n\n\
          ```text\n{}\n```\n\nThis ptxas supports `sm_75` and newer. For older GPUs, use the ptxas of CUDA 12:\n\n```text\n{}\n```\n",
         ptxas(false),
