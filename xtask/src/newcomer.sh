@@ -38,7 +38,7 @@ run "apt-get update && apt-get install -y --no-install-recommends git gcc libc6-
 git config --global safe.directory '*'
 cd /root || exit 1
 
-echo "== His own kernel"
+echo "== The user's own kernel"
 type_in "git clone -q /origin.git offload" 3
 page=/root/offload/README.md
 mkdir -p saxpy/kernels saxpy/src && cd saxpy || exit 1
@@ -54,7 +54,7 @@ if [ "$status" -ne 0 ]; then
     run "$line" 1
     [ "$status" -eq 0 ] || stop "a command of the message fails"
   done </tmp/paste
-  echo "== His own kernel"
+  echo "== The user's own kernel"
   type_in "cargo run" 6
   [ "$status" -eq 0 ] || stop "the build fails after all that its message says was done"
 fi
