@@ -1,4 +1,4 @@
-// A program that has the packs of a Rust library which is linked statically.
+// A C program that links a static library of Rust, which contains packs.
 #include <stddef.h>
 #include <stdio.h>
 

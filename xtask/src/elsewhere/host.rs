@@ -222,7 +222,7 @@ pub fn musl_folder(folder: &Path) -> PathBuf {
 }
 
 /// The C compiler for musl.
-const MUSL_CC: &str = "musl-gcc";
+pub const MUSL_CC: &str = "musl-gcc";
 
 /// The name of the script that compiles C++ for musl.
 pub const MUSL_CXX: &str = "musl-g++";

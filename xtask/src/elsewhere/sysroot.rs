@@ -221,7 +221,7 @@ fn make_musl(folder: &Path) -> Result {
     fs::copy(libgcc.trim(), &unwind).map_err(|error| failed("write", &unwind, &error))?;
     write(&source, FIND_OBJECT)?;
     let object = musl.join("find_object.o");
-    let mut compile = Command::new("musl-gcc");
+    let mut compile = Command::new(host::MUSL_CC);
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs link this file: it leads to the archive with the unwinder.
