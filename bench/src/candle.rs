@@ -36,9 +36,9 @@ const HELPERS: [Helper; 2] = [
         name: "offload-build",
         build_dependency: OFFLOAD_BUILD,
         dependencies: concat!(
-            "offload = { path = \"",
+            "offload-gpu = { path = \"",
             env!("CARGO_MANIFEST_DIR"),
-            "/../offload\" }\n"
+            "/../offload-gpu\" }\n"
         ),
         script: our_script,
         program: our_program,
@@ -229,7 +229,7 @@ fn link(library: &str) -> String {
 
 fn our_program(sources: &Sources) -> String {
     format!(
-        "static CANDLE: offload::KernelPack = offload::include_offload!(\"candle\");\n\
+        "static CANDLE: offload_gpu::KernelPack = offload_gpu::include_offload!(\"candle\");\n\
          fn main() {{\n    for module in CANDLE.modules() {{\n        for image in module.images() {{\n            \
          println!(\"{{}} {{:p}}\", module.name(), image.as_ptr());\n        }}\n    }}\n    \
          assert_eq!(CANDLE.modules().len(), {});\n}}\n",

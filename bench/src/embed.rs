@@ -175,10 +175,10 @@ fn ours(folder: &Path, image: &Path) -> Workspace {
     let dependency = |name: &str| format!("{name} = {{ path = {:?} }}\n", crates.join(name));
     let manifest = format!(
         "[dependencies]\n{}\n[build-dependencies]\n{}",
-        dependency("offload"),
+        dependency("offload-gpu"),
         dependency("offload-build")
     );
-    let library = "pub static IMAGES: offload::KernelPack = offload::include_offload!(\"images\");\n\
+    let library = "pub static IMAGES: offload_gpu::KernelPack = offload_gpu::include_offload!(\"images\");\n\
                    pub fn image() -> &'static [u8] { IMAGES.images().next().unwrap().bytes() }\n";
     let workspace = Workspace::new(folder, "ours", &manifest, library.to_owned());
     let script = format!(

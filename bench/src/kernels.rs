@@ -117,7 +117,7 @@ fn functions(folder: &Path, clang: &Path) {
         let package = Package::at(folder.join(name));
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [dependencies]\noffload = {{ path = \"{}/../offload\" }}\n\n[build-dependencies]\n{OFFLOAD_BUILD}\n",
+             [dependencies]\noffload-gpu = {{ path = \"{}/../offload-gpu\" }}\n\n[build-dependencies]\n{OFFLOAD_BUILD}\n",
             env!("CARGO_MANIFEST_DIR")
         );
         package.write("Cargo.toml", &manifest);
@@ -140,9 +140,9 @@ fn functions(folder: &Path, clang: &Path) {
     let build = |(name, package): &(&str, Package), round: usize| {
         let items = match *name {
             "include_offload" => {
-                "pub static PACK: offload::KernelPack = offload::include_offload!(\"many\");"
+                "pub static PACK: offload_gpu::KernelPack = offload_gpu::include_offload!(\"many\");"
             }
-            _ => "pub mod kernels { offload::include_kernels!(\"many\"); }",
+            _ => "pub mod kernels { offload_gpu::include_kernels!(\"many\"); }",
         };
         package.write("src/lib.rs", &format!("{items}\npub const ROUND: usize = {round};\n"));
         let mut command = package.cargo(&["build", "--quiet"]);

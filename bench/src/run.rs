@@ -1,4 +1,4 @@
-//! Measures offload's run time (`offload::run`): its compilation, its launches beside direct calls
+//! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct calls
 //! of the driver, grids on one core and two, and grids checked for races.
 
 use crate::build::OFFLOAD_BUILD;
@@ -46,10 +46,10 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 fn cold(folder: &Path) {
     // cudarc's versions are in the lock file of the examples.
     let crates = [
-        ("offload", format!("offload = {{ path = \"{ROOT}/offload\" }}"), "Cargo.lock"),
+        ("offload", format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\" }}"), "Cargo.lock"),
         (
             "without",
-            format!("offload = {{ path = \"{ROOT}/offload\", default-features = false }}"),
+            format!("offload-gpu = {{ path = \"{ROOT}/offload-gpu\", default-features = false }}"),
             "Cargo.lock",
         ),
         ("cudarc", cudarc().to_owned(), "examples/Cargo.lock"),
@@ -126,7 +126,7 @@ fn package(folder: &Path, name: &str, dependencies: &str, more: &str, lock: &str
 /// Builds the program that launches kernels.
 fn program(folder: &Path, clang: &Path) -> Package {
     let dependencies = format!(
-        "offload = {{ path = \"{ROOT}/offload\" }}\nlibc = \"0.2\"\nlibloading = \"0.9\"\n"
+        "offload-gpu = {{ path = \"{ROOT}/offload-gpu\" }}\nlibc = \"0.2\"\nlibloading = \"0.9\"\n"
     );
     let more = format!("\n[build-dependencies]\n{OFFLOAD_BUILD}\n");
     let package = package(folder, "program", &dependencies, &more, "Cargo.lock");

@@ -3,8 +3,6 @@
 
 use crate::data::Generator;
 use crate::measure::{row, row_of_many};
-use offload::__expansion::{ImageRecord, ModuleRecord, linked};
-use offload::{DeviceInfo, KernelPack, Origin, PackImageKind};
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use offload_format::compression::Method;
@@ -12,6 +10,8 @@ use offload_format::offload_binary::{
     ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
 };
 use offload_format::target::PtxVersion;
+use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload_gpu::{DeviceInfo, KernelPack, Origin, PackImageKind};
 use std::hint::black_box;
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {

@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! // main.rs
-//! static SAXPY: offload::KernelPack = offload::include_offload!("saxpy");
+//! static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!("saxpy");
 //! ```
 //!
 //! # Targets

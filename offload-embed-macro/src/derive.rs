@@ -12,13 +12,13 @@ pub(crate) struct Record {
     name: Ident,
     /// The name of each field, or its number in a tuple, and its type.
     fields: Vec<(TokenStream, TokenStream)>,
-    /// The path of the crate `offload`.
+    /// The path of the crate `offload-gpu`.
     krate: TokenStream,
 }
 
 impl Parse for Record {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut is_c, mut krate) = (false, quote! { ::offload });
+        let (mut is_c, mut krate) = (false, quote! { ::offload_gpu });
         while input.peek(Token![#]) {
             attribute(input, &mut is_c, &mut krate)?;
         }
@@ -112,7 +112,7 @@ fn attribute(input: ParseStream, is_c: &mut bool, krate: &mut TokenStream) -> Re
         } else if name == "offload" {
             let content;
             parenthesized!(content in input);
-            let error = content.error("`crate` is given as `crate = ::gpu::offload`");
+            let error = content.error("`crate` is given as `crate = ::gpu::offload_gpu`");
             if content.call(Ident::parse_any)? != "crate" {
                 return Err(error);
             }

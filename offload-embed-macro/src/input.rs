@@ -32,22 +32,22 @@ pub(crate) struct Options {
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
     krate: Option<TokenStream>,
-    /// The path of the crate `offload`, which `offload::include_offload!` passes to this macro.
+    /// The path of the crate `offload-gpu`, which `offload_gpu::include_offload!` passes to this macro.
     caller: Option<TokenStream>,
 }
 
-/// The version of the interface between expansions and the crate `offload`. `offload` passes the
+/// The version of the interface between expansions and the crate `offload-gpu`, which passes the
 /// version of its own interface, `__expansion`, and the macro compares the two.
 const EXPANSION: u32 = 2;
 
 impl Options {
-    /// Returns the path of the hidden module of the crate `offload` whose items expansions use.
+    /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.
     pub(crate) fn expansion(&self) -> TokenStream {
         let offload = self
             .krate
             .clone()
             .or_else(|| self.caller.clone())
-            .unwrap_or_else(|| quote! { ::offload });
+            .unwrap_or_else(|| quote! { ::offload_gpu });
         quote! { #offload::__expansion }
     }
 }
@@ -98,7 +98,7 @@ impl Parse for Input {
     }
 }
 
-/// Reads `@ <version> <crate>;`, which `offload::include_offload!` puts before the user's tokens.
+/// Reads `@ <version> <crate>;`, which `offload_gpu::include_offload!` puts before the user's tokens.
 ///
 /// Returns an error if the crate has another version of the interface than this macro.
 fn caller(input: ParseStream) -> Result<Option<TokenStream>> {
@@ -111,8 +111,8 @@ fn caller(input: ParseStream) -> Result<Option<TokenStream>> {
         return Err(syn::Error::new(
             Span::call_site(),
             format!(
-                "the crates `offload` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
-                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload -p offload-embed-macro` brings \
+                "the crates `offload-gpu` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
+                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload-gpu -p offload-embed-macro` brings \
                  them together",
                 env!("CARGO_PKG_VERSION")
             ),
@@ -172,7 +172,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         "path" => "\"saxpy.hipfb\"",
         "section" => "\".my_kernels\"",
         "align" => "4096",
-        _ => "::gpu::offload",
+        _ => "::gpu::offload_gpu",
     };
     let form = format!("`{text}` is given as `{text} = {example}`");
     if !input.peek(Token![=]) {

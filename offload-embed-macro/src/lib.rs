@@ -1,5 +1,5 @@
-//! The procedural macro that `offload::include_offload!` calls; see there for the documentation.
-//! Programs depend on the crate `offload`.
+//! The procedural macro that `offload_gpu::include_offload!` calls; see there for the documentation.
+//! Programs depend on the crate `offload-gpu`.
 #![forbid(unsafe_code)]
 
 mod declaration;
@@ -22,8 +22,8 @@ use input::{Input, Options, What};
 use offload_format::pack_index::Index;
 use proc_macro::TokenStream;
 
-/// Embeds a pack of GPU images. `offload::include_offload!` calls this macro.
-/// `offload::include_offload!` passes the version of the interface and the name of the crate
+/// Embeds a pack of GPU images. `offload_gpu::include_offload!` calls this macro.
+/// `offload_gpu::include_offload!` passes the version of the interface and the name of the crate
 /// `offload`, and then the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
@@ -31,7 +31,7 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Embeds a pack, and declares a function for each of its kernels. `offload::include_kernels!`
+/// Embeds a pack, and declares a function for each of its kernels. `offload_gpu::include_kernels!`
 /// calls this macro, and also passes the version and the name of its crate.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
@@ -39,7 +39,7 @@ pub fn include_kernels(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Derives the trait `Parameter` of the crate `offload`, which has the documentation.
+/// Derives the trait `Parameter` of the crate `offload-gpu`, which has the documentation.
 #[proc_macro_derive(Parameter, attributes(offload))]
 pub fn parameter(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Record>(input).map(|record| record.expand());
@@ -92,7 +92,7 @@ fn expand_file(
     options: &Options,
 ) -> syn::Result<(File, proc_macro2::TokenStream)> {
     // A path is relative to the source file of its literal. The call of this macro is in another
-    // file, of the crate `offload`.
+    // file, of the crate `offload-gpu`.
     let source = path.span().unwrap().local_file();
     let file = file::read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;

@@ -144,7 +144,7 @@ impl fmt::Display for Error {
             ErrorKind::NotBuiltIn { feature } => write!(
                 f,
                 "{what} (at offset {offset}) is compressed with {feature}, which is not built in: add the feature \
-                 `{feature}` of offload (of offload-format where that is used alone)"
+                 `{feature}` of offload-gpu (of offload-format where that is used alone)"
             ),
             ErrorKind::Disabled { feature } => write!(
                 f,

@@ -61,7 +61,7 @@ use core::fmt;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
-/// The version of the index's format: build script, macro and `offload` have to agree on it.
+/// The version of the index's format: build script, macro and `offload-gpu` have to agree on it.
 const VERSION: u32 = 8;
 const FIRST_WORD: &str = "offload-pack ";
 
@@ -219,8 +219,8 @@ impl fmt::Display for IndexError {
             }
             IndexError::Version { found } => write!(
                 f,
-                "the pack's index is of version {found}, and this version of offload reads version {VERSION}: `cargo update -p \
-                 offload -p offload-build` brings the two to one version"
+                "the pack's index is of version {found}, and this version of offload-gpu reads version {VERSION}: `cargo update -p \
+                 offload-gpu -p offload-build` brings the two to one version"
             ),
         }
     }

@@ -23,7 +23,7 @@ const MIXED: &str = "gfx90a compute_80 cpu";
 const AMD: &str = "gfx90a gfx1100";
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]
-static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!("pack");
+static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!("pack");
 
 fn main() {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload/pack");
@@ -52,7 +52,7 @@ fn main() {
     let all: Vec<usize> = PACK.images().map(|image| image.decompress().unwrap().bytes().len()).collect();
     assert_eq!(all.len(), PACK.modules().map(|module| module.images().len()).sum::<usize>());
     if let Some(device) = std::env::args().nth(1) {
-        let device = offload::DeviceInfo::parse(&device).unwrap();
+        let device = offload_gpu::DeviceInfo::parse(&device).unwrap();
         println!("{}", PACK.module("scale").select(&device).unwrap().target());
     }
 }
@@ -80,7 +80,7 @@ fn without_features(name: &str) -> Scenario {
 /// enabled in the build script and in the program.
 fn package(name: &str) -> Scenario {
     let mut scenario = without_features(name);
-    scenario.feature("offload-build", "compression").feature("offload", "zstd");
+    scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario
 }
 
@@ -107,7 +107,7 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     let scenario = package("compressed_types");
     let program = |form: &str, call: &str| {
         let pack = format!(
-            "static PACK: offload::KernelPack{form} = offload::include_offload!(\"pack\");\n"
+            "static PACK: offload_gpu::KernelPack{form} = offload_gpu::include_offload!(\"pack\");\n"
         );
         scenario.write(
             "src/main.rs",
@@ -117,7 +117,7 @@ fn bytes_of_a_compressed_image_do_not_compile() {
     // This program also works if nothing is compressed.
     scenario.write(
         "src/main.rs",
-        "static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!(\"pack\", compressed);\n\
+        "static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!(\"pack\", compressed);\n\
          fn main() {\n    for image in PACK.images() {\n        \
          println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n    }\n}\n",
     );
@@ -135,12 +135,12 @@ fn bytes_of_a_compressed_image_do_not_compile() {
 
     for skip in ["0", "1"] {
         let check = || scenario.check().env("OFFLOAD_ARCH", AMD).env("OFFLOAD_SKIP", skip);
-        program("<offload::Compressed>", "image.decompress().unwrap()");
+        program("<offload_gpu::Compressed>", "image.decompress().unwrap()");
         check().passes();
         program("", "image.bytes()");
         check().fails().has("expected `KernelPack`, found `KernelPack<Compressed>`");
         for call in ["image.bytes()", "image.as_ptr()"] {
-            program("<offload::Compressed>", call);
+            program("<offload_gpu::Compressed>", call);
             check().fails().has("found for struct `PackImage<Compressed>` in the current scope");
         }
     }
@@ -158,7 +158,7 @@ fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
     let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"])"#;
     scenario.pack("pack", calls).write(
         "src/main.rs",
-        "static PACK: offload::KernelPack = offload::include_offload!(\"pack\");\n\
+        "static PACK: offload_gpu::KernelPack = offload_gpu::include_offload!(\"pack\");\n\
          fn main() { println!(\"{} {:?}\", PACK.images().count(), PACK.absent()); }\n",
     );
     scenario.write("src/lib.rs", "//! Empty.\n");
@@ -271,7 +271,7 @@ fn a_second_run_compresses_nothing() {
 
 fn features_that_are_missing() {
     let mut without_compression = without_features("compressed_not");
-    without_compression.feature("offload", "zstd");
+    without_compression.feature("offload-gpu", "zstd");
     build(&without_compression, AMD)
         .fails()
         .has("build.rs asks for a compressed pack: ")
@@ -280,12 +280,12 @@ fn features_that_are_missing() {
     let mut without_zstd = without_features("compressed_closed");
     without_zstd.feature("offload-build", "compression").write(
         "src/main.rs",
-        "static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!(\"pack\");\n\
+        "static PACK: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!(\"pack\");\n\
          fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",
     );
     without_zstd
         .run()
         .env("OFFLOAD_ARCH", AMD)
         .passes()
-        .has("which is not built in: add the feature `zstd` of offload (of offload-format");
+        .has("which is not built in: add the feature `zstd` of offload-gpu (of offload-format");
 }

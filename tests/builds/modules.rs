@@ -54,10 +54,10 @@ fn ptx(scenario: &Scenario, module: &str) -> String {
 }
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]
-use offload::Module;
-use offload::{ComputeCapability, DeviceInfo, KernelPack};
+use offload_gpu::Module;
+use offload_gpu::{ComputeCapability, DeviceInfo, KernelPack};
 
-static PACK: KernelPack = offload::include_offload!("pack");
+static PACK: KernelPack = offload_gpu::include_offload!("pack");
 const AFFINE: Module = PACK.module("affine");
 static SCALE: Module = PACK.module("scale");
 

@@ -36,13 +36,13 @@ fn published(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\ninclude = {include}\n\n[workspace]\n\n\
-         [dependencies]\noffload = \"0.1\"\n\n\
+         [dependencies]\noffload-gpu = \"0.1\"\n\n\
          [build-dependencies]\noffload-build = \"0.1\"\n"
     );
     build_script(&scenario, ARCHS);
     scenario.write("Cargo.toml", manifest).kernel("add", "1.0f").write(
         "src/main.rs",
-        "static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n\
+        "static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n\
          fn main() {\n    for image in ADD.images() {\n        \
            println!(\"{} {} {}\", image.target(), image.origin(), image.bytes().len());\n    }\n}\n",
     );
@@ -50,9 +50,9 @@ fn published(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo. The crates of this checkout replace `offload` and `offload-build` from the registry.
+/// Runs Cargo. The crates of this checkout replace `offload-gpu` and `offload-build` from the registry.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
-    let patches = ["offload", "offload-build"].map(|name| {
+    let patches = ["offload-gpu", "offload-build"].map(|name| {
         let path = scratch::workspace().join(name);
         format!("patch.crates-io.{name}.path={:?}", path.display().to_string())
     });

@@ -14,11 +14,11 @@ offload_tests::tests! {
     COMPILERS => [each_package_builds_its_part],
 }
 
-const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload::KernelPack = \
-                   offload::include_offload!(\"add\");\n";
+const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload_gpu::KernelPack = \
+                   offload_gpu::include_offload!(\"add\");\n";
 
 const OTHER: &str =
-    "pub static OTHER: offload::KernelPack = offload::include_offload!(\"Other-one\");\n";
+    "pub static OTHER: offload_gpu::KernelPack = offload_gpu::include_offload!(\"Other-one\");\n";
 
 /// A program that has the same pack from three crates. It writes the pack into the file that its
 /// argument names.
@@ -210,8 +210,8 @@ fn a_part_that_is_empty() {
 
     allowed.write(
         "src/main.rs",
-        "static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n\
-         fn main() {\n    println!(\"{}\", ADD.select(&offload::DeviceInfo::cpu()).unwrap_err());\n}\n",
+        "static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n\
+         fn main() {\n    println!(\"{}\", ADD.select(&offload_gpu::DeviceInfo::cpu()).unwrap_err());\n}\n",
     );
     allowed
         .build()

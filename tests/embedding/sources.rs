@@ -6,6 +6,6 @@ pub const FORBID: &str = "#![forbid(unsafe_code)]\n";
 /// Returns a `pub static` that embeds a pack: `arguments` are the arguments of `include_offload!`.
 pub fn pack(name: &str, arguments: &str) -> String {
     format!(
-        "pub static {name}: offload::KernelPack =\n    offload::include_offload!({arguments});\n"
+        "pub static {name}: offload_gpu::KernelPack =\n    offload_gpu::include_offload!({arguments});\n"
     )
 }

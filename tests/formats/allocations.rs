@@ -1,8 +1,6 @@
 //! Tests that parsing and iterating allocate nothing, with every view over every file of the
 //! corpus.
 
-use offload::__expansion::{ImageRecord, ModuleRecord, linked};
-use offload::{KernelPack, Origin, PackImageKind};
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
@@ -16,6 +14,8 @@ use offload_format::section::DeviceSection;
 use offload_format::target::{PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_format::{ComputeCapability, DeviceInfo};
+use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload_gpu::{KernelPack, Origin, PackImageKind};
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};
 use offload_tests::registry::{NOTHING, Test};

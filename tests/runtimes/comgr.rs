@@ -305,11 +305,11 @@ fn the_pack_of_a_linked_program() {
         .write(
             "src/main.rs",
             r#"//! Prints what each device named on the command line gets: offset and size in the pack, or "none".
-            static FILL: offload::KernelPack = offload::include_offload!("fill");
+            static FILL: offload_gpu::KernelPack = offload_gpu::include_offload!("fill");
             fn main() {
                 assert_eq!(FILL.bytes().as_ptr() as usize % 4096, 0);
                 for name in std::env::args().skip(1) {
-                    match FILL.select(&offload::DeviceInfo::hip(&name).unwrap()) {
+                    match FILL.select(&offload_gpu::DeviceInfo::hip(&name).unwrap()) {
                         Ok(image) => println!("{name} {} {}", image.offset(), image.bytes().len()),
                         Err(_) => println!("{name} none"),
                     }

@@ -246,7 +246,7 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     scenario.target = scenario.folder.join("target");
     // The file contains a bundle for each module, and the feature `containers` reads bundles.
-    scenario.feature("offload", "containers");
+    scenario.feature("offload-gpu", "containers");
     // The linker also searches for the libraries that the HIP runtime needs. The stand-in for one
     // of them is in the runtime's folder.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
@@ -295,13 +295,13 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
 
 /// A program that launches both kernels, unless it gets an argument.
 const REGISTERED: &str = r#"
-use offload::KernelPack;
+use offload_gpu::KernelPack;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 mod pack {
     #![forbid(unsafe_code)]
-    pub static PACK: super::KernelPack = offload::include_offload!(ARGUMENT);
+    pub static PACK: super::KernelPack = offload_gpu::include_offload!(ARGUMENT);
 }
 
 #[repr(C)]
@@ -314,7 +314,7 @@ fn main() {
     if std::env::args().len() > 1 {
         return;
     }
-    let launch = |kernel: offload::Kernel| {
+    let launch = |kernel: offload_gpu::Kernel| {
         let mut y = 0usize;
         let mut args = [(&raw mut y).cast::<c_void>()];
         let function = kernel.host_function().expect("it is registered");

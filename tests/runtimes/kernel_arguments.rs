@@ -212,7 +212,7 @@ static CPU: OnceLock<usize> = OnceLock::new();
 
 fn on_cpu(kernel: &str, pointers: &mut [*mut c_void], sizes: &[usize]) {
     let library = *CPU.get_or_init(|| {
-        let image = kernels::PACK.select(&offload::DeviceInfo::cpu()).unwrap();
+        let image = kernels::PACK.select(&offload_gpu::DeviceInfo::cpu()).unwrap();
         let file = std::env::current_exe().unwrap().with_file_name("kernel_arguments.so");
         std::fs::write(&file, image.bytes()).unwrap();
         let library = library(file.to_str().unwrap());

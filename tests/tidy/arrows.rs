@@ -88,7 +88,7 @@ const CRATES: &[Arrows] = &[
         ],
     ),
     (
-        "offload",
+        "offload-gpu",
         &[
             ("include", &[]),
             ("placement", &[]),
@@ -184,16 +184,16 @@ const AT_ROOT: &[(&str, &str, &str)] = &[
     ("offload-format", "Error", "error"),
     ("offload-format", "ErrorKind", "error"),
     ("offload-format", "Result", "error"),
-    ("offload", "Form", "pack"),
-    ("offload", "KernelPack", "pack"),
-    ("offload", "Module", "pack"),
-    ("offload", "Plain", "pack"),
-    ("offload", "list_pack", "placement"),
-    ("offload", "cpu_call", "placement"),
-    ("offload", "impl_argument_of_record", "call"),
-    ("offload", "pack_symbol", "placement"),
-    ("offload", "placed_file", "placement"),
-    ("offload", "register_bundles", "placement"),
+    ("offload-gpu", "Form", "pack"),
+    ("offload-gpu", "KernelPack", "pack"),
+    ("offload-gpu", "Module", "pack"),
+    ("offload-gpu", "Plain", "pack"),
+    ("offload-gpu", "list_pack", "placement"),
+    ("offload-gpu", "cpu_call", "placement"),
+    ("offload-gpu", "impl_argument_of_record", "call"),
+    ("offload-gpu", "pack_symbol", "placement"),
+    ("offload-gpu", "placed_file", "placement"),
+    ("offload-gpu", "register_bundles", "placement"),
 ];
 
 /// Returns the modules that each module of a crate uses, by their paths. Unit tests, programs and

@@ -15,10 +15,10 @@ use std::fs;
 /// The files that may contain `unsafe`.
 const UNSAFE: &[&str] = &[
     "offload-build/src/exec/jobserver/elsewhere.rs",
-    "offload/src/call/mod.rs",
-    "offload/src/pack/linked.rs",
-    "offload/src/placement.rs",
-    "offload/src/run/",
+    "offload-gpu/src/call/mod.rs",
+    "offload-gpu/src/pack/linked.rs",
+    "offload-gpu/src/placement.rs",
+    "offload-gpu/src/run/",
     "examples/",
     "tests/",
     "xtask/",
@@ -83,7 +83,7 @@ fn the_top_of_offload_build_is_small() {
 
 #[test]
 fn unsafe_code_is_where_it_may_be() {
-    for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro"] {
+    for folder in ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"] {
         for (path, text) in sources(folder) {
             // The word `unsafe` in a string is no unsafe code.
             let code = code(&text).replace("\"unsafe\"", "");
@@ -100,7 +100,7 @@ fn unsafe_code_is_where_it_may_be() {
 #[test]
 fn files_say_what_they_are_and_stay_short() {
     for folder in [
-        "offload",
+        "offload-gpu",
         "offload-format",
         "offload-build",
         "offload-embed-macro",

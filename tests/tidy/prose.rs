@@ -19,8 +19,8 @@ const NAMES: [(&str, &str); 12] = [
     ("offload-build/src", "ClangRocm"),
     ("offload-build/src", "ClangCuda"),
     ("offload-format/src", "pub struct DeviceInfo"),
-    ("offload/src", "pub struct Device"),
-    ("offload/src", "pub struct Kernel<"),
+    ("offload-gpu/src", "pub struct Device"),
+    ("offload-gpu/src", "pub struct Kernel<"),
 ];
 
 /// Names and words that others replace: the replaced one, and the one of today.
@@ -85,7 +85,7 @@ fn replaced_names_are_gone() {
     }
 }
 
-/// Types of `offload` that follow no rule of others: packs, and what the kit makes of them.
+/// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
 const OWN: [&str; 32] = [
     "Absent",
     "AnyConst",
@@ -124,7 +124,7 @@ const OWN: [&str; 32] = [
 #[test]
 fn types_say_where_their_rules_are_from() {
     let mut without = Vec::new();
-    for (path, text) in ["offload/src", "offload-format/src"].into_iter().flat_map(sources) {
+    for (path, text) in ["offload-gpu/src", "offload-format/src"].into_iter().flat_map(sources) {
         let of_format = path.starts_with("offload-format/");
         let mut documentation = String::new();
         for (line, number) in text.lines().zip(1..) {

@@ -79,7 +79,7 @@ fn the_page_of_variables_lists_those_of_programs() {
     let (_, run_time) = text.split_once("## At run time").expect("the page has its sections");
     for name in cells(run_time, "| `", 0) {
         let name = name.split('=').next().unwrap_or_default();
-        let folders = ["offload/src", "offload-embed-macro/src"];
+        let folders = ["offload-gpu/src", "offload-embed-macro/src"];
         let is_read = folders
             .iter()
             .flat_map(|folder| super::sources::sources(folder))

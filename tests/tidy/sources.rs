@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders of the repository that have sources.
 pub const FOLDERS: [&str; 10] = [
-    "offload",
+    "offload-gpu",
     "offload-format",
     "offload-build",
     "offload-embed-macro",

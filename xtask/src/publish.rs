@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// The crates that are published, each after those that it needs.
 pub const CRATES: [&str; 5] =
-    ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
+    ["offload-format", "offload-embed-macro", "offload-gpu", "offload-build", "offload-tools"];
 
 /// Files that each package must contain, in addition to its sources.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];

@@ -1,9 +1,9 @@
-//! Measures offload's run time (`offload::run`). The program prints a line for each run: a name and
+//! Measures offload's run time (`offload_gpu::run`). The program prints a line for each run: a name and
 //! nanoseconds. For a grid on the CPU, the line also has the processor time of its busier thread in
 //! nanoseconds, and a hash of the results.
 
 use libloading::Library;
-use offload::run::{Buffer, Device, Loaded};
+use offload_gpu::run::{Buffer, Device, Loaded};
 use std::env;
 use std::ffi::{c_uint, c_void};
 use std::hint::black_box;
@@ -12,16 +12,16 @@ use std::thread;
 use std::time::Instant;
 
 mod saxpy {
-    offload::include_kernels!("saxpy");
+    offload_gpu::include_kernels!("saxpy");
 }
 mod block_sum {
-    offload::include_kernels!("block_sum");
+    offload_gpu::include_kernels!("block_sum");
 }
 mod matmul {
-    offload::include_kernels!("matmul");
+    offload_gpu::include_kernels!("matmul");
 }
 mod many {
-    offload::include_kernels!("many");
+    offload_gpu::include_kernels!("many");
 }
 
 fn main() {
@@ -237,7 +237,7 @@ fn now(clock: libc::clockid_t) -> i64 {
 fn grid(
     name: &str,
     result: &mut Buffer<f32>,
-    launch: impl FnOnce(&mut Buffer<f32>) -> offload::run::Result<()>,
+    launch: impl FnOnce(&mut Buffer<f32>) -> offload_gpu::run::Result<()>,
 ) {
     let times = times(|| launch(result).expect("a grid runs"));
     let values = result.to_vec().expect("there is memory");

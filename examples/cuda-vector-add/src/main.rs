@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 
 use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut};
-use offload::run::{Device, Launch};
+use offload_gpu::run::{Device, Launch};
 
 /// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
-    offload::include_kernels!("vector_add");
+    offload_gpu::include_kernels!("vector_add");
 }
 
 const THREADS: usize = 4;

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::{ptr, thread};
 
 use cubecl_hip_sys as hip;
-use offload::DeviceBuffer;
-use offload::run::Device;
+use offload_gpu::DeviceBuffer;
+use offload_gpu::run::Device;
 
 /// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
-    offload::include_kernels!("vector_add");
+    offload_gpu::include_kernels!("vector_add");
 }
 
 const THREADS: usize = 4;

@@ -1,9 +1,9 @@
 //! Computes sums and matrix products on a GPU or the CPU.
 
-use offload::run::{Device, Launch, RunError};
+use offload_gpu::run::{Device, Launch, RunError};
 
 mod kernels {
-    offload::include_kernels!("linear");
+    offload_gpu::include_kernels!("linear");
 }
 
 /// Returns the first device of this machine that an image fits.

@@ -6,13 +6,13 @@ pub mod python;
 
 use std::sync::OnceLock;
 
-use offload::KernelPack;
-use offload::run::{Buffer, Device, Result, RunError};
+use offload_gpu::KernelPack;
+use offload_gpu::run::{Buffer, Device, Result, RunError};
 
 /// The embedded pack. Each module of the pack has a Rust `mod`, with a function for each of its
 /// kernels.
 mod kernels {
-    offload::include_kernels!("kernels");
+    offload_gpu::include_kernels!("kernels");
 }
 
 /// The embedded pack, with all modules and all their images.

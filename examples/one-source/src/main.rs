@@ -5,12 +5,12 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-use offload::DeviceInfo;
-use offload::run::{Buffer, Device, RunError};
+use offload_gpu::DeviceInfo;
+use offload_gpu::run::{Buffer, Device, RunError};
 
 /// The pack, and a function for each kernel of `kernels/block_sum.cu`.
 mod kernels {
-    offload::include_kernels!("block_sum");
+    offload_gpu::include_kernels!("block_sum");
 }
 
 fn main() -> ExitCode {

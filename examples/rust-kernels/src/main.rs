@@ -3,13 +3,13 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use offload::run::Device;
+use offload_gpu::run::Device;
 
 /// The embedded pack, and a function for its kernel, declared as in the kernels' crate. The images
 /// record the sizes of the kernel's parameters, and the compiler compares these sizes with the
 /// declaration.
 mod kernels {
-    offload::include_kernels!(
+    offload_gpu::include_kernels!(
         "saxpy",
         extern "C" {
             /// Computes y = a * x + y for each element.

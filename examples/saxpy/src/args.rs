@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use offload::DeviceInfo;
+use offload_gpu::DeviceInfo;
 
 /// The short help text, printed after an error.
 pub const USAGE: &str = "Usage: saxpy [--device NAME | --explain DEVICE]

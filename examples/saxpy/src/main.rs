@@ -19,8 +19,8 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use offload::DeviceInfo;
-use offload::run::{Device, devices};
+use offload_gpu::DeviceInfo;
+use offload_gpu::run::{Device, devices};
 
 use crate::args::Command;
 use crate::saxpy::{BLOCK, Problem};
@@ -31,7 +31,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
 /// function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
-    offload::include_kernels!("saxpy");
+    offload_gpu::include_kernels!("saxpy");
 }
 
 fn main() -> ExitCode {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use offload::run::Devices;
-use offload::select::{Choice, judge};
-use offload::{DeviceInfo, KernelPack, PackImage};
+use offload_gpu::run::Devices;
+use offload_gpu::select::{Choice, judge};
+use offload_gpu::{DeviceInfo, KernelPack, PackImage};
 
 /// Prints the embedded images.
 pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {

@@ -5,12 +5,12 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::{env, thread};
 
-use offload::DeviceInfo;
-use offload::run::{Device, DeviceKind, RunError, devices};
+use offload_gpu::DeviceInfo;
+use offload_gpu::run::{Device, DeviceKind, RunError, devices};
 
 /// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
 mod kernels {
-    offload::include_kernels!("vector_add");
+    offload_gpu::include_kernels!("vector_add");
 }
 
 fn main() -> ExitCode {

@@ -72,7 +72,7 @@ struct turn {
 
 #include "check_reports.h"
 
-/* What a program that loads the image needs to know before: offload::run and test runners look for the first line among the
+/* What a program that loads the image needs to know before: offload_gpu::run and test runners look for the first line among the
  * image's bytes. */
 extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] =
     "offload-cpu-check 1\n"

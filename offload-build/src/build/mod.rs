@@ -265,7 +265,7 @@ impl Build {
 
     /// Compresses each module of the pack with zstd. This needs the feature `compression`.
     ///
-    /// The program needs the feature `zstd` of the crate `offload`. The pack in the program has
+    /// The program needs the feature `zstd` of the crate `offload-gpu`. The pack in the program has
     /// another type, `KernelPack<Compressed>`: `decompress()` of a selected image returns the
     /// bytes.
     ///

@@ -230,7 +230,7 @@ impl Build {
 
     /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
     ///
-    /// With `true`, `offload::include_kernels!` makes functions for these kernels, and the program
+    /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and the program
     /// need not declare them. Clang gets the macro definitions and the folders for headers that
     /// build.rs sets. A source that clang cannot read with the toolkit's headers is an error.
     ///

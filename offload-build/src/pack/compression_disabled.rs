@@ -14,7 +14,7 @@ pub(crate) fn compress(
     Err(Error::config(
         "build.rs asks for a compressed pack: this build of offload-build cannot compress\n\
          It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
-         decompress, the feature `zstd` of offload, in [dependencies]."
+         decompress, the feature `zstd` of offload-gpu, in [dependencies]."
             .to_owned(),
     ))
 }

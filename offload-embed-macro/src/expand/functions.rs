@@ -294,7 +294,7 @@ fn parameter_type(ty: &Type) -> String {
 }
 
 /// Returns the Rust type for a record's field, the target of a pointer, or a parameter. `__offload`
-/// is the hidden module of the crate `offload`. `f16` and `bf16` become `u16`, with their bits.
+/// is the hidden module of the crate `offload-gpu`. `f16` and `bf16` become `u16`, with their bits.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),

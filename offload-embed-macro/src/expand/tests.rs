@@ -9,27 +9,27 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\nlimits threads=1024 wavefront=64\n";
     let expected = quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
-        {::offload::__expansion::pack_symbol! { PACK: 9472, "offload_pack_90f2", "offload_saxpy_90f2" }
+        {::offload_gpu::__expansion::pack_symbol! { PACK: 9472, "offload_pack_90f2", "offload_saxpy_90f2" }
         const KERNELS_0: &[&::core::primitive::str] = &["saxpy"];
-        const LIMITS_0: &[::offload::__expansion::Limits] =
-            &[::offload::__expansion::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64)];
-        const IMAGES: &[::offload::__expansion::ImageRecord] = &[::offload::__expansion::ImageRecord {
+        const LIMITS_0: &[::offload_gpu::__expansion::Limits] =
+            &[::offload_gpu::__expansion::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64)];
+        const IMAGES: &[::offload_gpu::__expansion::ImageRecord] = &[::offload_gpu::__expansion::ImageRecord {
             target: "gfx90a",
-            kind: ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 },
+            kind: ::offload_gpu::__expansion::PackImageKind::CodeObject { version: 6u32 },
             offset: 4096,
             size: 5376,
-            origin: ::offload::__expansion::Origin::Prebuilt,
+            origin: ::offload_gpu::__expansion::Origin::Prebuilt,
             kernels: ::core::option::Option::Some(KERNELS_0),
             limits: LIMITS_0,
-            code: ::offload::__expansion::ImageRecord::code(
+            code: ::offload_gpu::__expansion::ImageRecord::code(
                 "gfx90a",
-                ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 }
+                ::offload_gpu::__expansion::PackImageKind::CodeObject { version: 6u32 }
             ),
         }];
-        const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
+        const MODULES: &[::offload_gpu::__expansion::ModuleRecord] = &[::offload_gpu::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
         }];
-        ::offload::__expansion::linked::<::offload::__expansion::Plain>("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
+        ::offload_gpu::__expansion::linked::<::offload_gpu::__expansion::Plain>("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
     }}};
     assert_eq!(
         pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(),
@@ -44,10 +44,10 @@ fn a_pack_that_was_not_built_says_why() {
             .unwrap();
     let expected = quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
-        {const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
+        {const MODULES: &[::offload_gpu::__expansion::ModuleRecord] = &[::offload_gpu::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
         }];
-        ::offload::__expansion::not_built::<::offload::__expansion::Plain>("saxpy", "OFFLOAD_SKIP was set", MODULES)
+        ::offload_gpu::__expansion::not_built::<::offload_gpu::__expansion::Plain>("saxpy", "OFFLOAD_SKIP was set", MODULES)
     }}};
     assert_eq!(pack(&index, &Options::default(), None).to_string(), expected.to_string());
 }

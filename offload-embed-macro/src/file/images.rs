@@ -241,8 +241,8 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
 fn in_words(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Disabled { feature } => format!(
-            "has a {}, which offload reads with its feature `{feature}`:\n  \
-             offload = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}",
+            "has a {}, which offload-gpu reads with its feature `{feature}`:\n  \
+             offload-gpu = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}",
             error.part()
         ),
         _ => format!("is damaged: {error}"),

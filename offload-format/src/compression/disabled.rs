@@ -59,7 +59,7 @@ mod tests {
             assert_eq!((error.kind(), error.offset()), (ErrorKind::NotBuiltIn { feature }, 24));
             let text = alloc::format!(
                 "compressed bundle (at offset 24) is compressed with {feature}, which is not built in: add the feature \
-                 `{feature}` of offload (of offload-format where that is used alone)"
+                 `{feature}` of offload-gpu (of offload-format where that is used alone)"
             );
             assert_eq!(error.to_string(), text);
         }

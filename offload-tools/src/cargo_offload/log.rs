@@ -2,7 +2,7 @@
 //!
 //! | file | written by | has |
 //! |---|---|---|
-//! | `kernels` | `offload::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
 //! | `programs` | the runner | process, package and path of each test program, with TABs between |
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
@@ -87,7 +87,7 @@ impl Log {
         &self.folder
     }
 
-    /// Returns the path of the file in which `offload::run` records the launched kernels.
+    /// Returns the path of the file in which `offload_gpu::run` records the launched kernels.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }

@@ -112,7 +112,7 @@ impl Outcome {
             let _ = writeln!(
                 text,
                 "error: `{options}` checked nothing: no kernel was launched on the CPU. The pack needs \
-                 the target \"cpu\", and a test has to launch a kernel on the device that offload::run gives it."
+                 the target \"cpu\", and a test has to launch a kernel on the device that offload_gpu::run gives it."
             );
         }
         text

@@ -86,8 +86,8 @@ fn a_kernel_with_control_characters_in_its_name() {
         .write("kernels/odd.cu", source)
         .write(
             "src/main.rs",
-            "static ODD: offload::KernelPack = offload::include_offload!(\"odd\");\n\
-         const A: offload::Kernel = ODD.kernel(\"a\\tb\\\\n\");\n\
+            "static ODD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"odd\");\n\
+         const A: offload_gpu::Kernel = ODD.kernel(\"a\\tb\\\\n\");\n\
          fn main() { println!(\"{:?}\", A.name()); }\n",
         );
     for _ in 0..2 {

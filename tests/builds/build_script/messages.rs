@@ -107,7 +107,7 @@ fn nothing_is_built_for_docs_rs() {
         .kernel("add", "1.0f")
         .write(
             "src/lib.rs",
-            "pub static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n",
+            "pub static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n",
         );
     // rustc links with `cc`, so the tools include it.
     let path = env::var_os("PATH").expect("PATH is set");
@@ -141,7 +141,7 @@ fn nothing_is_built_for_docs_rs() {
         "Cargo.toml",
         scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),
     );
-    let patches = ["offload", "offload-build"].map(|name| {
+    let patches = ["offload-gpu", "offload-build"].map(|name| {
         format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display())
     });
     let patches = patches.iter().flat_map(|patch| ["--config", patch]);

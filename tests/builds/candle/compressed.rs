@@ -45,7 +45,7 @@ struct Sizes {
 /// them.
 const MAIN: &str = r#"use std::path::PathBuf;
 
-static CANDLE: offload::KernelPack<offload::Compressed> = offload::include_offload!("candle", compressed);
+static CANDLE: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!("candle", compressed);
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -68,7 +68,7 @@ fn main() {
 /// program, and checks that this one still decompresses.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
-    scenario.feature("offload-build", "compression").feature("offload", "zstd");
+    scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario.write("src/main.rs", MAIN).build_script(&format!(
         r#"println!("cargo::rerun-if-env-changed=PLAIN");
     let mut build = Build::new();

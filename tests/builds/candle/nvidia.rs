@@ -58,7 +58,7 @@ fn the_build_script_of_the_page() {
     let (code, _) = code.split_once("```").expect("the block ends");
     let folder = format!("\"{}/", path("src").display());
     let scenario = Scenario::without_sources("candle_page");
-    let main = "static CANDLE: offload::KernelPack = offload::include_offload!(\"candle\");\n\n\
+    let main = "static CANDLE: offload_gpu::KernelPack = offload_gpu::include_offload!(\"candle\");\n\n\
                 fn main() {\n    println!(\"{:?}\", CANDLE.module(\"affine\"));\n}\n";
     scenario.write("build.rs", code.replace("\"src/", &folder)).write("src/main.rs", main);
     scenario.build().env("CUDA_COMPUTE_CAP", "80").passes().lacks("error");
@@ -75,7 +75,7 @@ fn the_build_script_of_the_page() {
 /// driver, nothing reads the pointers.
 const MAIN: &str = r#"use std::ffi::c_void;
 
-static CANDLE: offload::KernelPack = offload::include_offload!("candle");
+static CANDLE: offload_gpu::KernelPack = offload_gpu::include_offload!("candle");
 
 unsafe extern "C" {
     fn candle_launch_moe_align(
@@ -90,7 +90,7 @@ fn launch() -> i32 {
 }
 
 fn main() {
-    let device = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13000);
+    let device = offload_gpu::DeviceInfo::cuda(offload_gpu::ComputeCapability { major: 9, minor: 0 }, 13000);
     for module in CANDLE.modules() {
         let image = module.select(&device).unwrap();
         println!("{} {} {}", module.name(), image.target(), image.bytes().len());

@@ -17,8 +17,8 @@ offload_tests::tests! {
 /// Returns a program that embeds the pack of `argument`. The argument starts in line 3, column 31.
 fn program(argument: &str) -> String {
     format!(
-        "#![forbid(unsafe_code)]\nstatic PACK: offload::KernelPack =\n    \
-         offload::include_offload!({argument});\nfn main() {{ println!(\"{{PACK:?}}\"); }}\n"
+        "#![forbid(unsafe_code)]\nstatic PACK: offload_gpu::KernelPack =\n    \
+         offload_gpu::include_offload!({argument});\nfn main() {{ println!(\"{{PACK:?}}\"); }}\n"
     )
 }
 

@@ -17,7 +17,7 @@ offload_tests::tests! {
 /// The start of a program, before the calls of all modules' functions; the program never executes
 /// these calls.
 const START: &str = r#"mod kernels {
-    offload::include_kernels!("PACK");
+    offload_gpu::include_kernels!("PACK");
 }
 
 fn any<T>() -> T {
@@ -25,7 +25,7 @@ fn any<T>() -> T {
 }
 
 /// Accepts a function's result; constants do not have this type.
-fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload::Call<N, BYTES>) {}
+fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload_gpu::Call<N, BYTES>) {}
 
 fn main() {}
 "#;

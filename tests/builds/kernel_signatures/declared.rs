@@ -19,7 +19,7 @@ offload_tests::tests! {
 }
 
 /// Prints the offsets and sizes of a call's arguments.
-const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload::Call<N, BYTES>) {\n\
+const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload_gpu::Call<N, BYTES>) {\n\
     let (start, size) = call.buffer();\n\
     let offsets = call.pointers().map(|pointer| pointer.addr() - start.addr());\n\
     println!(\"{} {offsets:?} {size}\", call.kernel().name());\n}\n";
@@ -38,7 +38,7 @@ fn kernels_of_files() {
         scenario
             .write(&format!("src/{file}"), read(workspace().join("tests/corpus/image").join(file)));
         program += &format!(
-            "mod {module} {{ offload::include_kernels!(path = \"{file}\", {DECLARED}); }}\n"
+            "mod {module} {{ offload_gpu::include_kernels!(path = \"{file}\", {DECLARED}); }}\n"
         );
         calls += &format!(
             "print(&{module}::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()));\n"
@@ -66,7 +66,7 @@ extern "C" __global__ void nothing() {}
 
 const DECLARED_TYPES: &str = r#"
 use std::ffi::c_void;
-use offload::Parameter;
+use offload_gpu::Parameter;
 
 #[derive(Clone, Copy, Parameter)] #[repr(C)] pub struct Inner { pub tag: i8, pub weight: f64 }
 #[derive(Clone, Copy, Parameter)] #[repr(C, align(16))] pub struct Wide(pub [f32; 4]);
@@ -75,10 +75,10 @@ use offload::Parameter;
 /// An address, as cust and cudarc represent it.
 type Address = u64;
 
-mod of_source { offload::include_kernels!("pack"); }
+mod of_source { offload_gpu::include_kernels!("pack"); }
 mod declared {
     use super::*;
-    offload::include_kernels!("pack", extern "C" {
+    offload_gpu::include_kernels!("pack", extern "C" {
         /// All types.
         #[must_use]
         pub fn all(b: bool, c: i8, s: i16, l: i64, inner: Inner, wide: Wide, packed: Packed, outer: Outer,
@@ -124,7 +124,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
     );
     scenario.kernel("add", "1.0f");
     let main = |declared: &str| {
-        format!("{PRINT}pub struct Unused;\nmod kernels {{ use super::Unused as _; offload::include_kernels!(\"pack\", extern {{ {declared} }}); }}
+        format!("{PRINT}pub struct Unused;\nmod kernels {{ use super::Unused as _; offload_gpu::include_kernels!(\"pack\", extern {{ {declared} }}); }}
             fn main() {{ print(&kernels::types::nothing()); }}")
     };
     scenario.write("src/main.rs", main("mod types { fn nothing(); }"));
@@ -141,7 +141,7 @@ fn what_is_declared_lies_where_the_source_has_it() {
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
-const CALL_DECLARED: &str = "mod kernels { offload::include_kernels!(\"pack\", DECLARED); }\n\
+const CALL_DECLARED: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\", DECLARED); }\n\
     fn main() { print(&kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut())); }";
 
 const BY_NVCC: &str = r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;

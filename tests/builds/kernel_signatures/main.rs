@@ -4,10 +4,10 @@
 
 /// The functions of the kernels in `types.cu`.
 pub mod kernels {
-    offload::include_kernels!("pack");
+    offload_gpu::include_kernels!("pack");
 }
 
-use offload::Call;
+use offload_gpu::Call;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 

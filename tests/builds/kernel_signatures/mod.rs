@@ -87,7 +87,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     assert!(of_parameters.len() == 1 && of_parameters[0].ends_with(expected), "{verified}");
     let main = |call: &str| {
         format!(
-            "mod kernels {{ offload::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}"
+            "mod kernels {{ offload_gpu::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}"
         )
     };
     scenario.write("src/main.rs", main("same(std::ptr::null_mut::<f32>())"));
@@ -112,10 +112,10 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
     let scenario = with_source("signatures_places", source.as_bytes());
     let main = |calls: &str| {
         format!(
-            "mod kernels {{ offload::include_kernels!(\"pack\"); }}\n\
-             mod declared {{\n    #[derive(Clone, Copy, offload::Parameter)]\n    #[repr(C, align(32))]\n    \
+            "mod kernels {{ offload_gpu::include_kernels!(\"pack\"); }}\n\
+             mod declared {{\n    #[derive(Clone, Copy, offload_gpu::Parameter)]\n    #[repr(C, align(32))]\n    \
              pub struct Row {{ pub items: [f32; 8] }}\n    \
-             offload::include_kernels!(\"pack\", extern {{\n        fn k(c: i8, row: Row);\n        fn wide(c: i8, n: i128);\n        fn same(c: i8, f: f32);\n    }});\n}}\n\
+             offload_gpu::include_kernels!(\"pack\", extern {{\n        fn k(c: i8, row: Row);\n        fn wide(c: i8, n: i128);\n        fn same(c: i8, f: f32);\n    }});\n}}\n\
              const ITEMS: [f32; 8] = [0.0; 8];\n\
              fn main() {{\n{calls}}}\n"
         )
@@ -144,7 +144,7 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
 
 const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
 
-const CALL: &str = "mod kernels { offload::include_kernels!(\"pack\"); }\n\
+const CALL: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
 
 /// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise the
@@ -217,7 +217,7 @@ fn functions_of_a_dependency() {
             .map(|name| workspace.member(name));
     library.write("kernels/saxpy.cu", SAXPY).write(
         "src/lib.rs",
-        "pub mod own {\n    offload::include_kernels!(\"saxpy\");\n}\npub use own::{PACK, saxpy};\n",
+        "pub mod own {\n    offload_gpu::include_kernels!(\"saxpy\");\n}\npub use own::{PACK, saxpy};\n",
     );
     library.pack("saxpy", r#".file("kernels/saxpy.cu").archs(["gfx90a", "compute_80"])"#);
     embedder.build_script(r#"embed_from("signatures", "saxpy");"#);
@@ -232,7 +232,7 @@ fn functions_of_a_dependency() {
     caller.write("src/main.rs", main("use signatures_library as kernels;\n"));
     embedder.write(
         "src/main.rs",
-        main("mod kernels {\n    offload::include_kernels!(\"saxpy\");\n}\n"),
+        main("mod kernels {\n    offload_gpu::include_kernels!(\"saxpy\");\n}\n"),
     );
     let runs = |variable: &[(&str, &str)], expected: &str| {
         for package in [&caller, &embedder] {

@@ -1,17 +1,17 @@
 //! Packs in a library, which programs on any host check: `cargo xtask elsewhere` builds this
 //! package for other hosts and runs its tests there.
 
-use offload::KernelPack;
+use offload_gpu::KernelPack;
 use std::fs;
 
 /// Images for GPUs of both vendors, in two modules.
-pub static MIXED: KernelPack = offload::include_offload!("mixed", retain);
+pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
 /// Images only for AMD's GPUs, in the section that HIP programs have.
-pub static AMD: KernelPack = offload::include_offload!("amd", retain);
+pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
 
 /// Kernels for the CPU, and a function for each.
 pub mod on_cpu {
-    offload::include_kernels!(
+    offload_gpu::include_kernels!(
         "on_cpu",
         extern "C" {
             pub fn block_sum(n: i32, x: *const f32, sums: *mut f32);
@@ -41,5 +41,5 @@ pub extern "C" fn offload_elsewhere_whole() -> usize {
 // SAFETY: no other item of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn offload_elsewhere_listed() -> usize {
-    offload::linked_packs().count()
+    offload_gpu::linked_packs().count()
 }

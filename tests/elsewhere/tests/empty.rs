@@ -1,9 +1,9 @@
 //! Programs of 32 bits, or of another byte order: their packs are empty, and say why.
 #![cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 
-use offload::DeviceInfo;
-use offload::run::Device;
 use offload_elsewhere::{AMD, MIXED, on_cpu};
+use offload_gpu::DeviceInfo;
+use offload_gpu::run::Device;
 
 /// A part of the error.
 const WHY: &str = "packs cannot be embedded in programs for ";
@@ -32,5 +32,5 @@ fn nothing_is_loaded_and_the_error_has_the_cause() {
 
 #[test]
 fn no_pack_is_listed() {
-    assert_eq!(offload::linked_packs().count(), 0);
+    assert_eq!(offload_gpu::linked_packs().count(), 0);
 }

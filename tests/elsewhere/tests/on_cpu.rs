@@ -1,8 +1,8 @@
 //! The image for the CPU: it is loaded, or rejected with the cause.
 #![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
-use offload::run::Device;
 use offload_elsewhere::on_cpu;
+use offload_gpu::run::Device;
 
 #[test]
 #[cfg_attr(

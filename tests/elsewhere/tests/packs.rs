@@ -1,8 +1,8 @@
 //! Packs inside this program: complete, aligned, listed, and used for selection.
 #![cfg(all(target_pointer_width = "64", target_endian = "little"))]
 
-use offload::DeviceInfo;
 use offload_elsewhere::{AMD, MIXED, is_whole, on_cpu};
+use offload_gpu::DeviceInfo;
 
 #[test]
 fn packs_are_whole() {
@@ -29,7 +29,7 @@ fn devices_get_their_images() {
 
 #[test]
 fn retained_packs_are_listed() {
-    let mut names: Vec<_> = offload::linked_packs().map(|pack| pack.name()).collect();
+    let mut names: Vec<_> = offload_gpu::linked_packs().map(|pack| pack.name()).collect();
     names.sort_unstable();
     // Only ELF programs contain a list of packs.
     let listed: &[&str] = if cfg!(windows) { &[] } else { &["amd", "mixed"] };

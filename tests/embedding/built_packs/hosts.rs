@@ -17,8 +17,8 @@ offload_tests::tests! {
 /// The body of a library that uses every part of the API that differs between hosts.
 const PORTABLE: &str = r#"
 pub fn report() -> String {
-    let listed: Vec<_> = offload::linked_packs().map(|pack| pack.name()).collect();
-    match KERNELS.select(&offload::DeviceInfo::cpu()) {
+    let listed: Vec<_> = offload_gpu::linked_packs().map(|pack| pack.name()).collect();
+    match KERNELS.select(&offload_gpu::DeviceInfo::cpu()) {
         Ok(image) => format!("{} bytes, {listed:?}", image.bytes().len()),
         Err(error) => format!("{error}, {listed:?}"),
     }

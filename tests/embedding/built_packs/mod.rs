@@ -41,7 +41,7 @@ impl Targets {
 /// The source of a function that tests write into a crate. It panics unless a pack in memory equals
 /// the files of the crate's build script and is in the section that the test has named.
 const CHECK: &str = r#"
-pub fn check(pack: &offload::KernelPack) {
+pub fn check(pack: &offload_gpu::KernelPack) {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
     let file = std::fs::read(folder.join(format!("{}.pack", pack.name()))).unwrap();
     assert!(!file.is_empty(), "the file is empty");

@@ -14,7 +14,7 @@ offload_tests::tests! {
 fn nothing_is_compiled_when_told_to_skip() {
     let scenario = Scenario::without_sources("embed_skip");
     let main = r#"
-use offload::{ComputeCapability, DeviceInfo};
+use offload_gpu::{ComputeCapability, DeviceInfo};
 fn main() {
     println!("{} images in {} bytes, {:?}", KERNELS.images().len(), KERNELS.bytes().len(), KERNELS.absent());
     let a100 = DeviceInfo::cuda(ComputeCapability { major: 8, minor: 0 }, 12080);

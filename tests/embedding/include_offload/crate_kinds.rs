@@ -1,5 +1,5 @@
 //! All kinds of crates that embed packs: programs, benches and unit tests, libraries for C, crates
-//! without std, and crates that rename `offload`. The programs print their packs.
+//! without std, and crates that rename `offload-gpu`. The programs print their packs.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack};
@@ -15,7 +15,8 @@ offload_tests::tests! {
 fn offload_may_have_another_name() {
     let scenario = with_packs("include_other_name");
     let manifest = scenario.text("Cargo.toml");
-    let renamed = manifest.replace("offload = { path", "gpu_files = { package = \"offload\", path");
+    let renamed =
+        manifest.replace("offload-gpu = { path", "gpu_files = { package = \"offload-gpu\", path");
     assert_ne!(manifest, renamed);
     scenario.write("Cargo.toml", renamed).write(
         "src/main.rs",
@@ -43,7 +44,7 @@ type str = ();
 
 mod fake {
     pub mod __expansion {
-        pub use offload::__expansion::*;
+        pub use offload_gpu::__expansion::*;
 
         pub struct Entry<const NAME: usize>([usize; 6]);
 
@@ -55,11 +56,11 @@ mod fake {
     }
 }
 
-static A: offload::KernelPack = offload::include_offload!("amd", retain, crate = crate::fake);
-static B: offload::KernelPack = offload::include_offload!(path = "files/saxpy.hipfb", retain, crate = crate::fake);
+static A: offload_gpu::KernelPack = offload_gpu::include_offload!("amd", retain, crate = crate::fake);
+static B: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "files/saxpy.hipfb", retain, crate = crate::fake);
 
 fn main() {
-    let mut packs: Vec<_> = offload::linked_packs().collect();
+    let mut packs: Vec<_> = offload_gpu::linked_packs().collect();
     packs.sort_by_key(|pack| pack.name());
     for (pack, own) in packs.iter().zip([&A, &B]) {
         assert!(std::ptr::eq(pack.bytes(), own.bytes()), "{pack:?}");
@@ -82,7 +83,7 @@ fn a_crate_without_std_embeds_packs() {
     scenario
         .write(
             "src/lib.rs",
-            format!("#![no_std]\n{FORBID}{packs}pub const SAXPY: offload::Kernel = A.kernel(\"saxpy\");\n"),
+            format!("#![no_std]\n{FORBID}{packs}pub const SAXPY: offload_gpu::Kernel = A.kernel(\"saxpy\");\n"),
         )
         .write(
             "src/main.rs",
@@ -94,29 +95,29 @@ fn a_crate_without_std_embeds_packs() {
 /// Functions that other crates inline: the macro's expansion is in a static, in the function
 /// itself, and in generic code.
 const INLINED: &str = r#"
-use offload::KernelPack;
+use offload_gpu::KernelPack;
 
 #[inline]
 pub fn in_a_static() -> &'static [u8] {
-    static PACK: KernelPack = offload::include_offload!("amd");
+    static PACK: KernelPack = offload_gpu::include_offload!("amd");
     PACK.bytes()
 }
 
 #[inline(always)]
 pub fn in_place() -> usize {
-    let pack: KernelPack = offload::include_offload!("mixed");
+    let pack: KernelPack = offload_gpu::include_offload!("mixed");
     pack.bytes().len() + usize::from(pack.bytes()[0])
 }
 
 pub fn generic<T>(_: T) -> usize {
-    let pack: KernelPack = offload::include_offload!("amd", retain);
+    let pack: KernelPack = offload_gpu::include_offload!("amd", retain);
     assert!(std::ptr::eq(pack.bytes(), in_a_static()));
     pack.images().len()
 }
 
 #[inline]
 pub fn of_a_file() -> usize {
-    let pack: KernelPack = offload::include_offload!(path = "files/saxpy.hipfb");
+    let pack: KernelPack = offload_gpu::include_offload!(path = "files/saxpy.hipfb");
     pack.bytes().len()
 }
 "#;

@@ -20,7 +20,7 @@ offload_tests::tests! {
 /// A function that prints a pack's name and section, and its images and kernels. The function
 /// panics unless the pack equals the file and its images are aligned.
 const REPORT: &str = r#"
-fn report(pack: &offload::KernelPack, file: &str) {
+fn report(pack: &offload_gpu::KernelPack, file: &str) {
     let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();
     println!("{} {} {:?}", pack.name(), pack.section(), pack.absent());
     for module in pack.modules() {
@@ -32,7 +32,7 @@ fn report(pack: &offload::KernelPack, file: &str) {
             }
             let after = is_ptx.then(|| pack.bytes()[image.offset() + image.bytes().len()]);
             assert!(image.bytes() == &file[image.offset()..][..image.bytes().len()], "{image:?} differs from the file");
-            assert_eq!(image.origin(), offload::Origin::Supplied);
+            assert_eq!(image.origin(), offload_gpu::Origin::Supplied);
             println!("{} {} {:?} {:?} {:?}", image.target(), image.kind(), image.kernels(), image.has_kernel("saxpy"), after);
         }
     }
@@ -59,7 +59,7 @@ struct Case {
 
 fn files_of_every_kind_are_embedded() {
     let mut scenario = Scenario::without_sources("include_files");
-    scenario.feature("offload", "containers");
+    scenario.feature("offload-gpu", "containers");
     let cases = cases();
     let name = |file: &str| file.replace('.', "-");
     for Case { file, bytes, .. } in &cases {

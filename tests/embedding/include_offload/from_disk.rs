@@ -19,7 +19,7 @@ offload_tests::tests! {
 
 const MAIN: &str = r#"
 fn main() {
-    match SAXPY.module().select(&offload::DeviceInfo::parse("gfx90a").unwrap()) {
+    match SAXPY.module().select(&offload_gpu::DeviceInfo::parse("gfx90a").unwrap()) {
         Ok(image) => println!("{} bytes, aligned {}", image.bytes().len(), image.as_ptr().addr() % 4096 == 0),
         Err(error) => println!("{error}"),
     }
@@ -36,7 +36,9 @@ fn program_with_pack(name: &str) -> Scenario {
     scenario
         .write(
             "src/lib.rs",
-            format!("{FORBID}{pack}pub const SAXPY: offload::Kernel = PACK.kernel(\"saxpy\");\n"),
+            format!(
+                "{FORBID}{pack}pub const SAXPY: offload_gpu::Kernel = PACK.kernel(\"saxpy\");\n"
+            ),
         )
         .write("src/main.rs", format!("{FORBID}use {name}::{{PACK, SAXPY}};\n{MAIN}"));
     scenario

@@ -54,7 +54,7 @@ fn library(packs: [&str; 2], options: &str) -> String {
 
 /// The statements that print the names of the listed packs.
 const LIST: &str = "
-    let mut packs: Vec<_> = offload::linked_packs().collect();
+    let mut packs: Vec<_> = offload_gpu::linked_packs().collect();
     packs.sort_by_key(|pack| pack.name());
     for pack in packs {
         let known = [&include_list_left::A, &include_list_left::B, &FILE];
@@ -108,7 +108,9 @@ fn retained_packs_of_all_crates_are_listed() {
 
 fn a_program_without_packs_lists_none() {
     let scenario = Scenario::without_sources("include_list_none");
-    scenario
-        .write("src/main.rs", "fn main() { println!(\"{}\", offload::linked_packs().count()); }\n");
+    scenario.write(
+        "src/main.rs",
+        "fn main() { println!(\"{}\", offload_gpu::linked_packs().count()); }\n",
+    );
     assert_eq!(scenario.run().passes().stdout, "0\n");
 }

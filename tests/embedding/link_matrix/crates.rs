@@ -90,7 +90,7 @@ pub const IMAGES: [&str; 4] =
 
 /// A function that panics unless a pack in memory equals the file that the build script wrote.
 const CHECK: &str = r#"
-pub fn check(pack: &offload::KernelPack, out_dir: &str) {
+pub fn check(pack: &offload_gpu::KernelPack, out_dir: &str) {
     let file = std::path::Path::new(out_dir).join("offload").join(format!("{}.pack", pack.name()));
     let file = std::fs::read(file).unwrap();
     assert!(!file.is_empty(), "the file is empty");
@@ -111,10 +111,10 @@ pub const CHECKED: &str = "amd in .hip_fatbin: 2 images\nmixed in .llvm.offloadi
 macro_rules! packs {
     () => {
         r#"
-use offload::KernelPack;
+use offload_gpu::KernelPack;
 
-static AMD: KernelPack = offload::include_offload!("amd");
-static MIXED: KernelPack = offload::include_offload!("mixed");
+static AMD: KernelPack = offload_gpu::include_offload!("amd");
+static MIXED: KernelPack = offload_gpu::include_offload!("mixed");
 
 #[unsafe(no_mangle)]
 pub extern "C" fn check_packs() {
@@ -131,8 +131,8 @@ const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const KEPT: &str = r#"
-use offload::KernelPack;
+use offload_gpu::KernelPack;
 
-pub static AMD: KernelPack = offload::include_offload!("amd", retain);
-pub static MIXED: KernelPack = offload::include_offload!("mixed", retain);
+pub static AMD: KernelPack = offload_gpu::include_offload!("amd", retain);
+pub static MIXED: KernelPack = offload_gpu::include_offload!("mixed", retain);
 "#;

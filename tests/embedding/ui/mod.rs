@@ -31,7 +31,7 @@ fn errors_without_a_build_script_are_as_checked_in() {
 
 fn errors_with_all_containers_are_as_checked_in() {
     let mut scenario = Scenario::without_sources("ui_containers");
-    scenario.feature("offload", "containers");
+    scenario.feature("offload-gpu", "containers");
     with_build_script(&scenario);
     errors_are_as_checked_in(&scenario, "containers");
 }

@@ -1,4 +1,4 @@
-//! A library without std, like firmware or a kernel. It may link only core, alloc, offload and
+//! A library without std, like firmware or a kernel. It may link only core, alloc, offload-gpu and
 //! offload-format. The library has its own panic handler and its own allocator.
 #![no_std]
 
@@ -61,13 +61,13 @@ pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
     fitting.next().map_or(-1, |entry| entry.code_object().len() as i64)
 }
 
-static SAXPY: offload::KernelPack = offload::include_offload!(path = "saxpy.ptx");
+static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(path = "saxpy.ptx");
 
 /// Returns the size in bytes of the image that a GPU of compute capability 9.0 gets from this
 /// library's pack; 0 if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
-    let h100 = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13_000);
+    let h100 = offload_gpu::DeviceInfo::cuda(offload_gpu::ComputeCapability { major: 9, minor: 0 }, 13_000);
     SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 

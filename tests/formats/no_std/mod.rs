@@ -1,4 +1,4 @@
-//! offload and offload-format without std: a static library in a C program, with a separate panic
+//! offload-gpu and offload-format without std: a static library in a C program, with a separate panic
 //! handler and allocator.
 
 use offload_tests::data::{corpus, read};
@@ -32,7 +32,7 @@ panic = "abort"
 object = ["offload-format/object"]
 
 [dependencies]
-offload = { path = "CRATES/offload", default-features = false }
+offload-gpu = { path = "CRATES/offload-gpu", default-features = false }
 offload-format = { path = "CRATES/offload-format", features = ["containers"] }
 "#;
 

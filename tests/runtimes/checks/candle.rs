@@ -59,10 +59,10 @@ fn nothing_is_found(compiler: Compiler, check: &str) {
 }
 
 const PROGRAM: &str = r#"
-use offload::run::{Device, Launch};
+use offload_gpu::run::{Device, Launch};
 
 mod kernels {
-    offload::include_kernels!("candle");
+    offload_gpu::include_kernels!("candle");
 }
 
 fn numbers(count: usize) -> Vec<f32> {

@@ -19,7 +19,7 @@ version = "0.1.0"
 edition = "2024"
 
 [dependencies]
-offload = "0.1"
+offload-gpu = "0.1"
 
 [build-dependencies]
 offload-build = "0.1"
@@ -45,10 +45,10 @@ const LIBRARY: &str = r#"//! Tests of two kernels.
 #![cfg(test)]
 
 mod kernels {
-    offload::include_kernels!("scale");
+    offload_gpu::include_kernels!("scale");
 }
 
-use offload::run::Device;
+use offload_gpu::run::Device;
 use std::env;
 use std::process::Command;
 

@@ -74,7 +74,7 @@ impl Reader {
         match *words {
             // Cargo leaves patches out of a packaged manifest, so they are passed as options.
             ["cargo", "package", ref rest @ ..] => {
-                let patches = ["offload", "offload-build"].map(|name| {
+                let patches = ["offload-gpu", "offload-build"].map(|name| {
                     let path = scratch::workspace().join(name).display().to_string();
                     format!("patch.crates-io.{name}.path={path:?}")
                 });

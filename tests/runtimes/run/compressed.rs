@@ -12,7 +12,7 @@ offload_tests::tests! {
 
 fn compressed_images_are_inflated_for_the_driver() {
     let mut scenario = Scenario::without_sources("run_time_compressed");
-    scenario.feature("offload-build", "compression").feature("offload", "zstd");
+    scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario
         .write("src/main.rs", MAIN)
         .write("kernels/first.cu", value("value", 1))
@@ -48,11 +48,11 @@ fn compressed_images_are_inflated_for_the_driver() {
 
 const MAIN: &str = r#"
 mod kernels {
-    offload::include_kernels!("pack");
+    offload_gpu::include_kernels!("pack");
 }
 
 fn main() {
-    let device = offload::run::Device::best_for(&kernels::PACK).unwrap();
+    let device = offload_gpu::run::Device::best_for(&kernels::PACK).unwrap();
     let mut y = device.zeros::<i32>(1).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {

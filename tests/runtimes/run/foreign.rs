@@ -1,5 +1,5 @@
-//! Tests of `offload::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts, memory
-//! and streams; `offload::run` loads modules and launches kernels in them.
+//! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts, memory
+//! and streams; `offload_gpu::run` loads modules and launches kernels in them.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
@@ -41,7 +41,7 @@ version = "0.1.0"
 edition = "2024"
 
 [dependencies]
-offload = "0.1"
+offload-gpu = "0.1"
 cubecl-hip-sys = "7"
 cudarc = { version = "0.19", default-features = false, features = ["std", "driver", "nvrtc", "cuda-12000", "fallback-dynamic-loading"] }
 

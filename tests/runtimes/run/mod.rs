@@ -1,4 +1,4 @@
-//! Tests of the run time, `offload::run`: one program, `program/main.rs`, runs on the CPU and on
+//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and on
 //! pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run here
 //! may cause one.
 

@@ -52,12 +52,12 @@ impl RandomKernel {
 
 const PROGRAM: &str = r#"
 #![allow(dead_code)]
-use offload::{Call, Plain};
+use offload_gpu::{Call, Plain};
 use std::ffi::*;
 use std::mem::MaybeUninit;
 
 mod kernels {
-    offload::include_kernels!("random");
+    offload_gpu::include_kernels!("random");
 }
 
 /// Returns bytes that distinguish parameters, and positions within them.

@@ -3,7 +3,7 @@
 use crate::scratch;
 
 /// The project's crates that programs and build scripts depend on.
-const CRATES: [&str; 3] = ["offload", "offload-build", "offload-format"];
+const CRATES: [&str; 3] = ["offload-gpu", "offload-build", "offload-format"];
 
 fn path(of: &str) -> String {
     scratch::workspace().join(of).display().to_string()
@@ -24,7 +24,7 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{package}\n\n\
          [build-dependencies]\n{}\n[dependencies]\n{}{dependencies}\n",
         dependency("offload-build"),
-        dependency("offload"),
+        dependency("offload-gpu"),
     )
 }
 

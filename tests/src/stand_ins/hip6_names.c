@@ -5,7 +5,7 @@
 int hipGetDeviceProperties(void *properties, int device);
 
 /* Where both structures have the name; where each has the size of the memory, from which on both have the same fields up to the
- * largest grid; and where each has the name of the target: offload/src/run/hip/runtime.rs. In the new one the pitch of copies stands
+ * largest grid; and where each has the name of the target: offload-gpu/src/run/hip/runtime.rs. In the new one the pitch of copies stands
  * between warp size and the most threads, in the old one behind the grid. */
 enum { NAME = 0, TARGET_5 = 396, TARGET_6 = 1160, TEXT = 256 };
 enum { MEMORY_5 = 256, MEMORY_6 = 288, MEMORY_SIZE = 24, THREADS_5 = 280, THREADS_6 = 320, THREADS_SIZE = 28 };

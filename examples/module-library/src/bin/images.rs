@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use module_library::KERNELS;
-use offload::DeviceInfo;
+use offload_gpu::DeviceInfo;
 
 fn main() -> ExitCode {
     let device = env::args().nth(1).unwrap_or_else(|| "cpu".to_owned());

@@ -1,7 +1,7 @@
 //! An argument is forgotten.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(x: *const f32) {

@@ -1,7 +1,7 @@
 //! One argument too many.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(x: *const f32, y: *mut f32) {

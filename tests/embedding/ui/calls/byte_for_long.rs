@@ -1,7 +1,7 @@
 //! A `u8` for a `long`.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(value: u8, y: *mut f32) {

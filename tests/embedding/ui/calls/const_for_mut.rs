@@ -1,7 +1,7 @@
 //! A read-only pointer is passed for a pointer through which the kernel writes.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(x: *const f32) {

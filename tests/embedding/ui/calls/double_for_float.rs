@@ -1,7 +1,7 @@
 //! An `f64` for a `float`.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(a: f64, x: *const f32, y: *mut f32) {

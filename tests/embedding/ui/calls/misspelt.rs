@@ -1,7 +1,7 @@
 //! The kernel does not exist.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(x: *const f32, y: *mut f32) {

@@ -1,7 +1,7 @@
 //! A struct of the program, which Rust may lay out in any order.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub struct Range {

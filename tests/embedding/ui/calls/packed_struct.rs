@@ -1,7 +1,7 @@
 //! A struct of the program with another padding.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 #[repr(C, packed)]

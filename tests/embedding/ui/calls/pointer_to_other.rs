@@ -1,7 +1,7 @@
 //! A pointer to another type.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(x: *const f64, y: *mut f32) {

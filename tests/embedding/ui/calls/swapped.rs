@@ -1,7 +1,7 @@
 //! An `int` and a `float` are swapped.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(scale: f32, offset: i32, y: *mut f32) {

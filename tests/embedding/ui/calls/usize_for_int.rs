@@ -1,7 +1,7 @@
 //! A `usize` for an `int`.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(n: usize, x: *const f32, y: *mut f32) {

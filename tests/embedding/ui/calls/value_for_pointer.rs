@@ -1,7 +1,7 @@
 //! A value for a pointer.
 
 mod kernels {
-    offload::include_kernels!("calls");
+    offload_gpu::include_kernels!("calls");
 }
 
 pub fn call(y: *mut f32) {

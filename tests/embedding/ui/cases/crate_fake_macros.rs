@@ -4,14 +4,14 @@
 
 mod fake {
     pub mod __expansion {
-        pub use offload::__expansion::{ImageRecord, Limits, ModuleRecord, Origin, PackImageKind, linked};
+        pub use offload_gpu::__expansion::{ImageRecord, Limits, ModuleRecord, Origin, PackImageKind, linked};
 
         pub struct Entry<const NAME: usize>([u64; 4], [u8; NAME]);
     }
 }
 
-static SAXPY: offload::KernelPack =
-    offload::include_offload!("saxpy", crate = crate::fake);
+static SAXPY: offload_gpu::KernelPack =
+    offload_gpu::include_offload!("saxpy", crate = crate::fake);
 fn main() {
     println!("{SAXPY:?}");
 }

@@ -6,7 +6,7 @@ type u8 = u64;
 
 mod fake {
     pub mod __expansion {
-        pub use offload::__expansion::*;
+        pub use offload_gpu::__expansion::*;
 
         pub const fn linked<F>(
             _: &str,
@@ -21,7 +21,7 @@ mod fake {
 }
 
 static SAXPY: &[u8] =
-    offload::include_offload!("saxpy", crate = crate::fake);
+    offload_gpu::include_offload!("saxpy", crate = crate::fake);
 fn main() {
     println!("{:?}", SAXPY.last());
 }

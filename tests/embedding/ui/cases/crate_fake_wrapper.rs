@@ -4,7 +4,7 @@
 
 mod fake {
     pub mod __expansion {
-        pub use offload::__expansion::*;
+        pub use offload_gpu::__expansion::*;
 
         pub struct Wrapper {
             _start: [u32; 2],
@@ -34,7 +34,7 @@ mod fake {
     }
 }
 
-static SAXPY: () = offload::include_offload!(
+static SAXPY: () = offload_gpu::include_offload!(
     "saxpy", register, crate = crate::fake
 );
 fn main() {

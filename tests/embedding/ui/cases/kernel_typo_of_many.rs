@@ -1,7 +1,7 @@
 //! One way to go wrong. The compiler stops what takes it long: the names are listed before.
 #![forbid(unsafe_code)]
-use offload::__expansion::{ImageRecord, ModuleRecord, linked};
-use offload::{Kernel, KernelPack, Origin, PackImageKind};
+use offload_gpu::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload_gpu::{Kernel, KernelPack, Origin, PackImageKind};
 
 static TEXTS: [[u8; 4]; 200] = {
     let mut texts = [*b"k000"; 200];

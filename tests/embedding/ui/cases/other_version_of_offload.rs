@@ -1,7 +1,7 @@
-//! One way to go wrong. This is what the crate `offload` of another version would pass on.
+//! One way to go wrong. This is what the crate `offload-gpu` of another version would pass on.
 #![forbid(unsafe_code)]
-static SAXPY: offload::KernelPack =
-    offload::__expansion::include_offload!(@ 99 offload; "saxpy");
+static SAXPY: offload_gpu::KernelPack =
+    offload_gpu::__expansion::include_offload!(@ 99 offload; "saxpy");
 fn main() {
     println!("{SAXPY:?}");
 }

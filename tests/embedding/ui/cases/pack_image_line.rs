@@ -1,7 +1,7 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-static PACK: offload::KernelPack =
-    offload::include_offload!("image_line");
+static PACK: offload_gpu::KernelPack =
+    offload_gpu::include_offload!("image_line");
 fn main() {
     println!("{PACK:?}");
 }

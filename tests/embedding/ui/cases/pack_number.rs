@@ -1,7 +1,7 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-static PACK: offload::KernelPack =
-    offload::include_offload!(5);
+static PACK: offload_gpu::KernelPack =
+    offload_gpu::include_offload!(5);
 fn main() {
     println!("{PACK:?}");
 }

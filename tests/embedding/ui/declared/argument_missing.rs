@@ -1,7 +1,7 @@
 //! A parameter is missing.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(n: i32, a: f32, x: *const f32);
     });
 }

@@ -1,7 +1,7 @@
 //! One parameter too many.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32, stream: *mut u8);
     });
 }

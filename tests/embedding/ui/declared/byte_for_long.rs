@@ -1,7 +1,7 @@
 //! A `u8` for a `long`.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn fill(value: u8, scale: f32, offset: i32, range: [i64; 2], out: *mut f32);
     });
 }

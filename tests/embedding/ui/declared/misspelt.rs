@@ -1,7 +1,7 @@
 //! The kernel does not exist.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn sapxy(n: i32, a: f32, x: *const f32, y: *mut f32);
     });
 }

@@ -1,7 +1,7 @@
 //! A module in a module.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         mod calls { mod inner { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); } }
     });
 }

@@ -1,7 +1,7 @@
 //! A parameter without a type.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(n: i32, a, x: *const f32, y: *mut f32);
     });
 }

@@ -8,7 +8,7 @@ pub struct Range {
 mod kernels {
     use super::Range;
 
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);
     });
 }

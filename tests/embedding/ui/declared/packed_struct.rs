@@ -1,6 +1,6 @@
 //! A struct with another padding.
 
-#[derive(Clone, Copy, offload::Parameter)]
+#[derive(Clone, Copy, offload_gpu::Parameter)]
 #[repr(C, packed)]
 pub struct Range {
     pub first: i32,
@@ -10,7 +10,7 @@ pub struct Range {
 mod kernels {
     use super::Range;
 
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);
     });
 }

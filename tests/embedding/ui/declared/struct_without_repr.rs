@@ -1,6 +1,6 @@
 //! A struct that Rust lays out in its own order.
 
-#[derive(Clone, Copy, offload::Parameter)]
+#[derive(Clone, Copy, offload_gpu::Parameter)]
 pub struct Range {
     pub first: i32,
     pub count: i64,
@@ -9,7 +9,7 @@ pub struct Range {
 mod kernels {
     use super::Range;
 
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);
     });
 }

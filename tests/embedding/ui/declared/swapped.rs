@@ -1,7 +1,7 @@
 //! An `int` and a `float` in the wrong order.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(a: f32, n: i32, x: *const f32, y: *mut f32);
     });
 }

@@ -1,7 +1,7 @@
 //! An instance of a template.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy<f32>(n: i32);
     });
 }

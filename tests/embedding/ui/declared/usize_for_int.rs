@@ -1,7 +1,7 @@
 //! A `usize` for an `int`.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(n: usize, a: f32, x: *const f32, y: *mut f32);
     });
 }

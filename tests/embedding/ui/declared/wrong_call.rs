@@ -1,7 +1,7 @@
 //! A call of a declared kernel with another type.
 
 mod kernels {
-    offload::include_kernels!("calls", extern {
+    offload_gpu::include_kernels!("calls", extern {
         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
     });
 }

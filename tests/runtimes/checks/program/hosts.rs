@@ -2,7 +2,7 @@
 //! one incorrect one.
 
 use crate::{SIZE, address, launch};
-use offload::run::{Buffer, Device, Launch};
+use offload_gpu::run::{Buffer, Device, Launch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use std::thread;

@@ -3,18 +3,18 @@
 
 mod hosts;
 
-use offload::run::{Device, Launch};
+use offload_gpu::run::{Device, Launch};
 use std::env;
 
 macro_rules! kernels {
     ($($name:ident)*) => {
         mod kernels {
-            offload::include_kernels!("kernels", extern "C" {
+            offload_gpu::include_kernels!("kernels", extern "C" {
                 $(fn $name(x: *mut f32, n: *mut u32, size: i32);)*
             });
         }
 
-        fn launch(name: &str, device: &Device, launch: &Launch, x: *mut f32, n: *mut u32) -> offload::run::Result<()> {
+        fn launch(name: &str, device: &Device, launch: &Launch, x: *mut f32, n: *mut u32) -> offload_gpu::run::Result<()> {
             match name {
                 $(stringify!($name) => {
                     let call = kernels::$name(x, n, SIZE as i32);
@@ -86,7 +86,7 @@ fn one(name: &str, device: &Device) {
     eprintln!("{} of {} values are numbers", x.iter().filter(|x| !x.is_nan()).count(), x.len());
 }
 
-fn address<T: offload::run::Pod>(buffer: &mut offload::run::Buffer<T>) -> *mut T {
-    use offload::DeviceBuffer;
+fn address<T: offload_gpu::run::Pod>(buffer: &mut offload_gpu::run::Buffer<T>) -> *mut T {
+    use offload_gpu::DeviceBuffer;
     buffer.device_address().cast_mut()
 }

@@ -1,15 +1,15 @@
-//! A program in which cudarc makes the context, the stream and the memory; `offload::run` loads
+//! A program in which cudarc makes the context, the stream and the memory; `offload_gpu::run` loads
 //! modules and launches kernels.
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
-use offload::run::{Device, Launch, devices};
+use offload_gpu::run::{Device, Launch, devices};
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::{env, thread};
 
 mod kernels {
-    offload::include_kernels!("math");
+    offload_gpu::include_kernels!("math");
 }
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;

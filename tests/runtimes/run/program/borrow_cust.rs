@@ -1,19 +1,19 @@
-//! A program in which cust makes the context, the stream and the memory; `offload::run` loads
+//! A program in which cust makes the context, the stream and the memory; `offload_gpu::run` loads
 //! modules and launches kernels.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
-use offload::run::{Device, Launch};
+use offload_gpu::run::{Device, Launch};
 use std::error::Error;
 
 mod kernels {
-    offload::include_kernels!("math");
+    offload_gpu::include_kernels!("math");
 }
 
 /// The crate's buffer, which may be passed as a pointer argument of a kernel.
 struct Buffer(DeviceBuffer<f32>);
 
-impl offload::DeviceBuffer for Buffer {
+impl offload_gpu::DeviceBuffer for Buffer {
     type Item = f32;
 
     fn device_address(&self) -> *const f32 {

@@ -1,15 +1,15 @@
-//! A program in which cubecl-hip-sys makes the stream and the memory; `offload::run` loads modules
+//! A program in which cubecl-hip-sys makes the stream and the memory; `offload_gpu::run` loads modules
 //! and launches kernels.
 
 use cubecl_hip_sys as hip;
-use offload::DeviceBuffer;
-use offload::run::{Device, Launch, RunError};
+use offload_gpu::DeviceBuffer;
+use offload_gpu::run::{Device, Launch, RunError};
 use std::ffi::c_void;
 use std::process::ExitCode;
 use std::ptr;
 
 mod kernels {
-    offload::include_kernels!("math");
+    offload_gpu::include_kernels!("math");
 }
 
 /// Memory that the binding has allocated.

@@ -1,7 +1,7 @@
 //! Runs the function that its first argument names, on the device that the run time chooses, and
 //! prints the result.
 
-use offload::run::{Device, DeviceKind, Launch, RunError, devices};
+use offload_gpu::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
 use std::error::Error;
 use std::ffi::c_int;
@@ -10,22 +10,22 @@ use std::sync::{Mutex, OnceLock};
 use std::{env, fs, thread};
 
 mod kernels {
-    offload::include_kernels!("math");
+    offload_gpu::include_kernels!("math");
 }
 mod one {
-    offload::include_kernels!("one");
+    offload_gpu::include_kernels!("one");
 }
 mod two {
-    offload::include_kernels!("two");
+    offload_gpu::include_kernels!("two");
 }
 mod modules {
-    offload::include_kernels!("modules");
+    offload_gpu::include_kernels!("modules");
 }
 mod for_gpus {
-    offload::include_kernels!("for_gpus");
+    offload_gpu::include_kernels!("for_gpus");
 }
 mod traced {
-    offload::include_kernels!("traced");
+    offload_gpu::include_kernels!("traced");
 }
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -376,7 +376,7 @@ fn in_thread_local() -> Result {
 
 /// Makes a device that is dropped after the driver has ended.
 fn late() -> Result {
-    static DEVICE: Mutex<Option<(Device, offload::run::Buffer<f32>)>> = Mutex::new(None);
+    static DEVICE: Mutex<Option<(Device, offload_gpu::run::Buffer<f32>)>> = Mutex::new(None);
     extern "C" fn end() {
         let (device, buffer) = DEVICE.lock().unwrap().take().unwrap();
         println!(

@@ -126,7 +126,7 @@ if_packs_are_linked! {
 /// other systems the iterator is empty.
 ///
 /// ```
-/// use offload::linked_packs;
+/// use offload_gpu::linked_packs;
 ///
 /// for pack in linked_packs() {
 ///     println!("{}: {} bytes", pack.name(), pack.bytes().len());

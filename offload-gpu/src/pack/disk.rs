@@ -225,7 +225,7 @@ mod tests {
             ),
             (
                 "old",
-                "out/old.index: the pack's index is of version 1, and this version of offload ",
+                "out/old.index: the pack's index is of version 1, and this version of offload-gpu ",
             ),
             ("bytes", "out/bytes.index is not text ("),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),

@@ -74,7 +74,7 @@ impl Launch {
     /// Makes a launch of `grid` blocks, with `block` threads each.
     ///
     /// ```
-    /// use offload::run::Launch;
+    /// use offload_gpu::run::Launch;
     ///
     /// let launch = Launch::new((64, 64), (16, 16)).shared_memory(4096);
     /// # let _ = launch;

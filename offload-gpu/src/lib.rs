@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dependencies]
-//! offload = "0.1"
+//! offload-gpu = "0.1"
 //!
 //! [build-dependencies]
 //! offload-build = "0.1"
@@ -23,19 +23,19 @@
 //!
 //! ```
 //! # mod kernels {
-//! #     pub static PACK: offload::KernelPack = offload::__expansion::not_built("saxpy", "this is an example", {
-//! #         const MODULES: &[offload::__expansion::ModuleRecord] = &[offload::__expansion::ModuleRecord {
+//! #     pub static PACK: offload_gpu::KernelPack = offload_gpu::__expansion::not_built("saxpy", "this is an example", {
+//! #         const MODULES: &[offload_gpu::__expansion::ModuleRecord] = &[offload_gpu::__expansion::ModuleRecord {
 //! #             name: "saxpy", first: 0, count: 0, registered: None }];
 //! #         MODULES
 //! #     });
-//! #     use offload::run::Buffer;
-//! #     pub fn saxpy(n: i32, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> offload::Call<4, 24> { todo!() }
+//! #     use offload_gpu::run::Buffer;
+//! #     pub fn saxpy(n: i32, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> offload_gpu::Call<4, 24> { todo!() }
 //! # }
 //! # #[cfg(feature = "run")]
-//! use offload::run::{Device, RunError};
+//! use offload_gpu::run::{Device, RunError};
 //! # /*
 //! mod kernels {
-//!     offload::include_kernels!("saxpy");
+//!     offload_gpu::include_kernels!("saxpy");
 //! }
 //! # */
 //!
@@ -56,12 +56,12 @@
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
-//! #     offload::__expansion::not_built("saxpy", "this is an example", &[
-//! #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
+//! #     offload_gpu::__expansion::not_built("saxpy", "this is an example", &[
+//! #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 //! # } }
-//! # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
+//! # use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 //! # /*
-//! use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
+//! use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 //! # */
 //!
 //! static SAXPY: KernelPack = include_offload!("saxpy");

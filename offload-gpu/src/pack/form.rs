@@ -22,16 +22,16 @@ pub struct Plain;
 /// in all builds.
 ///
 /// ```
-/// # use offload::__expansion::{ModuleRecord, not_built};
+/// # use offload_gpu::__expansion::{ModuleRecord, not_built};
 /// # macro_rules! include_offload { ($name:literal) => { not_built($name, "this is an example", {
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
 /// #     MODULES
 /// # }) } }
-/// use offload::{Compressed, DeviceInfo, KernelPack};
+/// use offload_gpu::{Compressed, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack<Compressed> = include_offload!("saxpy");
 ///
-/// fn image() -> Result<offload::Decompressed, Box<dyn std::error::Error>> {
+/// fn image() -> Result<offload_gpu::Decompressed, Box<dyn std::error::Error>> {
 ///     Ok(SAXPY.select(&DeviceInfo::cpu())?.decompress()?)
 /// }
 /// ```
@@ -39,7 +39,7 @@ pub struct Plain;
 /// The program does not contain the decompressed bytes of such an image, so this does not compile:
 ///
 /// ```compile_fail,E0599
-/// # use offload::{Compressed, PackImage};
+/// # use offload_gpu::{Compressed, PackImage};
 /// fn first_byte(image: PackImage<Compressed>) -> u8 {
 ///     image.bytes()[0]
 /// }

@@ -7,7 +7,7 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// and structs that derive this trait.
 ///
 /// ```
-/// use offload::Parameter;
+/// use offload_gpu::Parameter;
 ///
 /// #[derive(Clone, Copy, Parameter)]
 /// #[repr(C)]
@@ -23,22 +23,22 @@ use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 /// fields, so this does not compile:
 ///
 /// ```compile_fail
-/// #[derive(Clone, Copy, offload::Parameter)]
+/// #[derive(Clone, Copy, offload_gpu::Parameter)]
 /// struct Range {
 ///     first: i32,
 ///     count: i64,
 /// }
 /// ```
 ///
-/// If the crate has another name than `offload`, `#[offload(crate = ::gpu::offload)]` gives its
-/// path.
+/// If the crate has another name than `offload_gpu`, `#[offload(crate = ::gpu::offload_gpu)]` gives
+/// its path.
 ///
 /// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
 /// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
 #[diagnostic::on_unimplemented(
     message = "kernels cannot take `{Self}`",
     label = "not a number, a pointer or a struct that derives `Parameter`",
-    note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
+    note = "a struct derives it: #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
 )]
 pub trait Parameter: Copy {
     /// The layout of the type in device memory.
@@ -51,7 +51,7 @@ pub trait Parameter: Copy {
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
     label = "not a number, a pointer or a struct that derives `Parameter`",
-    note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
+    note = "a struct derives it: #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
 )]
 pub trait DeclaredParameter<Kernel, Name, const NUMBER: usize, const BYTES: usize> {
     /// The layout of the type in device memory.

@@ -5,12 +5,12 @@
 ///
 /// ```no_run
 /// # macro_rules! include_offload { ($($token:tt)*) => {
-/// #     offload::__expansion::not_built("saxpy", "this is an example", &[
-/// #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
+/// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", &[
+/// #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 /// # } }
-/// # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
+/// # use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 /// # /*
-/// use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
+/// use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 /// # */
 ///
 /// static SAXPY: KernelPack = include_offload!("saxpy");
@@ -55,10 +55,10 @@
 /// # A file
 ///
 /// ```
-/// use offload::{ComputeCapability, DeviceInfo, KernelPack};
+/// use offload_gpu::{ComputeCapability, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack =
-///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.compute_80.ptx");
+///     offload_gpu::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.compute_80.ptx");
 /// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000)).unwrap();
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
@@ -89,7 +89,7 @@
 /// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `linked_packs` lists it | both |
-/// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
+/// | `crate = ::gpu::offload_gpu` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
 /// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
@@ -98,10 +98,10 @@
 ///
 /// ```
 /// mod kit {
-///     pub extern crate offload as gpu;
+///     pub extern crate offload_gpu as gpu;
 /// }
 ///
-/// static SAXPY: offload::KernelPack = offload::include_offload!(
+/// static SAXPY: offload_gpu::KernelPack = offload_gpu::include_offload!(
 ///     path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco",
 ///     section = ".my_kernels",
 ///     align = 65536,
@@ -180,11 +180,11 @@ macro_rules! include_offload {
 ///
 /// ```
 /// # mod kernels {
-/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload::Call<4, 24> { todo!() }
+/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload_gpu::Call<4, 24> { todo!() }
 /// # }
 /// # /*
 /// mod kernels {
-///     offload::include_kernels!("saxpy");
+///     offload_gpu::include_kernels!("saxpy");
 /// }
 /// # */
 ///
@@ -221,7 +221,7 @@ macro_rules! include_offload {
 ///
 /// ```
 /// mod kernels {
-///     use offload::Parameter;
+///     use offload_gpu::Parameter;
 ///
 ///     /// A struct that a kernel takes by value.
 ///     #[derive(Clone, Copy, Parameter)]
@@ -231,7 +231,7 @@ macro_rules! include_offload {
 ///         pub count: i64,
 ///     }
 ///
-///     offload::include_kernels!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco", extern {
+///     offload_gpu::include_kernels!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco", extern {
 ///         /// Adds `a` times x to y.
 ///         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
 ///     });

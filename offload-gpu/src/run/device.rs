@@ -195,7 +195,7 @@ fn find(
 /// program.
 ///
 /// ```
-/// let devices = offload::run::devices();
+/// let devices = offload_gpu::run::devices();
 /// for device in devices.list() {
 ///     println!("{device}: {}", device.info());
 /// }

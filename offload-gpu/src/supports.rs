@@ -13,13 +13,13 @@ use offload_format::select::DeviceInfo;
 /// 4090"`, `"gfx1151"`, `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
-/// # use offload::KernelPack;
+/// # use offload_gpu::KernelPack;
 /// # static SAXPY: KernelPack = {
-/// #     use offload::__expansion::ModuleRecord;
+/// #     use offload_gpu::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
-/// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[], &[], MODULES)
+/// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[], &[], MODULES)
 /// # };
-/// offload::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
+/// offload_gpu::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
 /// ```
 ///
 /// # Panics

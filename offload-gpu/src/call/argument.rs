@@ -52,7 +52,7 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 /// To pass buffers of cust, cudarc and other crates, wrap them in your own type:
 ///
 /// ```
-/// use offload::DeviceBuffer;
+/// use offload_gpu::DeviceBuffer;
 ///
 /// struct Buffer(u64); // a CUdeviceptr
 ///

@@ -20,7 +20,7 @@ use core::ptr;
 /// if it writes.
 ///
 /// ```
-/// use offload::run::Device;
+/// use offload_gpu::run::Device;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::cpu();

@@ -52,10 +52,10 @@ impl<F: Form> PackImage<F> {
     ///
     /// ```
     /// # #![deny(warnings)]
-    /// use offload::{DeviceInfo, KernelPack};
+    /// use offload_gpu::{DeviceInfo, KernelPack};
     ///
     /// static SAXPY: KernelPack =
-    ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco");
+    ///     offload_gpu::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco");
     /// let image = SAXPY.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
     /// let limits = image.limits("saxpy").unwrap();
     /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));

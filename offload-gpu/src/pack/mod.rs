@@ -39,21 +39,21 @@ use words::Words;
 /// at compile time:
 ///
 /// ```
-/// # use offload::{KernelPack, Module};
+/// # use offload_gpu::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
-/// #     use offload::__expansion::ModuleRecord;
+/// #     use offload_gpu::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     offload::__expansion::not_built("saxpy", "this is an example", MODULES)
+/// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
 /// ```
 ///
 /// ```compile_fail
-/// # use offload::{KernelPack, Module};
+/// # use offload_gpu::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
-/// #     use offload::__expansion::ModuleRecord;
+/// #     use offload_gpu::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     offload::__expansion::not_built("saxpy", "this is an example", MODULES)
+/// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
@@ -281,26 +281,26 @@ impl<F: Form> KernelPack<F> {
     /// that no image has is a compile error that lists the kernels:
     ///
     /// ```
-    /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
+    /// # use offload_gpu::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
     /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
     /// ```
     ///
     /// ```compile_fail
-    /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
+    /// # use offload_gpu::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
     /// ```

@@ -24,7 +24,7 @@ use core::ptr;
 /// # use core::ffi::c_void;
 /// # fn cu_launch_kernel(parameters: *mut *mut c_void) {}
 /// # mod kernels {
-/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload::Call<4, 24> { todo!() }
+/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload_gpu::Call<4, 24> { todo!() }
 /// # }
 /// # fn example(n: i32, x: *const f32, y: *mut f32) {
 /// let call = kernels::saxpy(n, 2.0, x, y);

@@ -3,8 +3,8 @@
 //!
 //! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
 //! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
-//! its own `u8`, `core` or `offload`. The user's crate compiles under `#![forbid(unsafe_code)]`,
-//! because the unsafe code is in a macro of another crate.
+//! its own `u8`, `core` or `offload_gpu`. The user's crate compiles under
+//! `#![forbid(unsafe_code)]`, because the unsafe code is in a macro of another crate.
 //!
 //! Only the procedural macro calls these macros. The procedural macro passes values that it has
 //! checked: symbols and libraries from a pack's index, and names of sections that contain plain

@@ -108,9 +108,9 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// of a [`Buffer`](super::Buffer) and [`Device::synchronize`] wait for the kernel.
     ///
     /// ```
-    /// # use offload::run::{Device, RunError};
+    /// # use offload_gpu::run::{Device, RunError};
     /// # mod kernels {
-    /// #     pub fn saxpy(n: i32, a: f32, x: &offload::run::Buffer<f32>, y: &mut offload::run::Buffer<f32>) -> offload::Call<4, 24> { todo!() }
+    /// #     pub fn saxpy(n: i32, a: f32, x: &offload_gpu::run::Buffer<f32>, y: &mut offload_gpu::run::Buffer<f32>) -> offload_gpu::Call<4, 24> { todo!() }
     /// # }
     /// # fn example(device: &Device) -> Result<Vec<f32>, RunError> {
     /// let x = device.buffer(&[1.0; 1000])?;
