@@ -1,5 +1,5 @@
-//! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct calls
-//! of the driver, grids on one core and two, and grids checked for races.
+//! Measures offload's run time (`offload_gpu::run`): its compilation, its launches beside direct
+//! calls of the driver, grids on one core and two, and grids checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;

@@ -32,7 +32,8 @@ pub(crate) struct Options {
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
     krate: Option<TokenStream>,
-    /// The path of the crate `offload-gpu`, which `offload_gpu::include_offload!` passes to this macro.
+    /// The path of the crate `offload-gpu`, which `offload_gpu::include_offload!` passes to this
+    /// macro.
     caller: Option<TokenStream>,
 }
 
@@ -98,7 +99,8 @@ impl Parse for Input {
     }
 }
 
-/// Reads `@ <version> <crate>;`, which `offload_gpu::include_offload!` puts before the user's tokens.
+/// Reads `@ <version> <crate>;`, which `offload_gpu::include_offload!` puts before the user's
+/// tokens.
 ///
 /// Returns an error if the crate has another version of the interface than this macro.
 fn caller(input: ParseStream) -> Result<Option<TokenStream>> {

@@ -1,5 +1,5 @@
-//! The procedural macro that `offload_gpu::include_offload!` calls; see there for the documentation.
-//! Programs depend on the crate `offload-gpu`.
+//! The procedural macro that `offload_gpu::include_offload!` calls; see there for the
+//! documentation. Programs depend on the crate `offload-gpu`.
 #![forbid(unsafe_code)]
 
 mod declaration;

@@ -50,7 +50,8 @@ fn published(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo. The crates of this checkout replace `offload-gpu` and `offload-build` from the registry.
+/// Runs Cargo. The crates of this checkout replace `offload-gpu` and `offload-build` from the
+/// registry.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
     let patches = ["offload-gpu", "offload-build"].map(|name| {
         let path = scratch::workspace().join(name);

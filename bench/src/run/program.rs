@@ -1,6 +1,6 @@
-//! Measures offload's run time (`offload_gpu::run`). The program prints a line for each run: a name and
-//! nanoseconds. For a grid on the CPU, the line also has the processor time of its busier thread in
-//! nanoseconds, and a hash of the results.
+//! Measures offload's run time (`offload_gpu::run`). The program prints a line for each run: a name
+//! and nanoseconds. For a grid on the CPU, the line also has the processor time of its busier
+//! thread in nanoseconds, and a hash of the results.
 
 use libloading::Library;
 use offload_gpu::run::{Buffer, Device, Loaded};

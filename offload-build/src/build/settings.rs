@@ -230,9 +230,9 @@ impl Build {
 
     /// Sets whether clang reads sources for nvcc, too, for the signatures of their kernels.
     ///
-    /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and the program
-    /// need not declare them. Clang gets the macro definitions and the folders for headers that
-    /// build.rs sets. A source that clang cannot read with the toolkit's headers is an error.
+    /// With `true`, `offload_gpu::include_kernels!` makes functions for these kernels, and the
+    /// program need not declare them. Clang gets the macro definitions and the folders for headers
+    /// that build.rs sets. A source that clang cannot read with the toolkit's headers is an error.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};

@@ -1,7 +1,7 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! The tokens contain no unsafe code; macros of the crate `offload-gpu` (`placement`) contain it. The
-//! tokens use full paths, so that no name in the user's crate, or in the crate of `crate = …`,
+//! The tokens contain no unsafe code; macros of the crate `offload-gpu` (`placement`) contain it.
+//! The tokens use full paths, so that no name in the user's crate, or in the crate of `crate = …`,
 //! replaces the right type.
 
 mod declared;
