@@ -1,5 +1,5 @@
-//! offload-gpu and offload-format without std: a static library in a C program, with a separate panic
-//! handler and allocator.
+//! offload-gpu and offload-format without std: a static library in a C program, with a separate
+//! panic handler and allocator.
 
 use offload_tests::data::{corpus, read};
 use offload_tests::registry::GCC;

@@ -1,6 +1,6 @@
-//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and on
-//! pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run here
-//! may cause one.
+//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and
+//! on pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run
+//! here may cause one.
 
 mod compressed;
 mod cpu;
