@@ -317,3 +317,43 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
     there.sort();
     assert_eq!(paths_of_the_readme(), there);
 }
+
+/// Checks that files call the crate of host programs `offload-gpu`, in code `offload_gpu`: the name
+/// `offload` belongs to another project of the registry. `offload_tools::offload` is our own module.
+#[test]
+fn no_page_names_a_crate_called_offload() {
+    let (mut names, mut read) = (Vec::new(), 0);
+    for extension in ["rs", "md", "toml", "txt", "sh"] {
+        let mut paths = Vec::new();
+        files(&workspace(), extension, &mut paths);
+        for path in paths {
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            read += 1;
+            names.extend(
+                text.lines()
+                    .zip(1..)
+                    .filter(|(line, _)| names_offload(line))
+                    .map(|(line, number)| format!("{}:{number}: {line}", path.display())),
+            );
+        }
+    }
+    assert!(read > 1000, "{read} files were read");
+    assert!(
+        names.is_empty(),
+        "the crate is offload-gpu, in code offload_gpu:\n{}",
+        names.join("\n")
+    );
+}
+
+/// Whether a line has that other name as a crate's path, or as a dependency.
+fn names_offload(line: &str) -> bool {
+    let is_dependency =
+        line.trim_start_matches(['+', '/', '!', ' ']).starts_with(concat!("offload", " = "));
+    let is_path = [concat!("offload", "::"), concat!("offload", "!")].into_iter().any(|path| {
+        line.match_indices(path).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            !before.is_some_and(|it| it.is_alphanumeric() || ":_-#".contains(it))
+        })
+    });
+    is_dependency || is_path
+}

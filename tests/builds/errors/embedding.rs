@@ -14,7 +14,7 @@ offload_tests::tests! {
     GCC => [no_build_script],
 }
 
-/// Returns a program that embeds the pack of `argument`. The argument starts in line 3, column 31.
+/// Returns a program that embeds the pack of `argument`. The argument starts in line 3, column 35.
 fn program(argument: &str) -> String {
     format!(
         "#![forbid(unsafe_code)]\nstatic PACK: offload_gpu::KernelPack =\n    \
@@ -44,7 +44,7 @@ const fn fails(
     argument: &'static str,
     sentences: &'static [&'static str],
 ) -> Case {
-    Case { name, argument, column: 31, sentences }
+    Case { name, argument, column: 35, sentences }
 }
 
 const CASES: &[Case] = &[
@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
     fails("number", "5", TAKES_A_NAME),
     Case { column: 5, ..fails("nothing", "", TAKES_A_NAME) },
     Case {
-        column: 40,
+        column: 44,
         ..fails("two", "\"whole\", \"cut\"", &["include_offload! embeds one pack"])
     },
 ];
@@ -187,7 +187,7 @@ fn no_build_script() {
     scenario.build().fails().each_once([
         "error: this package has no build script, so there are no packs; a build.rs makes one: ",
         ".compile(\"saxpy\")\n",
-        " --> src/main.rs:3:31\n",
+        " --> src/main.rs:3:35\n",
         "due to 1 previous error",
     ]);
 }

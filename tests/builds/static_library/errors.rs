@@ -139,7 +139,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
         parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc").fails();
     printed
         .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
-        .lacks("pack");
+        .lacks("pack \"");
     // A library for both vendors does not get the message that it is for one vendor.
     let both = by_nvcc("static_for_both", r#".compiler(Compiler::ClangRocm).archs(["sm_80"])"#);
     let printed = both.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", "/nowhere").fails();
