@@ -319,7 +319,8 @@ fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
 }
 
 /// Checks that files call the crate of host programs `offload-gpu`, in code `offload_gpu`: the name
-/// `offload` belongs to another project of the registry. `offload_tools::offload` is our own module.
+/// `offload` belongs to another project of the registry. `offload_tools::offload` is our own
+/// module.
 #[test]
 fn no_page_names_a_crate_called_offload() {
     let (mut names, mut read) = (Vec::new(), 0);
