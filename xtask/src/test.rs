@@ -29,7 +29,7 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
 }
 
 /// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
-/// If they were built separately, Cargo would compile the code that they share with `offload`
+/// If they were built separately, Cargo would compile the code that they share with `cargo-offload`
 /// again. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 

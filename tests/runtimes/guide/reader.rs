@@ -82,7 +82,6 @@ impl Reader {
                 package.args(patches.iter().flat_map(|patch| ["--config", patch])).args(rest)
             }
             ["cargo", ref rest @ ..] => self.scenario.cargo(rest),
-            ["offload", ref rest @ ..] => self.scenario.tool(own::tool("offload")).args(rest),
             [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
             [] => panic!("an empty command"),
         }
