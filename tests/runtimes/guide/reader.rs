@@ -72,15 +72,7 @@ impl Reader {
 
     fn command(&self, words: &[&str]) -> Run<'_> {
         match *words {
-            // Cargo leaves patches out of a packaged manifest, so they are passed as options.
-            ["cargo", "package", ref rest @ ..] => {
-                let patches = ["offload-gpu", "offload-build"].map(|name| {
-                    let path = scratch::workspace().join(name).display().to_string();
-                    format!("patch.crates-io.{name}.path={path:?}")
-                });
-                let package = self.scenario.cargo(&["package", "--allow-dirty"]);
-                package.args(patches.iter().flat_map(|patch| ["--config", patch])).args(rest)
-            }
+            ["cargo", "package", ref rest @ ..] => self.scenario.package().args(rest),
             ["cargo", ref rest @ ..] => self.scenario.cargo(rest),
             [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
             [] => panic!("an empty command"),
