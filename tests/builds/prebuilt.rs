@@ -64,7 +64,7 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// Runs `cargo package` on a machine that has all compilers, with the project's crates in a registry.
+/// Runs `cargo package` on a machine that has all compilers. A registry has the project's crates.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
     with_ptxas(scenario.package())
 }

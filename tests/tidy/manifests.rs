@@ -119,9 +119,8 @@ fn pages_say_where_the_crates_are_until_they_are_published() {
     for path in documents {
         let text = fs::read_to_string(&path).expect("a document can be read");
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        let lines = text.lines().filter_map(|line| match is_rust {
-            true => line.strip_prefix("//!").map(str::trim),
-            false => Some(line),
+        let lines = text.lines().filter_map(|line| {
+            if is_rust { line.strip_prefix("//!").map(str::trim) } else { Some(line) }
         });
         let text: Vec<&str> = lines.collect();
         let names_the_registry = text.iter().any(|line| {
