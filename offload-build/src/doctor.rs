@@ -1,5 +1,5 @@
-//! The tools that a build would find on this machine: for `offload doctor` and for other programs
-//! that inspect a machine.
+//! The tools that a build would find on this machine: for `cargo offload doctor` and for other
+//! programs that inspect a machine.
 //!
 //! The search uses the same code as builds: the same variables, places and probes. If a build.rs
 //! names other compilers, this search does not find them.

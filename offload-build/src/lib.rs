@@ -51,7 +51,7 @@
 //! | Does it work with sccache, icecc, distcc? | `reference/launchers.md` |
 //! | How do I check kernels for races? | page `test.md`; `reference/checks.md` |
 //! | What is in `OUT_DIR`? | `reference/out-dir.md` |
-//! | What can this machine build? | `offload doctor`, of the crate offload-tools |
+//! | What can this machine build? | `cargo offload doctor`, of the crate offload-tools |
 //! | What is left to other crates? | `reference/limits.md` |
 //!
 //! # Features
@@ -60,7 +60,7 @@
 //! |---|---|
 //! | `containers` | supplied images in fatbins, archives, and bundles in a row |
 //! | `compression` | [`Build::compress`], and supplied files that are compressed; brings `containers` |
-//! | `doctor` | the module `doctor`, which `offload doctor` prints |
+//! | `doctor` | the module `doctor`, which `cargo offload doctor` prints |
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]

@@ -9,6 +9,9 @@
 //! offload-build = "0.1"
 //! ```
 //!
+//! Until the crates are published, they come from a checkout: "A complete package" in the
+//! repository's README.md shows the lines.
+//!
 //! The build script compiles kernels for a list of targets (see `offload_build`):
 //!
 //! ```text

@@ -1,11 +1,11 @@
-//! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
+//! The command lines: `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
 //! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
 //! not made for other crates: it contains the code of the programs, and each `main` only calls a
 //! function of it.
 //!
 //! | module | has |
 //! |---|---|
-//! | [`offload`] | the commands of `offload`, for people |
+//! | [`offload`] | the commands of `cargo offload`, for people |
 //! | [`cargo_offload`] | `cargo offload test`: tests with checks of their kernels |
 //! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
 //! | [`describe`] | words and JSON for what is found in files |

@@ -4,19 +4,18 @@
 use offload_tests::data::read;
 use offload_tests::hidden;
 use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
-use offload_tests::scenario::{Run, Scenario, kernel};
+use offload_tests::scenario::{Run, Scenario, kernel, patch_options};
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, stdout, succeed};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
 offload_tests::tests! {
     HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
-    COMPILERS => [a_set_that_is_left_out_of_the_package],
-    COMPILERS.slow() => [a_stale_set_cannot_be_packaged],
+    COMPILERS.slow() => [a_set_that_is_left_out_of_the_package, a_stale_set_cannot_be_packaged],
     CLANG => [
         a_prebuilt_set_can_travel,
         folders_outside_go_by_their_position,
@@ -53,11 +52,7 @@ fn published(name: &str, include: &str) -> Scenario {
 /// Runs Cargo. The crates of this checkout replace `offload-gpu` and `offload-build` from the
 /// registry.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
-    let patches = ["offload-gpu", "offload-build"].map(|name| {
-        let path = scratch::workspace().join(name);
-        format!("patch.crates-io.{name}.path={:?}", path.display().to_string())
-    });
-    scenario.cargo(args).args(patches.iter().flat_map(|patch| ["--config", patch]))
+    scenario.cargo(args).args(patch_options())
 }
 
 /// Makes the prebuilt set.
@@ -69,14 +64,9 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// Runs `cargo package` on a machine that has all compilers.
+/// Runs `cargo package` on a machine that has all compilers. A registry has the project's crates.
 fn cargo_package(scenario: &Scenario) -> Run<'_> {
-    with_ptxas(cargo(scenario, &["package", "--allow-dirty"]))
-}
-
-/// Returns the folder that `cargo package` has made.
-fn packaged(scenario: &Scenario) -> PathBuf {
-    scenario.target.join("package").join(format!("{}-0.1.0", scenario.name()))
+    with_ptxas(scenario.package())
 }
 
 /// Runs `cargo install` of a folder, without compilers; returns the program's output.
@@ -108,16 +98,16 @@ fn a_package_is_installed_without_a_compiler() {
     );
     // Without `[workspace]`, Cargo would treat a folder inside this checkout as a part of the
     // checkout's workspace.
-    let manifest = packaged(&scenario).join("Cargo.toml");
+    let manifest = scenario.packaged().join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("Cargo has written it");
     scratch::write(&manifest, text + "\n[workspace]\n");
-    let ran = install(&scenario, &packaged(&scenario));
+    let ran = install(&scenario, &scenario.packaged());
     assert!(ran.starts_with(&expected), "{ran}\n{expected}");
 
     // Makes a copy of the package, as a registry delivers it. The manifest of its prebuilt set gets
     // a different hash of the header, as if another version of offload-build had made the set.
     let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
-    succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
+    succeed(Command::new("cp").arg("-r").arg(scenario.packaged()).arg(&published));
     let manifest = published.join("prebuilt/add.manifest");
     let text = fs::read_to_string(&manifest).expect("the manifest can be read");
     let line = text

@@ -1,5 +1,6 @@
 //! Device code from other projects: published libraries, from Debian's clang 15 to AMD's clang 23,
-//! and from CUDA 11.8 to 13.5. This library and `offload` find the same images as LLVM's tools,
+//! and from CUDA 11.8 to 13.5. This library and `cargo offload` find the same images as LLVM's
+//! tools,
 //! `roc-obj-ls` and `cuobjdump`. If one of these tools is wrong or does not support the file, the
 //! test uses another tool.
 
@@ -69,13 +70,13 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
     link
 }
 
-/// The record that `offload` prints of an image, and the file to which it is extracted.
+/// The record that `cargo offload` prints of an image, and the file to which it is extracted.
 type OfOffload = (Value, PathBuf);
 
-/// Returns the images that `offload ls --json` and `offload extract` find in a file; both must
-/// report the same sizes, hashes and places.
+/// Returns the images that `cargo offload ls --json` and `cargo offload extract` find in a file;
+/// both must report the same sizes, hashes and places.
 fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
-    let offload = || Command::new(own::tool("offload"));
+    let offload = || Command::new(own::cargo_offload());
     let listing = succeed(offload().args(["ls", "--json"]).arg(path));
     let mut listing: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
     assert_eq!(listing["size"], file.len(), "{}", path.display());
@@ -110,7 +111,7 @@ fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
     })
 }
 
-/// The bundle entries that `offload` extracts, to be compared in this order.
+/// The bundle entries that `cargo offload` extracts, to be compared in this order.
 struct Entries(std::vec::IntoIter<OfOffload>);
 
 impl Entries {
@@ -152,7 +153,7 @@ fn targets_with_features() {
         ("gfx1030", &["gfx1030"]),
     ] {
         let extract = |how: &str, target: &str| {
-            let mut offload = Command::new(own::tool("offload"));
+            let mut offload = Command::new(own::cargo_offload());
             offload.args(["extract", how, target, "-o"]).arg(folder.join(how)).arg(&file);
             offload.output().expect("offload starts")
         };
@@ -351,8 +352,8 @@ fn assert_same_images(
     }
 }
 
-/// Returns the images that `offload` extracts, under `cuobjdump`'s names. Asserts that `offload`
-/// finds these numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+/// Returns the images that `cargo offload` extracts, under `cuobjdump`'s names. Asserts that `cargo
+/// offload` finds these numbers of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
 fn images_by_offload(
     folder: &Path,
     path: &Path,
@@ -422,13 +423,13 @@ fn fatbins_in_a_dll() {
 // ------------------------------------------------------------------------------------------
 // all
 
-/// Commands of `offload` that report no problem in any of the files.
+/// Commands of `cargo offload` that report no problem in any of the files.
 const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
 
 fn offload_takes_all() {
     for command in COMMANDS {
         for name in published::ROCM.into_iter().chain(published::CUDA) {
-            let output = succeed(Command::new(own::tool("offload")).args(command).arg(path(name)));
+            let output = succeed(Command::new(own::cargo_offload()).args(command).arg(path(name)));
             assert!(!output.stdout.is_empty(), "{command:?} {name}: {output:?}");
             assert!(output.stderr.is_empty(), "{command:?} {name}: {output:?}");
         }

@@ -234,7 +234,7 @@ fn the_table_ends_within_the_first_4096_bytes() {
     }
 }
 
-/// Asserts that `offload select` chooses as comgr does, in files that `offload` has written.
+/// Asserts that `cargo offload select` chooses as comgr does, in files that it has written.
 fn offload_select() {
     let comgr = comgr();
     let folder = scratch::folder("comgr-select");
@@ -265,7 +265,7 @@ fn offload_select() {
     .into_iter()
     .enumerate()
     {
-        let offload = || Command::new(own::tool("offload"));
+        let offload = || Command::new(own::cargo_offload());
         succeed(offload().current_dir(&folder).args(["bundle", "-o", "bundle"]).args(targets));
         let bundle = fs::read(folder.join("bundle")).unwrap();
         for device in &devices {

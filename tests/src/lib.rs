@@ -6,6 +6,7 @@
 //! everything) the test fails. Set-up cannot install a GPU or a terminal: without them, tests that
 //! need one are ignored and never fail.
 
+pub mod cache_server;
 pub mod counting;
 pub mod data;
 pub mod hidden;

@@ -6,13 +6,16 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The programs of offload-tools.
-const PROGRAMS: [&str; 5] = [
-    "offload",
-    "cargo-offload",
-    "clang-offload-bundler",
-    "clang-offload-packager",
-    "llvm-offload-binary",
-];
+const PROGRAMS: [&str; 4] =
+    ["cargo-offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
+
+/// Returns the program that Cargo runs as `cargo offload`.
+///
+/// # Panics
+/// Panics if offload-tools cannot be built.
+pub fn cargo_offload() -> PathBuf {
+    tool("cargo-offload")
+}
 
 /// Returns the program of that name, one of `PROGRAMS`.
 ///
@@ -47,7 +50,7 @@ pub fn folder() -> PathBuf {
     scratch::target_dir().join("debug")
 }
 
-/// The result of a run of `offload`.
+/// The result of a run of `cargo offload`.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit status.
@@ -58,10 +61,10 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// Returns the command `offload` in the folder of the corpus, without the environment's settings
-/// for colour.
+/// Returns the command `cargo offload` in the folder of the corpus, without the environment's
+/// settings for colour.
 pub fn offload(arguments: &[&str]) -> Command {
-    let mut command = Command::new(tool("offload"));
+    let mut command = Command::new(cargo_offload());
     command.current_dir(scratch::workspace().join("tests/corpus")).args(arguments);
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
@@ -83,14 +86,14 @@ pub fn run(command: &mut Command) -> Ran {
     }
 }
 
-/// Returns the output of a command line of `offload` on a terminal with this many columns, in the
-/// folder of the corpus. `environment` precedes the command, as in a shell. Needs
+/// Returns the output of a command line of `cargo offload` on a terminal with this many columns, in
+/// the folder of the corpus. `environment` precedes the command, as in a shell. Needs
 /// [`Tool::Terminal`](crate::tools::Tool::Terminal).
 ///
 /// # Panics
 /// Panics if the command prints nothing.
 pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
-    let offload = tool("offload");
+    let offload = cargo_offload();
     let command =
         format!("stty rows 24 cols {columns}; {environment} {} {arguments}", offload.display());
     let mut script = Command::new("script");

@@ -174,7 +174,10 @@ const CRATES: &[Arrows] = &[
             ("bundler", &["compress", "files", "llvm_args", "text"]),
             ("cargo_offload", &["files"]),
             ("unpack", &["files", "text"]),
-            ("offload", &["compress", "describe", "files", "llvm_args", "text", "unpack"]),
+            (
+                "offload",
+                &["cargo_offload", "compress", "describe", "files", "llvm_args", "text", "unpack"],
+            ),
         ],
     ),
 ];

@@ -3,6 +3,7 @@
 
 mod arrows;
 mod manifests;
+mod programs;
 mod prose;
 mod reference;
 mod sources;

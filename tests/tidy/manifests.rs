@@ -1,5 +1,6 @@
 //! Tests of the manifest fields that a registry shows, and of the files in packages.
 
+use super::sources::files;
 use offload_tests::scratch::workspace;
 use std::fs;
 use std::path::Path;
@@ -101,5 +102,51 @@ fn documentation_reads_no_file_outside_of_its_crate() {
                 assert!(!leads_out, "{path}: {line}");
             }
         }
+    }
+}
+
+/// The line of every page that names a crate of the registry. README.md has the lines to which it
+/// refers.
+const UNPUBLISHED: &str = "Until the crates are published, they come from a checkout: \"A complete package\" in the \
+                           repository's README.md shows the lines.";
+
+#[test]
+fn pages_say_where_the_crates_are_until_they_are_published() {
+    let mut documents = Vec::new();
+    files(workspace(), "md", &mut documents);
+    documents.extend(published().iter().map(|(name, _)| workspace().join(name).join("src/lib.rs")));
+    let mut found = 0;
+    for path in documents {
+        let text = fs::read_to_string(&path).expect("a document can be read");
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        let lines = text.lines().filter_map(|line| {
+            if is_rust { line.strip_prefix("//!").map(str::trim) } else { Some(line) }
+        });
+        let text: Vec<&str> = lines.collect();
+        let names_the_registry = text.iter().any(|line| {
+            line.contains("cargo install offload-tools")
+                || line.starts_with("offload-") && line.contains(" = ") && line.contains("\"0.1")
+        });
+        let has_the_line = text.join(" ").contains(UNPUBLISHED);
+        // These two pages have the lines themselves, and what to do on the day of the release.
+        let is_special =
+            ["README.md", "CONTRIBUTING.md"].iter().any(|name| path == workspace().join(name));
+        if !is_special {
+            assert!(!names_the_registry || has_the_line, "{} lacks: {UNPUBLISHED}", path.display());
+            found += usize::from(has_the_line);
+        }
+    }
+    assert!(found > 10, "{found} pages");
+    let readme = read("README.md");
+    let (_, section) =
+        readme.split_once("## A complete package\n").expect("README.md has the section");
+    let (section, _) = section.split_once("\n## ").expect("it ends");
+    let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "clone this repository beside your package, as `offload`",
+        "cargo install --path ../offload/offload-tools",
+        "[patch.crates-io] offload-gpu = { path = \"../offload/offload-gpu\" } offload-build = { path = \"../offload/offload-build\" }",
+    ] {
+        assert!(section.contains(part), "README.md has no {part}");
     }
 }

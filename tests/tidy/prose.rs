@@ -64,8 +64,8 @@ fn the_names_of_the_glossary_are_used() {
     }
 }
 
-#[test]
-fn replaced_names_are_gone() {
+/// Returns the sources and the documents, with their paths.
+fn texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> =
         FOLDERS.iter().flat_map(|folder| sources(folder)).collect();
     let mut documents = Vec::new();
@@ -74,6 +74,12 @@ fn replaced_names_are_gone() {
         let text = fs::read_to_string(&path).expect("a document can be read");
         (path.display().to_string(), text)
     }));
+    texts
+}
+
+#[test]
+fn replaced_names_are_gone() {
+    let mut texts = texts();
     // Names of packs in tests' messages.
     texts.retain(|(path, _)| {
         !path.ends_with("tests/tidy/prose.rs") && !path.contains("tests/builds/errors/")
@@ -83,6 +89,37 @@ fn replaced_names_are_gone() {
             assert!(!text.contains(replaced), "{path} has `{replaced}`: `{new}` replaces it");
         }
     }
+}
+
+/// Commands of `cargo offload`, as pages and messages print them: after a mark, or in a shell.
+#[test]
+fn no_command_is_of_a_program_offload() {
+    let help = fs::read_to_string(workspace().join("offload-tools/src/offload/cli.rs")).unwrap();
+    let commands: Vec<String> = help
+        .split_once("enum Command {")
+        .and_then(|(_, rest)| rest.split_once("\n}\n"))
+        .expect("the commands are an enum")
+        .0
+        .lines()
+        .filter_map(|line| Some(line.trim().split_once(['(', ' '])?.0))
+        .filter(|word| word.starts_with(char::is_uppercase))
+        .map(str::to_lowercase)
+        .collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    let mut wrong = Vec::new();
+    for (path, text) in texts() {
+        for (line, number) in text.lines().zip(1..) {
+            let is_own = commands.iter().any(|command| {
+                ["`", "'", "\"", "$ ", ">"]
+                    .iter()
+                    .any(|mark| line.contains(&format!("{mark}offload {command}")))
+            });
+            if is_own || line.trim_end().ends_with("`offload") {
+                wrong.push(format!("{path}:{number}: {line}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "the program is `cargo offload`:\n{}", wrong.join("\n"));
 }
 
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.

@@ -1,5 +1,5 @@
-//! Tests of `offload doctor`: it must report the compilers and runtimes of this machine as a build
-//! finds them.
+//! Tests of `cargo offload doctor`: it must report the compilers and runtimes of this machine as a
+//! build finds them.
 
 use offload_tests::hidden;
 use offload_tests::own::{self, Ran};
@@ -19,7 +19,7 @@ offload_tests::tests! {
     NOTHING => [runtimes_are_where_the_loader_looks],
 }
 
-/// Returns the command `offload doctor`, with LLVM 22's clang and CUDA's ptxas.
+/// Returns the command `cargo offload doctor`, with LLVM 22's clang and CUDA's ptxas.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = bare(arguments);
     command
@@ -28,7 +28,7 @@ fn doctor(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the command `offload doctor`, without variables that name compilers.
+/// Returns the command `cargo offload doctor`, without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);

@@ -59,10 +59,11 @@ const PACK: &str = "llvm-offload-binary -o out --image=file=one,triple=amdgcn-am
     --image=file=two,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda";
 const EXTRACT: &str = "llvm-offload-binary binary --image=file=out,arch=gfx906";
 
-const OFFLOAD_BUNDLE: &str = "offload bundle --force -o out gfx906=one gfx908=two";
-const OFFLOAD_COMPRESS: &str = "offload bundle --force --compress -o out gfx906=one gfx908=two";
-const OFFLOAD_PACK: &str = "offload pack --force -o out gfx906=one gfx908=two";
-const OFFLOAD_SELECT: &str = "offload select binary --device gfx906 -o out";
+const OFFLOAD_BUNDLE: &str = "cargo-offload bundle --force -o out gfx906=one gfx908=two";
+const OFFLOAD_COMPRESS: &str =
+    "cargo-offload bundle --force --compress -o out gfx906=one gfx908=two";
+const OFFLOAD_PACK: &str = "cargo-offload pack --force -o out gfx906=one gfx908=two";
+const OFFLOAD_SELECT: &str = "cargo-offload select binary --device gfx906 -o out";
 
 /// All command lines that write to `out`.
 const WRITERS: [&str; 9] = [
@@ -257,7 +258,7 @@ fn links() {
 fn links_where_files_are_extracted() {
     use std::os::unix::fs::symlink;
     let folder = folder("extracted-links");
-    for line in ["offload extract ../binary", "llvm-offload-binary ../binary --image="] {
+    for line in ["cargo-offload extract ../binary", "llvm-offload-binary ../binary --image="] {
         let out = folder.join("extracted");
         let _ = fs::remove_dir_all(&out);
         fs::create_dir(&out).expect("it can be made");

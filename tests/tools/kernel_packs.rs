@@ -38,10 +38,10 @@ fn folder(name: &str, files: &[&str]) -> PathBuf {
     folder
 }
 
-/// Runs `offload` in a folder, and returns its exit status and output.
+/// Runs `cargo offload` in a folder, and returns its exit status and output.
 fn offload(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output =
-        Command::new(own::tool("offload")).current_dir(folder).args(arguments).output().unwrap();
+        Command::new(own::cargo_offload()).current_dir(folder).args(arguments).output().unwrap();
     (output.status.code().expect("no signal"), stdout(&output), stderr(&output))
 }
 
@@ -138,7 +138,7 @@ fn packs_that_are_missing() {
     let folder = folder("missing", &["libk.so", "k.dll"]);
     let said = "its code objects are in kernel packs, and there is none for 'lib/libk.so'; tried demo_@GFXARCH@.kpack";
     let (status, out, err) = offload(&folder, &["ls", "libk.so"]);
-    assert_eq!((status, err), (1, format!("offload: warning: libk.so: {said}\n")), "{out}");
+    assert_eq!((status, err), (1, format!("warning: libk.so: {said}\n")), "{out}");
     let (status, out, _) = offload(&folder, &["verify", "libk.so"]);
     assert_eq!((status, out), (1, format!("libk.so: {said} [kernel-pack]\n")));
     for arguments in
@@ -222,7 +222,7 @@ fn what_is_no_kernel_pack() {
     let (status, out, err) = offload(&folder, &["ls", "libk.so"]);
     assert_eq!(
         (status, err.as_str()),
-        (1, "offload: warning: libk.so: demo_gfx906.kpack: not a kernel pack\n")
+        (1, "warning: libk.so: demo_gfx906.kpack: not a kernel pack\n")
     );
     assert!(out.contains("gfx1100"), "{out}");
     fs::remove_file(folder.join(GFX906)).unwrap();

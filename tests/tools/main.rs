@@ -1,4 +1,4 @@
-//! Tests of the command lines: `offload` with its commands, and our `clang-offload-bundler`,
+//! Tests of the command lines: `cargo offload` with its commands, and our `clang-offload-bundler`,
 //! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
 
 mod doctor;

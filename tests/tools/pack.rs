@@ -1,5 +1,5 @@
-//! Tests of `offload pack` and `offload bundle`: LLVM's bytes where its tools can write the same,
-//! otherwise the results of its readers.
+//! Tests of `cargo offload pack` and `cargo offload bundle`: LLVM's bytes where its tools can write
+//! the same, otherwise the results of its readers.
 
 use crate::{assert_fails, corpus_bytes, corpus_path};
 use offload_format::bundle::Bundle;
@@ -44,9 +44,9 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Returns a command line of `offload` in a folder.
+/// Returns a command line of `cargo offload` in a folder.
 fn offload(folder: &Path, arguments: &[&str]) -> Command {
-    let mut offload = Command::new(own::tool("offload"));
+    let mut offload = Command::new(own::cargo_offload());
     offload.current_dir(folder).args(arguments);
     offload
 }
@@ -403,9 +403,9 @@ fn refusals() {
         (
             "bundle",
             &["sm_90=c.cubin"],
-            "use 'offload pack', or write openmp-nvptx64-nvidia-cuda--sm_90",
+            "use 'cargo offload pack', or, for OpenMP, write openmp-nvptx64-nvidia-cuda--sm_90",
         ),
-        ("bundle", &["cpu=junk"], "use 'offload pack'"),
+        ("bundle", &["cpu=junk"], "use 'cargo offload pack'"),
         ("bundle", &["amdgcn-amd-amdhsa--gfx90a=g.o"], "write hip-amdgcn-amd-amdhsa--gfx90a"),
         (
             "bundle",
@@ -417,7 +417,7 @@ fn refusals() {
     ] {
         let ran = run(offload(&folder, &[command, "-o", "none"]).args(arguments));
         assert_fails(&ran, &[expected]);
-        assert!(ran.stderr.starts_with("offload: error: "), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: "), "{arguments:?}: {}", ran.stderr);
         assert!(!folder.join("none").exists(), "{arguments:?}");
     }
     // --force writes a pack that is otherwise refused.
@@ -463,6 +463,6 @@ fn what_was_there_stays() {
     assert_eq!(hidden.count(), 0);
     for output in ["missing/folder", "."] {
         let ran = run(&mut offload(&folder, &["pack", "-o", output, "gfx1100=h.o"]));
-        assert!(ran.stderr.starts_with("offload: error: cannot write "), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: cannot write "), "{}", ran.stderr);
     }
 }

@@ -1,5 +1,5 @@
-//! Tests of `offload select`, which finds the image of a device. tests/runtimes/comgr.rs checks
-//! that AMD's own reader chooses the same image.
+//! Tests of `cargo offload select`, which finds the image of a device. tests/runtimes/comgr.rs
+//! checks that AMD's own reader chooses the same image.
 
 use crate::{corpus_bytes, corpus_path, text};
 use offload_format::bundle::BundleBuilder;
@@ -25,9 +25,9 @@ offload_tests::tests! {
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 
-/// Returns the exit status of `offload select`, and its output.
+/// Returns the exit status of `cargo offload select`, and its output.
 fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
-    let mut offload = Command::new(own::tool("offload"));
+    let mut offload = Command::new(own::cargo_offload());
     let output = offload
         .arg("select")
         .arg(file)
@@ -195,7 +195,7 @@ fn devices_and_containers() {
     let folder = scratch::folder("offload-select-cpu");
     let program = std::env::current_exe().unwrap();
     succeed(
-        Command::new(own::tool("offload"))
+        Command::new(own::cargo_offload())
             .args(["pack", "--output", "pack"])
             .arg(format!("cpu={}", program.display()))
             .arg(format!("gfx90a={}", corpus_path("image/saxpy.gfx90a.hsaco").display()))
@@ -335,7 +335,8 @@ fn modules_are_told_apart() {
     let ran = see(&["-d", "sm_90", "-o", "image"]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stderr.contains("many has 3 modules with one each\n  offload extract --target sm_90 "),
+        ran.stderr
+            .contains("many has 3 modules with one each\n  cargo offload extract --target sm_90 "),
         "{}",
         ran.stderr
     );
@@ -346,7 +347,7 @@ fn modules_are_told_apart() {
     assert!(see(&["-d", "sm_90"]).stdout.starts_with("many: sm_90 gets\n  sm_90  "));
 }
 
-/// Checks `offload select` with a published library. Each of its modules has an image for the
+/// Checks `cargo offload select` with a published library. Each of its modules has an image for the
 /// device, and no single image serves them all.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
@@ -385,7 +386,7 @@ fn wrong_devices() {
     for device in ["gfx", "sm_90a", "compute_80", "gfx9-generic", "", "sm_90@driverX", "\x1b"] {
         let ran = own::run(&mut own::offload(&["select", "bundle/basic.bc", "-d", device]));
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-        assert!(ran.stderr.starts_with("offload: error: --device '"), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: --device '"), "{}", ran.stderr);
         assert!(!ran.stderr.contains('\x1b'), "{}", ran.stderr);
     }
 }

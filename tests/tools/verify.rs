@@ -1,5 +1,5 @@
-//! Tests of `offload verify`: each check has a file that passes and a changed copy that fails;
-//! files of toolchains have no findings.
+//! Tests of `cargo offload verify`: each check has a file that passes and a changed copy that
+//! fails; files of toolchains have no findings.
 
 use crate::inside::made::{Entry, zip};
 use crate::{corpus_bytes, corpus_path};
@@ -32,9 +32,9 @@ offload_tests::tests! {
     ],
 }
 
-/// Returns the exit status of `offload verify`, and the lines that it prints.
+/// Returns the exit status of `cargo offload verify`, and the lines that it prints.
 fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
-    let output = Command::new(own::tool("offload"))
+    let output = Command::new(own::cargo_offload())
         .arg("verify")
         .args(arguments)
         .args(files)
@@ -44,7 +44,7 @@ fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
     (status, stdout(&output).lines().map(str::to_owned).collect())
 }
 
-/// Runs `offload verify` on one file, which has no findings; returns the line that it prints.
+/// Runs `cargo offload verify` on one file, which has no findings; returns the line that it prints.
 #[track_caller]
 fn passes(arguments: &[&str], file: &Path) -> String {
     let (status, mut lines) = verify(arguments, &[file]);
@@ -52,7 +52,7 @@ fn passes(arguments: &[&str], file: &Path) -> String {
     lines.remove(0)
 }
 
-/// Runs `offload verify` on one file, which has one finding; returns the line that it prints.
+/// Runs `cargo offload verify` on one file, which has one finding; returns the line that it prints.
 #[track_caller]
 fn fails(arguments: &[&str], file: &Path) -> String {
     let (status, mut lines) = verify(arguments, &[file]);
@@ -254,7 +254,7 @@ fn each_check() {
     // `kernel_packs` cover it.
     covered.insert("kernel-pack".to_owned());
     // `verify --checks` must list exactly the checks that the tests cover.
-    let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
+    let listed = stdout(&succeed(Command::new(own::cargo_offload()).args(["verify", "--checks"])));
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
     assert_eq!(covered, listed.collect::<BTreeSet<_>>());
 }

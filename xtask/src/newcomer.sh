@@ -58,7 +58,7 @@ if [ "$status" -ne 0 ]; then
   type_in "cargo run" 6
   [ "$status" -eq 0 ] || stop "the build fails after all that its message says was done"
 fi
-type_in "cargo run -q --manifest-path ../offload/Cargo.toml -p offload-tools --bin offload -- select target/debug/saxpy --device sm_80" 4
-[ "$status" -eq 0 ] || stop "offload select fails"
+type_in "cargo run -q --manifest-path ../offload/Cargo.toml -p offload-tools -- select target/debug/saxpy --device sm_80" 4
+[ "$status" -eq 0 ] || stop "cargo offload select fails"
 echo "newcomer: $commands commands from git clone to the first line of select"
 [ "$commands" -le 4 ] || stop "that is more than 4"

@@ -15,6 +15,7 @@ const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Runs the step `publish` of `ci`.
 pub fn in_ci() -> Result {
+    names()?;
     let target = run::workspace().join("target/publish");
     dry_run(&target)?;
     // A dry run puts its packages where only Cargo searches for them. `cargo package` makes the
@@ -39,6 +40,76 @@ pub fn in_ci() -> Result {
 /// Whether Cargo may not contact the registry.
 fn is_offline() -> bool {
     run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
+}
+
+/// The registry's answer about the name of a crate.
+#[derive(Debug, PartialEq, Eq)]
+enum Name {
+    Free,
+    /// The crate's `repository` is ours.
+    Ours,
+    /// Another project's crate, with its `repository`.
+    Taken(String),
+    /// No answer, and why.
+    Unknown(String),
+}
+
+/// Checks that each name is free or ours. Without an answer of the registry, prints that the check
+/// is skipped.
+fn names() -> Result {
+    for name in CRATES {
+        let answer = if is_offline() {
+            Name::Unknown("CARGO_NET_OFFLINE is set".to_owned())
+        } else {
+            // In the workspace, Cargo would describe its member.
+            let mut info = run::cargo();
+            info.current_dir(std::env::temp_dir()).args(["info", "--color=never", name]);
+            let output = info.stdin(Stdio::null()).output().map_err(|error| {
+                Failure::Failed(format!("`cargo info {name}` does not start: {error}"))
+            })?;
+            let (out, err) = (output.stdout, output.stderr);
+            let found = output.status.success().then(|| String::from_utf8_lossy(&out));
+            answer(name, found.as_deref(), &String::from_utf8_lossy(&err), repository())
+        };
+        match answer {
+            Name::Free => eprintln!("xtask: the name {name} is free"),
+            Name::Ours => {}
+            Name::Taken(of) => {
+                return Err(Failure::Failed(format!(
+                    "the registry has another project's crate {name} (repository: {of}), and ours is \
+                     {}; choose another name",
+                    repository().unwrap_or("not in Cargo.toml: fill in `repository`")
+                )));
+            }
+            Name::Unknown(why) => {
+                eprintln!("xtask: skipped: whether the name {name} is free, as {why}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the `repository` of our crates, once Cargo.toml has it.
+fn repository() -> Option<&'static str> {
+    let lines = include_str!("../../Cargo.toml").lines();
+    lines.into_iter().find_map(|line| line.strip_prefix("repository = \"")?.strip_suffix('"'))
+}
+
+/// Reads the answer of `cargo info`: its output if it found the crate, and its errors.
+fn answer(name: &str, found: Option<&str>, errors: &str, ours: Option<&str>) -> Name {
+    let Some(found) = found else {
+        let reason = errors.lines().find_map(|line| line.strip_prefix("error: "));
+        return match reason {
+            Some(reason) if reason.starts_with(&format!("could not find `{name}` in")) => {
+                Name::Free
+            }
+            _ => Name::Unknown(format!("`cargo info {name}` failed: {}", errors.trim())),
+        };
+    };
+    match found.lines().find_map(|line| line.strip_prefix("repository: ")) {
+        Some(of) if Some(of) == ours => Name::Ours,
+        of => Name::Taken(of.unwrap_or("none").to_owned()),
+    }
 }
 
 /// Packs all crates, and builds each from its package, with the packages of its dependencies. Every
@@ -178,4 +249,33 @@ fn minimal_versions(folder: &Path) -> Result {
         cargo_in(folder).args(["update", "-Zdirect-minimal-versions"]).env("RUSTC_BOOTSTRAP", "1"),
     )?;
     run::check(cargo_in(folder).args(["check", "--workspace", "--all-features", "--locked"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_free_or_ours() {
+        let ours = Some("https://example.org/offload");
+        let found = |repository: &str| {
+            answer("x", Some(&format!("x #gpu\nversion: 0.1.0\n{repository}")), "", ours)
+        };
+        assert_eq!(found("repository: https://example.org/offload\n"), Name::Ours);
+        assert_eq!(
+            found("repository: https://example.org/other\n"),
+            Name::Taken("https://example.org/other".to_owned())
+        );
+        assert_eq!(found(""), Name::Taken("none".to_owned()));
+        // Before `repository` is filled in, no crate of the registry is ours.
+        assert_eq!(answer("x", Some("version: 1.0.0\n"), "", None), Name::Taken("none".to_owned()));
+        let failed = |errors: &str| answer("x", None, errors, ours);
+        let absent = "    Updating index\nerror: could not find `x` in registry `index`\n";
+        assert_eq!(failed(absent), Name::Free);
+        for other in
+            ["error: could not find `xy` in registry `index`\n", "error: failed to fetch\n", ""]
+        {
+            assert!(matches!(failed(other), Name::Unknown(_)), "{other}");
+        }
+    }
 }

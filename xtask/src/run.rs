@@ -1,6 +1,7 @@
 //! Runs commands, and reports failures together with the command line.
 
 use std::ffi::OsStr;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
@@ -70,6 +71,26 @@ pub fn cargo() -> Command {
 /// Runs a command whose output goes to the user.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().map_err(|error| cannot_start(command, &error))
+}
+
+/// Runs a command whose output goes to the user, and passes each line of its standard output on.
+pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| cannot_start(command, &error))?;
+    let mut from = child.stdout.take().expect("it is piped");
+    let mut to = std::io::stdout();
+    // Tests print their names before they end, so the user gets each part of a line at once.
+    let (mut part, mut buffer) = (Vec::new(), [0; 8192]);
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        // If nobody reads the output, the command still runs to its end.
+        let _ = to.write_all(&buffer[..count]).and_then(|()| to.flush());
+        part.extend_from_slice(&buffer[..count]);
+        while let Some(end) = part.iter().position(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = part.drain(..=end).collect();
+            line(&String::from_utf8_lossy(&whole[..end]));
+        }
+    }
+    child.wait().map_err(|error| cannot_start(command, &error))
 }
 
 /// Runs a command that must succeed. All its output goes to standard error.

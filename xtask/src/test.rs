@@ -25,11 +25,17 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     if !names_packages(args) {
         cargo.args(["--workspace", FEATURES]);
     }
-    passes(cargo.args(args))
+    passes(cargo.args(going_on(args)).args(args))
+}
+
+/// Returns the option with which a failed test program does not keep Cargo from the others.
+fn going_on(args: &[String]) -> Option<&'static str> {
+    let is_given = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--no-fail-fast");
+    (!is_given).then_some("--no-fail-fast")
 }
 
 /// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
-/// If they were built separately, Cargo would compile the code that they share with `offload`
+/// If they were built separately, Cargo would compile the code that they share with `cargo-offload`
 /// again. Compression has its own unit tests.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
@@ -44,7 +50,8 @@ fn quick(setup: &Setup, args: &[String]) -> Result {
     })?;
     let mut cargo = setup.cargo();
     // Doctests are left out, because each doctest is a separate program to link.
-    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]).args(args);
+    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]);
+    cargo.args(going_on(args)).args(args);
     cargo.env("OFFLOAD_TEST_QUICK", "1").env("OFFLOAD_TEST_RECORD", &record);
     let result = passes(&mut cargo);
     let record = fs::read_to_string(&record).unwrap_or_default();
@@ -75,13 +82,59 @@ fn left_out(record: &str) -> String {
     )
 }
 
+/// Runs `cargo test`, and prints the sum of all test programs.
 fn passes(cargo: &mut Command) -> Result {
-    let status = run::status(cargo)?;
+    let mut sum = Sum::default();
+    let status = run::status_of_piped(cargo, &mut |line| sum.add(line))?;
+    if sum.programs > 0 {
+        eprintln!("{}", sum.text(status.success()));
+    }
     if status.success() {
         return Ok(());
     }
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Err(Failure::Said(code.unwrap_or(1)))
+}
+
+/// The numbers of tests of all test programs.
+#[derive(Debug, Default)]
+struct Sum {
+    programs: u64,
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Sum {
+    /// Adds the result of a test program, if the line is one.
+    fn add(&mut self, line: &str) {
+        let Some((_, numbers)) = line.split_once("test result: ") else { return };
+        let Some((_, numbers)) = numbers.split_once(". ") else { return };
+        self.programs += 1;
+        for part in numbers.split("; ") {
+            let Some((number, what)) = part.trim().split_once(' ') else { continue };
+            let count = match what {
+                "passed" => &mut self.passed,
+                "failed" => &mut self.failed,
+                "ignored" => &mut self.ignored,
+                _ => continue,
+            };
+            *count += number.parse::<u64>().unwrap_or(0);
+        }
+    }
+
+    fn text(&self, is_success: bool) -> String {
+        let Self { programs, passed, failed, ignored } = self;
+        let other = if !is_success && *failed == 0 {
+            "; a program did not compile, or ended without a result"
+        } else {
+            ""
+        };
+        format!(
+            "xtask test: {passed} passed, {failed} failed, {ignored} ignored in {programs} program{}{other}",
+            if *programs == 1 { "" } else { "s" }
+        )
+    }
 }
 
 /// Whether the user names packages: Cargo treats `--workspace -p NAME` as the whole workspace, but
@@ -94,7 +147,7 @@ fn names_packages(args: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{left_out, names_packages};
+    use super::{Sum, going_on, left_out, names_packages};
 
     #[test]
     fn what_is_left_out_is_counted() {
@@ -104,6 +157,30 @@ mod tests {
             "{}",
             left_out(record)
         );
+    }
+
+    #[test]
+    fn results_are_added() {
+        let mut sum = Sum::default();
+        for line in [
+            "running 2 tests",
+            "test result: ok. 229 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 1.0s",
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0s",
+        ] {
+            sum.add(line);
+        }
+        let text = "xtask test: 230 passed, 2 failed, 3 ignored in 2 programs";
+        assert_eq!(sum.text(false), text);
+        let without = Sum { programs: 1, passed: 4, ..Sum::default() };
+        assert!(without.text(false).contains("without a result"));
+        assert!(!without.text(true).contains("without a result"));
+    }
+
+    #[test]
+    fn one_failure_does_not_stop_the_others() {
+        let args = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(going_on(&args("--test tools -- --no-fail-fast")), Some("--no-fail-fast"));
+        assert_eq!(going_on(&args("--no-fail-fast --test tools")), None);
     }
 
     #[test]

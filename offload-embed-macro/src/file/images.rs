@@ -210,16 +210,16 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::OffloadBinary) => return Ok(FileKind::OffloadBinaries),
         Some(fat_file::FileKind::NvFatbin) => return Ok(FileKind::Fatbins),
         Some(fat_file::FileKind::Kpack) => {
-            "is a kernel pack: `offload extract` takes device code out of one"
+            "is a kernel pack: `cargo offload extract` takes device code out of one"
         }
         Some(fat_file::FileKind::Archive) => {
-            "is an archive: `offload extract` takes device code out of one"
+            "is an archive: `cargo offload extract` takes device code out of one"
         }
         Some(fat_file::FileKind::TextBundle) => {
-            "is a text bundle: `offload extract` takes device code out of one"
+            "is a text bundle: `cargo offload extract` takes device code out of one"
         }
         Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
-            "is an ELF file for a CPU: `offload extract` takes device code out of one"
+            "is an ELF file for a CPU: `cargo offload extract` takes device code out of one"
         }
         Some(fat_file::FileKind::Image) | None => match Header::parse(file) {
             Ok(Header::CodeObject(_) | Header::Cubin(_)) => return Ok(FileKind::Image),

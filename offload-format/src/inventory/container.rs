@@ -63,8 +63,9 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
-    /// Returns the name of the kind in the JSON of `offload ls`: `bundle`, `compressed-bundle`,
-    /// `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
+    /// Returns the name of the kind in the JSON of `cargo offload ls`: `bundle`,
+    /// `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`,
+    /// `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",

@@ -44,7 +44,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the name of the kind in the JSON of `offload ls`: `elf`, `pe`, `cubin`, `ptx`,
+    /// Returns the name of the kind in the JSON of `cargo offload ls`: `elf`, `pe`, `cubin`, `ptx`,
     /// `bitcode`, `spirv`, `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! All containers and images of a file. `offload ls`, `extract`, `select`, `verify` and `size`, the
-//! macro and offload-build share this walk.
+//! All containers and images of a file. `cargo offload ls`, `extract`, `select`, `verify` and
+//! `size`, the macro and offload-build share this walk.
 //!
 //! The formats and their references are on the pages of [`bundle`](crate::bundle),
 //! [`offload_binary`](crate::offload_binary) and the other containers. The page of

@@ -1,5 +1,5 @@
-//! The program `cargo offload`, which runs tests and checks their kernels.
+//! The program `cargo-offload`, which Cargo runs as `cargo offload`. Its commands are for people.
 
 fn main() -> std::process::ExitCode {
-    offload_tools::cargo_offload::main()
+    offload_tools::offload::main()
 }

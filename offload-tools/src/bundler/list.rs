@@ -33,7 +33,7 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
 
 /// Returns the IDs of the entries of bundles inside of another file: in sections of a program or
 /// library, or in members of an archive. `-list` does not report malformed entries there, but
-/// `offload verify` does.
+/// `cargo offload verify` does.
 fn ids_inside(input: &Input) -> Vec<String> {
     let is_around = matches!(
         FileKind::identify(input.bytes()),

@@ -1,4 +1,4 @@
-//! The command line of `cargo offload`. Unknown options are passed to Cargo.
+//! The command line of `cargo offload test`. Unknown options are passed to Cargo.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,7 +19,6 @@ Options:
       --time-limit <SECONDS>
                           End a kernel that runs longer [default: 300]
   -h, --help              Print help
-  -V, --version           Print version
 
 Each kind of check has a target folder of its own, in target/offload-check.
 
@@ -33,8 +32,6 @@ kernel is to blame.
 pub enum Command {
     /// `--help`.
     Help,
-    /// `--version`.
-    Version,
     /// `test`.
     Test(Asked),
     /// `run PROGRAM ARGUMENTS`, with which Cargo starts a test program. Only `cargo offload`
@@ -108,22 +105,11 @@ impl fmt::Display for Wrong {
 impl Command {
     /// Parses the words after `cargo offload`.
     ///
-    /// Returns an error if the command is unknown, or if an option of this program has a missing or
-    /// invalid value.
+    /// Returns an error if an option of this program has a missing or invalid value.
     pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
         let mut words = words.into_iter();
-        let Some(command) = words.next() else { return Ok(Self::Help) };
-        match command.to_str() {
-            Some("test" | "t") => {}
-            Some("run") => return Ok(Self::Run(words.collect())),
-            Some("-h" | "--help" | "help") => return Ok(Self::Help),
-            Some("-V" | "--version") => return Ok(Self::Version),
-            _ => {
-                return Err(Wrong(format!(
-                    "there is no command '{}': there is 'test'",
-                    command.to_string_lossy()
-                )));
-            }
+        if words.next().is_some_and(|command| command == "run") {
+            return Ok(Self::Run(words.collect()));
         }
         let mut asked = Asked {
             checks: Vec::new(),
@@ -231,7 +217,6 @@ mod tests {
     #[test]
     fn wrong_words_are_named() {
         for (line, message) in [
-            ("build", "there is no command 'build': there is 'test'"),
             ("test --check", "--check takes a value"),
             ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
             ("test --orders 0", "--orders is '0', which is no number that it can be"),

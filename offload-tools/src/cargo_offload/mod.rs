@@ -1,4 +1,4 @@
-//! `cargo offload`: runs the tests of a package on the CPU and checks its kernels.
+//! `cargo offload test`: runs the tests of a package on the CPU and checks its kernels.
 //!
 //! | module | has |
 //! |---|---|
@@ -21,30 +21,30 @@ mod runner;
 mod summary;
 
 use arguments::{Asked, Command};
-use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The exit status if no kernel was launched on the CPU, so that nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
 
-/// Runs the program `cargo-offload`.
-pub fn main() -> ExitCode {
-    // Cargo passes the name of the subcommand as the first argument.
-    let arguments = env::args_os().skip(1).skip_while(|word| word == "offload").collect();
-    let done = match Command::parse(arguments) {
+/// Whether a command of this name is one of [`run`]'s.
+pub fn has(command: &str) -> bool {
+    ["test", "t", "run"].contains(&command)
+}
+
+/// Runs `cargo offload test`, and the command with which Cargo starts a test program. `words`
+/// begins with the command's name.
+pub fn run(words: Vec<OsString>) -> ExitCode {
+    let done = match Command::parse(words) {
         Ok(Command::Help) => {
             anstream::print!("{}", arguments::HELP);
-            Ok(ExitCode::SUCCESS)
-        }
-        Ok(Command::Version) => {
-            anstream::println!("cargo-offload {}", env!("CARGO_PKG_VERSION"));
             Ok(ExitCode::SUCCESS)
         }
         Ok(Command::Test(asked)) => test(&asked),
         Ok(Command::Run(program)) => runner::run(&program),
         Err(error) => {
             anstream::eprintln!(
-                "error: {error}\n\nFor more information, try 'cargo offload --help'."
+                "error: {error}\n\nFor more information, try 'cargo offload test --help'."
             );
             return ExitCode::from(2);
         }

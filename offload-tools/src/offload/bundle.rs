@@ -1,4 +1,4 @@
-//! `offload bundle`: makes a bundle from files.
+//! `cargo offload bundle`: makes a bundle from files.
 
 use super::pack::write;
 use super::parts::{Part, Target};
@@ -16,7 +16,7 @@ use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Arguments of `offload bundle`.
+/// Arguments of `cargo offload bundle`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
@@ -98,9 +98,9 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
         Target::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(
             "{shown}: HIP's bundles have no images for NVIDIA's GPUs"
         ))
-        .advice(format!("use 'offload pack', or write openmp-nvptx64-nvidia-cuda--{arch} if OpenMP is to have it"))),
+        .advice(format!("use 'cargo offload pack', or, for OpenMP, write openmp-nvptx64-nvidia-cuda--{arch}"))),
         Target::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
-            .advice("use 'offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
+            .advice("use 'cargo offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
         Target::Full { kind, triple, target } if kind.is_empty() => {
             Err(Error::text(format!("{shown}: a bundle entry ID has an offload kind before the triple"))
                 .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}")))

@@ -1,11 +1,14 @@
-//! The command line of `offload`.
+//! The command line of `cargo offload`.
 
 use super::{Error, Result};
 use super::{bundle, completions, doctor, extract, ls, out, pack, select, size, verify};
+use crate::cargo_offload;
 use crate::files::Input;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use offload_format::inventory::Inventory;
+use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,10 +20,10 @@ const STYLES: Styles = Styles::styled()
     .invalid(crate::text::WARNING)
     .valid(crate::text::GOOD);
 
-/// Shows, splits and creates files that contain GPU code: executables, libraries, objects,
-/// archives, bundles, offload binaries, fatbins, code objects.
+/// Shows and creates files that contain GPU code, and tests kernels on the CPU
 #[derive(Debug, Parser)]
-#[command(name = "offload", version, styles = STYLES, max_term_width = 80, disable_help_subcommand = true)]
+#[command(name = "cargo-offload", bin_name = "cargo offload", version)]
+#[command(styles = STYLES, max_term_width = 80)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -73,8 +76,15 @@ enum Command {
     Verify(verify::Args),
     /// Show the size of each part
     Size(size::Args),
-    /// Show which compilers and runtimes this machine has, and what can be built
+    /// Show the compilers and runtimes of this machine, and what it can build
     Doctor(doctor::Args),
+    /// Run tests on the CPU, and check each access of their kernels
+    #[command(override_help = cargo_offload::arguments::HELP)]
+    Test {
+        /// Options, and arguments of `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Print completions for a shell
     Completions(completions::Args),
 }
@@ -112,9 +122,18 @@ impl Context {
     }
 }
 
-/// Runs `offload` with the arguments of this process.
+/// Runs `cargo offload` with the arguments of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut words: Vec<OsString> = env::args_os().collect();
+    // Cargo passes the name of the subcommand as the first argument.
+    if words.get(1).is_some_and(|word| word == "offload") {
+        words.remove(1);
+    }
+    // clap would take `--color` for itself, but after `test` it is an option of `cargo test`.
+    if words.get(1).and_then(|word| word.to_str()).is_some_and(cargo_offload::has) {
+        return cargo_offload::run(words.split_off(1));
+    }
+    let cli = Cli::parse_from(words);
     match cli.global.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -146,6 +165,10 @@ impl Cli {
             Command::Verify(args) => verify::run(&args, &context),
             Command::Size(args) => size::run(&args, &context),
             Command::Doctor(args) => doctor::run(&args, &context),
+            Command::Test { words } => {
+                let command = OsString::from("test");
+                Ok(cargo_offload::run([command].into_iter().chain(words).collect()))
+            }
             Command::Completions(args) => completions::run(&args, Cli::command()),
         }
     }

@@ -1,15 +1,17 @@
-//! `offload completions`: prints a script with which a shell completes command lines.
+//! `cargo offload completions`: prints a script with which a shell completes command lines.
 
 use super::{Result, out};
 use clap_complete::{Shell, generate};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Arguments of `offload completions`.
+/// Arguments of `cargo offload completions`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "bash:  source <(offload completions bash)\n\
-    zsh:   offload completions zsh > \"${fpath[1]}/_offload\"\n\
-    fish:  offload completions fish > ~/.config/fish/completions/offload.fish")]
+#[command(after_help = "bash:  source <(cargo offload completions bash)\n\
+    zsh:   cargo offload completions zsh > \"${fpath[1]}/_cargo-offload\"\n\
+    fish:  cargo offload completions fish > ~/.config/fish/completions/cargo-offload.fish\n\
+    The scripts complete the command `cargo-offload`.\n\
+    zsh also completes `cargo offload`.")]
 pub struct Args {
     /// bash, zsh, fish, powershell or elvish
     #[arg(value_name = "SHELL", hide_possible_values = true)]
@@ -20,7 +22,7 @@ pub struct Args {
 pub fn run(args: &Args, mut command: clap::Command) -> Result {
     // The script is first written to memory, because clap_complete panics if it cannot write.
     let mut script = Vec::new();
-    generate(args.shell, &mut command, "offload", &mut script);
+    generate(args.shell, &mut command, "cargo-offload", &mut script);
     let mut out = out::stdout();
     out.write_all(&script)?;
     out.flush()?;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub type Result<T = ExitCode> = std::result::Result<T, Error>;
 
 /// The error that ended a command: the attempt, the failure, and the advice. The error is printed
-/// as `offload: error: ...`, and the exit status is 1.
+/// as `error: ...`, and the exit status is 1.
 #[derive(Debug)]
 pub struct Error {
     what: What,

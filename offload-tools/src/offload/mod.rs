@@ -1,5 +1,5 @@
-//! The commands of `offload`, which users run. Each command has one file, with its arguments and
-//! `run`.
+//! The commands of `cargo offload`, which users run. Each command has one file, with its arguments
+//! and `run`.
 //!
 //! A command prints to [`out::stdout`], which removes colour if the output is not a terminal. It
 //! returns its exit status: 0, or 1 for findings, for parts of a file that could not be read, and

@@ -41,5 +41,5 @@ pub fn note(text: &str) {
 
 fn say(kind: &str, text: &str) {
     // If standard error is closed, the message is dropped.
-    let _ = writeln!(anstream::stderr().lock(), "offload: {kind} {text}");
+    let _ = writeln!(anstream::stderr().lock(), "{kind} {text}");
 }

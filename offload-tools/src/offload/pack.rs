@@ -1,4 +1,4 @@
-//! `offload pack`: makes an offload binary from files.
+//! `cargo offload pack`: makes an offload binary from files.
 
 use super::parts::{Part, Target};
 use super::progress::Busy;
@@ -15,7 +15,7 @@ use offload_format::target::{OffloadArch, TargetId, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Arguments of `offload pack`.
+/// Arguments of `cargo offload pack`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \

@@ -1,15 +1,12 @@
 //! sccache, with a separate cache and server for each test.
 
 use super::{forget, package};
+use offload_tests::cache_server::CacheServer;
 use offload_tests::data::read;
 use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, sccache, succeed};
-use std::env;
+use offload_tests::tools::{Tool, cuda, sccache};
 use std::ffi::OsString;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
 use std::thread;
 use std::time::Duration;
 
@@ -20,36 +17,20 @@ offload_tests::tests! {
     CACHE.slow() => [a_second_build_is_all_hits, a_header_counts_under_a_cache],
 }
 
-/// A cache and its server; the server ends with the test.
-struct Sccache {
-    folder: PathBuf,
-    socket: PathBuf,
-}
+/// A cache and its server, and how builds use them.
+struct Sccache(CacheServer);
 
 impl Sccache {
     fn new(scenario: &Scenario) -> Self {
-        // A socket's path has at most 107 bytes, so the socket is in the temporary folder.
-        let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
-        let sccache = Self { folder: scenario.folder.join("cache"), socket };
-        // The test starts the server itself. Otherwise, two compilers that start at the same time
-        // would each start a server, and the hits of one server would not be counted.
-        sccache.ask(&["--start-server"]);
-        sccache
+        Self(CacheServer::start(scenario))
     }
 
-    /// Returns the variables with which a build uses the cache, and sccache finds its server.
-    fn variables(&self) -> [(&'static str, OsString); 5] {
-        [
-            ("SCCACHE_DIR", self.folder.clone().into()),
-            ("SCCACHE_SERVER_UDS", self.socket.clone().into()),
-            ("SCCACHE_IDLE_TIMEOUT", "300".into()),
+    /// Returns the variables with which a build uses the cache.
+    fn variables(&self) -> impl Iterator<Item = (&'static str, OsString)> {
+        self.0.variables().into_iter().chain([
             ("OFFLOAD_COMPILER_LAUNCHER", sccache().into()),
             ("OFFLOAD_PTXAS", cuda("ptxas").get_program().into()),
-        ]
-    }
-
-    fn ask(&self, args: &[&str]) -> Output {
-        succeed(Command::new(sccache()).envs(self.variables()).args(args))
+        ])
     }
 
     /// Checks the number of hits and misses since the last call. The server counts after it answers
@@ -65,11 +46,11 @@ impl Sccache {
             counted = self.counts();
         }
         assert_eq!(counted, (hits, misses), "hits and misses");
-        self.ask(&["--zero-stats"]);
+        self.0.ask(&["--zero-stats"]);
     }
 
     fn counts(&self) -> (u64, u64) {
-        let output = self.ask(&["--show-stats", "--stats-format", "json"]);
+        let output = self.0.ask(&["--show-stats", "--stats-format", "json"]);
         let stats: serde_json::Value =
             serde_json::from_slice(&output.stdout).expect("sccache prints JSON");
         let sum = |name: &str| {
@@ -77,13 +58,6 @@ impl Sccache {
             counts.values().map(|count| count.as_u64().expect("a count is a number")).sum()
         };
         (sum("cache_hits"), sum("cache_misses"))
-    }
-}
-
-impl Drop for Sccache {
-    fn drop(&mut self) {
-        let _ = Command::new(sccache()).envs(self.variables()).arg("--stop-server").output();
-        let _ = fs::remove_file(&self.socket);
     }
 }
 

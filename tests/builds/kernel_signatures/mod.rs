@@ -77,7 +77,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     );
     printed
         .once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
-    // `offload verify` finds the same problem in the pack.
+    // `cargo offload verify` finds the same problem in the pack.
     let pack = scenario.output("debug", "pack.pack");
     let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
     let of_parameters: Vec<&str> =

@@ -3,6 +3,7 @@
 use offload_tests::own;
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Run, Scenario};
+use offload_tests::scratch;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -10,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 offload_tests::tests! {
-    COMPILERS.slow() => [each_end_has_its_status],
+    COMPILERS.slow() => [each_end_has_its_status, the_workflow_of_the_example],
 }
 
 const MANIFEST: &str = r#"[package]
@@ -184,9 +185,9 @@ fn each_end_has_its_status() {
             is_running()
         });
         assert!(started, "no kernel is launched");
-        let group = format!("-{}", child.id());
-        let sent =
-            Command::new("kill").args(["-INT", "--", &group]).status().expect("kill is there");
+        // The shell's own `kill`: the program of that name is not installed everywhere.
+        let kill = format!("kill -s INT -- -{}", child.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh is there");
         assert!(sent.success());
         assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
     }
@@ -199,4 +200,43 @@ fn each_end_has_its_status() {
 
     let left = fs::read_dir(&temporary).expect("the folder is there").count();
     assert_eq!(left, 0, "files are left in the folder for temporary ones");
+}
+
+/// Follows the steps of the workflow that examples/kernel-tests has: they clone this repository
+/// beside the package.
+fn the_workflow_of_the_example() {
+    let scenario = Scenario::example("kernel-tests", "check-workflow");
+    let workflow = scenario.text(".github/workflows/test.yml");
+    let steps: Vec<&str> =
+        workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: ")).collect();
+    let clone = scenario.folder.join("../check-workflow-clone");
+    let _ = fs::remove_file(&clone);
+    let mut launched = 0;
+    for step in steps {
+        let words: Vec<&str> = step.split(' ').collect();
+        match words[..] {
+            // The packages and the setting of the system are those of the machine.
+            ["sudo", ..] => {}
+            ["git", "clone", "--depth", "1", "${{", "vars.OFFLOAD", "}}", "../offload"] => {
+                std::os::unix::fs::symlink(scratch::workspace(), &clone).expect("it is free");
+            }
+            // `own` builds the same package, so the installation need not be tried again.
+            ["cargo", "install", "--locked", "--path", path] => {
+                let path = path.strip_prefix("../offload").expect("it is in the clone");
+                let manifest = fs::read_to_string(format!("{}{path}/Cargo.toml", clone.display()));
+                let manifest = manifest.expect("the clone has the package");
+                assert!(manifest.contains("\n[[bin]]\nname = \"cargo-offload\"\n\n"), "{step}");
+            }
+            ["cargo", ref arguments @ ..] => {
+                let run = scenario.cargo(arguments).path([own::folder()]);
+                let run = run.without(&["OFFLOAD_DEVICE"]).env("CUDA_VISIBLE_DEVICES", "");
+                let printed = run.env("HIP_VISIBLE_DEVICES", "-1").ends();
+                assert_eq!(printed.status.code(), Some(0), "{step}\n{printed}");
+                launched +=
+                    usize::from(printed.stdout.contains("\n0 findings in 2 kernels launched"));
+            }
+            _ => panic!("a step that is not followed: {step}"),
+        }
+    }
+    assert_eq!(launched, 2, "steps with `cargo offload test`");
 }

@@ -19,13 +19,17 @@
 //!   a line, and a size matches any other size. The tests also replace the lines that Cargo prints
 //!   around the output of a failed build script by `...`.
 //!
+//! The Dockerfile of `ship.md` is followed by `dockerfile.rs`.
+//!
 //! `BLESS=1` writes the printed output into the pages.
 
 mod compare;
+mod dockerfile;
 mod page;
 mod reader;
 
 use compare::{is_shown, shortened};
+use dockerfile::the_dockerfile_is_followed;
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, Test, needs};
 use offload_tests::stand_ins::{Staged, described, hsa};
 use offload_tests::tools::Tool;
@@ -38,7 +42,8 @@ use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [every_page_is_in_the_summary_and_followed],
-    HIP_RUNTIME => [the_readmes_program_on_amds_own_runtime];
+    HIP_RUNTIME => [the_readmes_program_on_amds_own_runtime],
+    COMPILERS_AND_MOUNTS.slow() => [the_dockerfile_is_followed];
     pages(),
 }
 
@@ -70,6 +75,7 @@ impl Page {
     }
 }
 
+const COMPILERS_AND_MOUNTS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 const HIP_RUNTIME: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]);
 const NVCC: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]);
 const ROCM: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Rocm, Tool::Hip5]);

@@ -2,6 +2,7 @@
 //! run.
 
 use super::{NAME, Page};
+use offload_tests::cache_server::CacheServer;
 use offload_tests::own;
 use offload_tests::scenario::{Printed, Run, Scenario};
 use offload_tests::scratch;
@@ -21,6 +22,8 @@ pub struct Reader {
     gpu: Vec<(&'static str, String)>,
     /// A tool that only the commands of this page can find.
     own_tool: Option<Tool>,
+    /// The server of a page about sccache.
+    cache: Option<CacheServer>,
 }
 
 impl Reader {
@@ -34,7 +37,9 @@ impl Reader {
         // The pages' commands use programs in `target`, but tests build into another folder.
         symlink(&scenario.target, scenario.folder.join("target"))
             .expect("the folder can be written");
-        Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
+        let has_cache = page.own_tool == Some(Tool::Sccache);
+        let cache = has_cache.then(|| CacheServer::start(&scenario));
+        Self { scenario, gpu: Vec::new(), own_tool: page.own_tool, cache }
     }
 
     /// Writes a file of the package; the package's name replaces [`NAME`] in its manifest, and its
@@ -72,17 +77,8 @@ impl Reader {
 
     fn command(&self, words: &[&str]) -> Run<'_> {
         match *words {
-            // Cargo leaves patches out of a packaged manifest, so they are passed as options.
-            ["cargo", "package", ref rest @ ..] => {
-                let patches = ["offload-gpu", "offload-build"].map(|name| {
-                    let path = scratch::workspace().join(name).display().to_string();
-                    format!("patch.crates-io.{name}.path={path:?}")
-                });
-                let package = self.scenario.cargo(&["package", "--allow-dirty"]);
-                package.args(patches.iter().flat_map(|patch| ["--config", patch])).args(rest)
-            }
+            ["cargo", "package", ref rest @ ..] => self.scenario.package().args(rest),
             ["cargo", ref rest @ ..] => self.scenario.cargo(rest),
-            ["offload", ref rest @ ..] => self.scenario.tool(own::tool("offload")).args(rest),
             [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
             [] => panic!("an empty command"),
         }
@@ -102,7 +98,7 @@ impl Reader {
             "HIP_PATH",
         ];
         let mut folders = vec![llvm_bin(), own::folder()];
-        if self.own_tool == Some(Tool::Sccache) {
+        if self.cache.is_some() {
             folders.push(sccache().parent().expect("a program lies in a folder").to_owned());
         }
         let mut run =
@@ -113,8 +109,8 @@ impl Reader {
         if self.own_tool == Some(Tool::Rocm) {
             run = run.env("ROCM_PATH", rocm());
         }
-        if self.own_tool == Some(Tool::Sccache) {
-            run = self.with_own_cache(run);
+        if let Some(cache) = &self.cache {
+            run = run.envs(cache.variables());
         }
         // The commands must not find the GPUs of this machine. `self.gpu` contains the variables of
         // the pretended GPU, if the page has one.
@@ -125,15 +121,6 @@ impl Reader {
             run.without(&["CUDA_VISIBLE_DEVICES"])
                 .envs(self.gpu.iter().map(|(name, value)| (name, value)))
         }
-    }
-
-    /// Adds a server of sccache that only this page uses.
-    fn with_own_cache<'a>(&self, run: Run<'a>) -> Run<'a> {
-        // A socket's path has at most 107 bytes, which a path in the scenario's folder could
-        // exceed.
-        let socket =
-            env::temp_dir().join(format!("{}-{}", self.scenario.name(), std::process::id()));
-        run.env("SCCACHE_DIR", self.scenario.folder.join("cache")).env("SCCACHE_SERVER_UDS", socket)
     }
 
     /// Returns a command's output, in which the names and folders that the pages show replace the
@@ -200,14 +187,5 @@ impl Reader {
             ("FAKE_GPU", gpu.to_owned()),
             ("FAKE_LOG", folder.join("log").display().to_string()),
         ];
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        if self.own_tool == Some(Tool::Sccache) {
-            let stop = self.with_own_cache(self.scenario.tool(sccache())).arg("--stop-server");
-            let _ = stop.command().output();
-        }
     }
 }

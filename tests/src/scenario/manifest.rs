@@ -67,6 +67,13 @@ pub fn patched(manifest: &str) -> String {
     )
 }
 
+/// Returns the options of Cargo that replace the registry's crates by those of this checkout.
+pub fn patch_options() -> impl Iterator<Item = String> {
+    ["offload-gpu", "offload-build"].into_iter().flat_map(|name| {
+        ["--config".to_owned(), format!("patch.crates-io.{name}.path={:?}", path(name))]
+    })
+}
+
 /// Returns a manifest that enables another feature of one of the project's crates.
 ///
 /// # Panics

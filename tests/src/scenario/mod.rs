@@ -14,11 +14,13 @@ mod compilers;
 mod kernels;
 mod manifest;
 mod outputs;
+mod registry;
 mod run;
 mod target_folders;
 
 pub use compilers::Watched;
 pub use kernels::kernel;
+pub use manifest::patch_options;
 pub use run::{Printed, Run, printed};
 
 use crate::scratch;

@@ -49,6 +49,11 @@ pub fn of_examples() -> PathBuf {
     root().join(FOLDERS[2])
 }
 
+/// Returns the folder of packages that Cargo builds with the crates of a registry.
+pub fn of_registry() -> PathBuf {
+    root().join("registry")
+}
+
 /// Removes the files of a package from earlier runs. Tests would otherwise take old images for new
 /// ones. Cargo also treats a package and the result of its `cargo package` as one, and would not
 /// always notice the removal.

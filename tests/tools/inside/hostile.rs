@@ -24,8 +24,8 @@ fn cubin() -> Vec<u8> {
     corpus_bytes("image/saxpy.sm_90.cubin")
 }
 
-/// Writes an archive, and returns what `offload ls` prints on standard error. The command must end
-/// with exit status 1.
+/// Writes an archive, and returns what `cargo offload ls` prints on standard error. The command
+/// must end with exit status 1.
 #[track_caller]
 fn complaint(folder: &Path, name: &str, archive: &[u8], arguments: &[&str]) -> String {
     scratch::write(folder.join(name), archive);

@@ -1,5 +1,5 @@
-//! Tests of files inside wheels and other archives. The commands of `offload` print the same for
-//! them as for the files themselves, and malicious archives cause an error that describes the
+//! Tests of files inside wheels and other archives. The commands of `cargo offload` print the same
+//! for them as for the files themselves, and malicious archives cause an error that describes the
 //! problem.
 //!
 //! A test makes its archives when it runs: with Python, which has its own writers, or byte by byte.
@@ -28,7 +28,7 @@ offload_tests::tests! {
     hostile::tests(),
 }
 
-/// Runs `offload` in a folder.
+/// Runs `cargo offload` in a folder.
 fn offload(folder: &Path, arguments: &[&str]) -> Ran {
     run(own::offload(arguments).current_dir(folder))
 }
@@ -288,7 +288,7 @@ fn archives_inside_are_named() {
     assert!(ran.stdout.contains("in 1 file\n"), "{}", ran.stdout);
     assert_eq!(
         ran.stderr,
-        "offload: note: outer.zip: not looked into, as archives inside of an archive are not opened: inner.zip (a zip \
+        "note: outer.zip: not looked into, as archives inside of an archive are not opened: inner.zip (a zip \
          archive), x/y.deb (a package of Debian), y.7z (a 7z archive) and 1 more\n"
     );
     scratch::write(folder.join("only.zip"), made::zip(&entries[..2]));

@@ -248,6 +248,6 @@ fn members_of_thin_archives_are_named() {
     let run = offload(&["ls", text(&folder.join("thin.a"))]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (0, "offload: note: hip_nordc.o: not listed, as it is in a file of its own\n")
+        (0, "note: hip_nordc.o: not listed, as it is in a file of its own\n")
     );
 }

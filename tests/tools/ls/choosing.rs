@@ -1,5 +1,5 @@
-//! Tests of which images `offload extract` selects: with `--target`, all compatible ones, and with
-//! `--exact`.
+//! Tests of which images `cargo offload extract` selects: with `--target`, all compatible ones, and
+//! with `--exact`.
 
 use super::{extract, extracted};
 use crate::{assert_fails, text};
@@ -80,7 +80,7 @@ fn targets_choose_by_compatibility() {
     // If no image fits one of two targets, the image for the other is written.
     let (run, files) = extract(&folder.join("half"), &[text(&file), "-t", "gfx906", "-t", "sm_80"]);
     assert_eq!((run.code, files.len()), (1, 2));
-    assert_eq!(run.stderr, "offload: warning: no image for gfx906\n");
+    assert_eq!(run.stderr, "warning: no image for gfx906\n");
     // `sm_8x` is not a target.
     let (run, _) = extract(&folder.join("wrong"), &[text(&file), "-t", "sm_8x"]);
     assert_fails(&run, &["--target sm_8x: no target has such a name"]);

@@ -24,12 +24,9 @@ offload_tests::tests! {
 
 fn inputs_that_cannot_be_read() {
     for (arguments, expected) in [
-        (
-            &["ls", "nowhere"][..],
-            "offload: error: cannot read nowhere: No such file or directory\n",
-        ),
-        (&["ls", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
-        (&["extract", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
+        (&["ls", "nowhere"][..], "error: cannot read nowhere: No such file or directory\n"),
+        (&["ls", "bundle"], "error: cannot read bundle: Is a directory\n"),
+        (&["extract", "bundle"], "error: cannot read bundle: Is a directory\n"),
     ] {
         let run = offload(arguments);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", expected));
@@ -50,7 +47,7 @@ fn pipes_are_read() {
     let file = "tests/corpus/fat_file/hip_nordc.o";
     let script = format!(
         "cat {file} | {0} ls /dev/stdin && cat {file} | {0} extract -o {1} /dev/stdin",
-        text(&own::tool("offload")),
+        text(&own::cargo_offload()),
         text(&folder)
     );
     let output =
@@ -80,10 +77,7 @@ fn outputs_that_cannot_be_written() {
             .output()
             .expect("offload starts");
         let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            text,
-            "offload: error: cannot write to standard output: No space left on device\n"
-        );
+        assert_eq!(text, "error: cannot write to standard output: No space left on device\n");
         assert_eq!(output.status.code(), Some(1));
     }
 }

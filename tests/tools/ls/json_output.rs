@@ -1,4 +1,4 @@
-//! Tests of the output of `offload ls --json`: its fields, and the hashes of images.
+//! Tests of the output of `cargo offload ls --json`: its fields, and the hashes of images.
 
 use super::{extracted, images, json, number, offload, records, string};
 use crate::corpus_bytes;
@@ -96,7 +96,7 @@ fn json_of_several_files_is_an_array() {
     let run = offload(&["ls", "--json", files[0], "nowhere"]);
     let array: Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert_eq!((array.as_array().map(Vec::len), run.code), (Some(1), 1));
-    assert_eq!(run.stderr, "offload: error: cannot read nowhere: No such file or directory\n");
+    assert_eq!(run.stderr, "error: cannot read nowhere: No such file or directory\n");
 }
 
 fn sha256_is_that_of_the_bytes() {

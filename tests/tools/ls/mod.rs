@@ -1,5 +1,5 @@
-//! Tests of `offload ls` and `offload extract` on the corpus and on malicious files, compared with
-//! LLVM's and NVIDIA's tools and with `sha256sum`.
+//! Tests of `cargo offload ls` and `cargo offload extract` on the corpus and on malicious files,
+//! compared with LLVM's and NVIDIA's tools and with `sha256sum`.
 //!
 //! The expected output for the corpus is checked in, in `expected/ls/`. `BLESS=1 cargo xtask test
 //! --test tools -- ls::golden` writes it anew.
@@ -34,7 +34,7 @@ offload_tests::tests! {
     }),
 }
 
-/// Runs `offload` in the folder of the corpus.
+/// Runs `cargo offload` in the folder of the corpus.
 fn offload(arguments: &[&str]) -> Ran {
     run(&mut own::offload(arguments))
 }

@@ -45,7 +45,7 @@ fn lines_fit_the_terminal() {
         for columns in [80, 100] {
             let text = in_terminal(columns, "NO_COLOR=1", &format!("ls --kernels {file}"));
             // The first line has the path that the user gave, which may be wider than the terminal.
-            for line in text.lines().skip(1).filter(|line| !line.starts_with("offload: ")) {
+            for line in text.lines().skip(1).filter(|line| !line.starts_with("warning: ")) {
                 assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
             }
         }
@@ -57,7 +57,7 @@ fn lines_fit_the_terminal() {
 
 fn help_fits_a_screen() {
     for command in
-        ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "completions"]
+        ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "doctor", "completions"]
     {
         let arguments: Vec<&str> =
             [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
@@ -84,7 +84,8 @@ fn completions_are_shell_scripts() {
         if shell == "bash" {
             scratch::write(folder.join("offload.bash"), &run.stdout);
             let script = format!(
-                "source {}; COMP_WORDS=(offload ex); COMP_CWORD=1; _offload offload ex offload; echo ${{COMPREPLY[@]}}",
+                "source {}; COMP_WORDS=(cargo-offload ex); COMP_CWORD=1; \
+                 _cargo__offload cargo-offload ex cargo-offload; echo ${{COMPREPLY[@]}}",
                 text(&folder.join("offload.bash"))
             );
             assert_eq!(

@@ -62,7 +62,7 @@ fn check_image(file: &Path) -> usize {
             file.display()
         );
         assert_eq!(kernel["bytes"], kernel["size"], "{}: {name}", file.display());
-        // offload size adds up the sections of all kernels.
+        // cargo offload size adds up the sections of all kernels.
         let own: Vec<String> =
             expected.keys().filter(|it| it.ends_with(&format!(".{name}"))).cloned().collect();
         for section in own {

@@ -1,5 +1,5 @@
-//! Tests of `offload size`: every byte of a file is counted once, sizes of kernels and sections
-//! match LLVM's readelf; bars, JSON and the page.
+//! Tests of `cargo offload size`: every byte of a file is counted once, sizes of kernels and
+//! sections match LLVM's readelf; bars, JSON and the page.
 //!
 //! The expected output for the corpus is checked in, in `expected/size/`. `BLESS=1 cargo xtask test
 //! --test tools -- size::golden` writes it anew.
@@ -33,7 +33,7 @@ offload_tests::tests! {
     }),
 }
 
-/// Runs `offload size` in the folder of the corpus.
+/// Runs `cargo offload size` in the folder of the corpus.
 fn size(arguments: &[&str]) -> Ran {
     run(own::offload(&["size"]).args(arguments))
 }

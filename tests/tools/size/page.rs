@@ -197,7 +197,7 @@ fn the_page_is_whole_or_not_there() {
     let run = size(&["no/such/file", "--html", text(&out)]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (1, "offload: error: cannot read no/such/file: No such file or directory\n")
+        (1, "error: cannot read no/such/file: No such file or directory\n")
     );
     assert_eq!(read(&out), b"old");
     let run = size(&["bundle/basic.bc", "--html", text(&folder)]);
@@ -208,7 +208,7 @@ fn the_page_is_whole_or_not_there() {
         let run = size(&["bundle/basic.bc", "--html", "/dev/full"]);
         assert_eq!(
             (run.code, run.stderr.as_str()),
-            (1, "offload: error: cannot write /dev/full: No space left on device\n")
+            (1, "error: cannot write /dev/full: No space left on device\n")
         );
     }
     let names: Vec<_> =

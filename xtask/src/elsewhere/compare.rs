@@ -11,12 +11,12 @@ use std::process::Command;
 /// The command lines: the program, and its arguments with blanks between. `FILES` stands for all
 /// files of the corpus, `NULL` for the null device.
 const LINES: [(&str, &str); 19] = [
-    ("offload", "ls --json FILES"),
-    ("offload", "ls --kernels FILES"),
-    ("offload", "size --json FILES"),
-    ("offload", "verify FILES"),
-    ("offload", "select --device gfx906 corpus/bundle/hip_dev.hipfb"),
-    ("offload", "extract --output extracted corpus/bundle/hip_dev.hipfb"),
+    ("cargo-offload", "ls --json FILES"),
+    ("cargo-offload", "ls --kernels FILES"),
+    ("cargo-offload", "size --json FILES"),
+    ("cargo-offload", "verify FILES"),
+    ("cargo-offload", "select --device gfx906 corpus/bundle/hip_dev.hipfb"),
+    ("cargo-offload", "extract --output extracted corpus/bundle/hip_dev.hipfb"),
     (
         "clang-offload-bundler",
         "-type=o -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx90a -input=NULL \
@@ -67,7 +67,7 @@ const LINES: [(&str, &str); 19] = [
         "clang-offload-packager",
         "-o packed.bin --image=file=packed.bin,triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=hip",
     ),
-    ("offload", "ls --json packed.bin bundle.hipfb compressed.bc"),
+    ("cargo-offload", "ls --json packed.bin bundle.hipfb compressed.bc"),
 ];
 
 /// Runs each line on the host and here, in separate folders. Compares the output, the exit status,

@@ -37,17 +37,17 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
     let program = builds.programs("debug").join("one-source.exe");
     let folder = run::workspace().join("target/elsewhere/one-source");
     let _ = fs::remove_dir_all(&folder);
-    let mut offload = Command::new(run::workspace().join("target/debug/offload"));
+    let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
     let listed = output(offload.args(["ls", "--json"]).arg(&program))?;
     if !listed.contains("\"pe\"") {
-        return Err(format!("`offload ls` finds no PE image:\n{listed}"));
+        return Err(format!("`cargo offload ls` finds no PE image:\n{listed}"));
     }
-    let mut offload = Command::new(run::workspace().join("target/debug/offload"));
+    let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
     let extract = offload.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
     let path = output(extract.arg(&program))?;
     let path = Path::new(path.trim());
     if path.extension().is_none_or(|extension| extension != "dll") {
-        return Err(format!("`offload extract` calls it {}", path.display()));
+        return Err(format!("`cargo offload extract` calls it {}", path.display()));
     }
     let objdump = format!("{}objdump", builds.host.compilers);
     let text = output(Command::new(objdump).arg("-p").arg(path))?;

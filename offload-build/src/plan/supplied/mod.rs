@@ -102,7 +102,8 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     match (images.pop(), images.is_empty()) {
         (Some(image), true) => Ok(image),
         (Some(_), false) => Err(Error::config(format!(
-            "{} has {} different images for {target}: take out the one that is meant, with 'offload extract'",
+            "{} has {} different images for {target}: take out the one that is meant, with \
+             'cargo offload extract'",
             path.display(),
             images.len() + 1
         ))),
@@ -111,7 +112,8 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
 }
 
 /// The description of an ELF file for a CPU, for messages.
-const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device code out of one)";
+const HOST_FILE: &str =
+    "an ELF file for a CPU ('cargo offload extract' takes device code out of one)";
 
 /// A part of a file.
 enum Part<'a> {

@@ -1,5 +1,5 @@
-//! `offload doctor`: lists the compilers and runtimes on this machine, and the targets that can be
-//! built.
+//! `cargo offload doctor`: lists the compilers and runtimes on this machine, and the targets that
+//! can be built.
 
 mod runtime;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::process::{Command, ExitCode};
 
-/// Arguments of `offload doctor`.
+/// Arguments of `cargo offload doctor`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The compilers are those that a build script finds which names none. The exit status is 1 if one of the \

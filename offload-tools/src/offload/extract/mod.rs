@@ -1,4 +1,4 @@
-//! `offload extract`: writes images to files.
+//! `cargo offload extract`: writes images to files.
 
 mod names;
 mod wanted;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wanted::Wanted;
 
-/// Arguments of `offload extract`.
+/// Arguments of `cargo offload extract`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A target is gfx90a:xnack-, gfx11-generic, sm_90, compute_80, cpu, a target triple, or a bundle \

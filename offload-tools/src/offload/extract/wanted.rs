@@ -89,7 +89,7 @@ impl<'a> Wanted<'a> {
             None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
                 .advice(
                     "expected gfx90a:xnack-, sm_90, compute_80, cpu, a target triple or a bundle entry ID; \
-                 --exact takes any name that 'offload ls' shows",
+                 --exact takes any name that 'cargo offload ls' shows",
                 )),
         }
         };

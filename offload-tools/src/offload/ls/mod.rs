@@ -1,4 +1,4 @@
-//! `offload ls`: lists the containers, images and kernels in files.
+//! `cargo offload ls`: lists the containers, images and kernels in files.
 
 mod kernels;
 mod table;
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Arguments of `offload ls`.
+/// Arguments of `cargo offload ls`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Wheels, zip and tar archives, crates and packages of Debian are looked into. The JSON of an archive \

@@ -1,4 +1,4 @@
-//! The table that `offload ls` prints for people.
+//! The table that `cargo offload ls` prints for people.
 
 use super::kernels::KernelTable;
 use super::size_text;

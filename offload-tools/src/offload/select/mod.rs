@@ -1,4 +1,4 @@
-//! `offload select`: shows which image a device gets, and why it does not get the others.
+//! `cargo offload select`: shows which image a device gets, and why it does not get the others.
 //!
 //! | module | has |
 //! |---|---|
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Arguments of `offload select`.
+/// Arguments of `cargo offload select`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
@@ -217,7 +217,7 @@ fn select_inside(
         let error =
             Error::text(format!("--output writes one image, and {file} is an archive of files"));
         return Err(error.advice(format!(
-            "offload extract --target {} writes the images of all of them",
+            "cargo offload extract --target {} writes the images of all of them",
             args.device
         )));
     }
@@ -268,7 +268,10 @@ fn too_many(args: &Args, count: usize) -> Error {
     let error = Error::text(format!(
         "--output writes one image, and {file} has {count} modules with one each"
     ));
-    error.advice(format!("offload extract --target {} writes those of all modules", args.device))
+    error.advice(format!(
+        "cargo offload extract --target {} writes those of all modules",
+        args.device
+    ))
 }
 
 /// A JSON record of a file with several modules, or of a file in an archive.

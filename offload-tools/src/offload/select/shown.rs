@@ -1,4 +1,4 @@
-//! The output of `offload select` for people.
+//! The output of `cargo offload select` for people.
 
 use super::modules::{Module, Reason};
 use crate::offload::{Result, out};

@@ -1,4 +1,4 @@
-//! `offload size`: shows how much space each part of a file needs.
+//! `cargo offload size`: shows how much space each part of a file needs.
 
 mod account;
 mod archive;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tree::{By, Kind, Node};
 
-/// Arguments of `offload size`.
+/// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Every byte counts once: what is compressed as it is stored, also in a wheel or other archive, split in proportion to what it \

@@ -1,4 +1,4 @@
-//! `offload verify`: runs all checks.
+//! `cargo offload verify`: runs all checks.
 //!
 //! | module | checks |
 //! |---|---|
@@ -30,7 +30,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Arguments of `offload verify`.
+/// Arguments of `cargo offload verify`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each finding is a line that ends with the name of the check in brackets, and the exit status is then \

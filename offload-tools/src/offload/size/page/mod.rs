@@ -1,4 +1,4 @@
-//! The page of `offload size --html`: a treemap in one self-contained file.
+//! The page of `cargo offload size --html`: a treemap in one self-contained file.
 //!
 //! One element of the page contains the file's data, as JSON without any character that could end
 //! the element. The script inserts the data into the document as text. The page's
