@@ -32,10 +32,11 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 28] = headers![
+const HEADERS: [(&str, &str); 29] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
+    "offload/check_ends.h",
     "offload/check_hooks.h",
     "offload/check_races.h",
     "offload/check_reports.h",

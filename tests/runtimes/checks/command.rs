@@ -39,6 +39,13 @@ __global__ void spin(volatile int *x) {
   while (threadIdx.x == 3 && *x == 0)
     ;
 }
+
+__global__ void leave(int *x) {
+#if defined(OFFLOAD_CPU)
+  if (*x == 0)
+    exit(0);
+#endif
+}
 ";
 
 const LIBRARY: &str = r#"//! Tests of two kernels.
@@ -82,6 +89,14 @@ fn endless() {
     let mut x = device.buffer(&[0_i32]).unwrap();
     // SAFETY: the kernel reads one element.
     unsafe { kernels::spin(&mut x).launch(&device, 1, 32).unwrap() };
+}
+
+#[test]
+fn leaves() {
+    let device = Device::best_for(&kernels::PACK).unwrap();
+    let mut x = device.buffer(&[0_i32]).unwrap();
+    // SAFETY: the kernel reads one element.
+    unsafe { kernels::leave(&mut x).launch(&device, 1, 32).unwrap() };
 }
 
 /// Processes that a test starts are not checked.
@@ -158,6 +173,12 @@ fn each_end_has_its_status() {
     let expected = "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
+
+    // A program that a kernel ends with status 0 has not passed.
+    let printed = ends("--check memory --lib -- --exact leaves", 1);
+    let expected = "\n1. a kernel that ends the process, in the kernel leave\n   kernels/scale.cu:13  1 calls exit  \
+                    block (0, 0, 0), thread (0, 0, 0)\n";
+    assert!(printed.contains(expected), "{printed}");
 
     // The test sends SIGINT, the signal of Ctrl-C, to all processes of the command, as a terminal
     // does.
