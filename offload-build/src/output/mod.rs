@@ -32,7 +32,7 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 29] = headers![
+const HEADERS: [(&str, &str); 30] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
@@ -57,6 +57,7 @@ const HEADERS: [(&str, &str); 29] = headers![
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    "cooperative_groups.h",
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",
