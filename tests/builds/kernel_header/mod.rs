@@ -11,9 +11,10 @@ use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, stderr, stdout, succeed};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 offload_tests::tests! {
+    CLANG.slow() => [kernels_of_the_examples_have_no_warnings],
     CLANG => [
         launch_bounds_reach_both_vendors,
         headers_of_the_standard_library_and_names_of_users_live_beside_it,
@@ -82,6 +83,41 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     assert!(ptx.contains("vprintf, "), "{ptx}");
 }
 
+/// The options with which clang compiles a kernel for each kind of target.
+const AMD: [&str; 6] =
+    ["-x", "hip", "--offload-arch=gfx90a", "--offload-device-only", "-nogpulib", "-nogpuinc"];
+const NVIDIA: [&str; 6] =
+    ["-x", "cuda", "--offload-arch=sm_80", "--offload-device-only", "-nogpulib", "-nogpuinc"];
+const CPU: [&str; 3] = ["-x", "c++", "-std=c++17"];
+
+/// Users copy the kernels of the examples into projects that compile with warnings.
+fn kernels_of_the_examples_have_no_warnings() {
+    let mut compiled = 0;
+    for example in folder(&scratch::workspace().join("examples")) {
+        for kernel in folder(&example.join("kernels")) {
+            let source = std::fs::read_to_string(&kernel).unwrap_or_default();
+            // A source with host launch code needs the vendor's headers.
+            if kernel.extension() != Some("cu".as_ref()) || source.contains("<<<") {
+                continue;
+            }
+            compiled += 1;
+            for (mut compiler, options) in
+                [(Command::new("g++"), &CPU[..]), (llvm("clang++"), &AMD)]
+            {
+                compiler.args(options).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]);
+                compiler.arg(header_folder()).args(["-include", "offload/kernel.h"]).arg(&kernel);
+                succeed(&mut compiler);
+            }
+        }
+    }
+    assert!(compiled >= 8, "{compiled} kernels");
+}
+
+/// Returns the paths in a folder; none if there is no folder.
+fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
+}
+
 /// `printf` on AMD's GPUs, and cooperative groups everywhere.
 fn missing_parts_of_cuda_are_errors_with_advice() {
     let folder = scratch::folder("header-missing");
@@ -95,14 +131,10 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         clang.args(["-include", "offload/kernel.h"]).arg(folder.join("k.cu"));
         clang.output().expect("clang starts")
     };
-    const GPU: [&str; 4] = ["--offload-device-only", "-nogpulib", "-nogpuinc", "-x"];
-    let amd = [&GPU[..], &["hip", "--offload-arch=gfx90a"]].concat();
-    let nvidia = [&GPU[..], &["cuda", "--offload-arch=sm_80"]].concat();
-    let cpu = ["-x", "c++", "-std=c++17"];
 
     let prints = "__global__ void k(int *x) { printf(\"%d\", x[0]); }\n";
     for source in [prints, &format!("#include <cstdio>\n{prints}")] {
-        let output = compile(source, &amd, &[]);
+        let output = compile(source, &AMD, &[]);
         let expected =
             "error: 'printf' is unavailable: AMD's GPUs have no printf without ROCm's headers: ";
         assert!(
@@ -110,8 +142,8 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
             "{}",
             stderr(&output)
         );
-        succeed_with(&compile(source, &nvidia, &[]));
-        succeed_with(&compile(source, &cpu, &[]));
+        succeed_with(&compile(source, &NVIDIA, &[]));
+        succeed_with(&compile(source, &CPU, &[]));
     }
 
     let groups = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
@@ -122,7 +154,7 @@ fn missing_parts_of_cuda_are_errors_with_advice() {
         own.join("cooperative_groups.h"),
         "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
     );
-    for options in [&amd[..], &nvidia, &cpu] {
+    for options in [&AMD[..], &NVIDIA, &CPU] {
         let output = compile(groups, options, &[]);
         let text = stderr(&output);
         let first = text.lines().find(|line| line.contains(" error: ")).unwrap_or_default();
