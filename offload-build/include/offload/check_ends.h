@@ -93,7 +93,7 @@ inline void limit_stack(const launch &l, const char *here, void *pc) {
     return;
   text line;
   begin_end(line, "a thread that needs more stack than it has (define OFFLOAD_CPU_STACK)");
-  line.add("needs at least %zu bytes, and has %zu, at ", size_t(top - here), checked_stack);
+  line.add("needs at least %zu bytes and has %zu at ", size_t(top - here), checked_stack);
   add_place(line, pc);
   print_end(line);
   __real_abort();

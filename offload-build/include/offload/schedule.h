@@ -365,7 +365,8 @@ inline size_t stack_size(const launch &l) {
 
 [[noreturn]] inline void no_stacks(size_t count, size_t size) {
   char what[160];
-  snprintf(what, sizeof what, "no memory for the stacks of the block's threads: %zu of %zu bytes each", count, size);
+  snprintf(what, sizeof what, "no memory for the stacks of the block's threads: %u of %u KiB each (OFFLOAD_CPU_STACK)",
+           unsigned(count), unsigned(size / 1024));
   fail(what);
 }
 
