@@ -3,7 +3,7 @@ __global__ void block_sum(int n, const float *x, float *sums) {
   __shared__ float part[256];
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   part[threadIdx.x] = i < n ? x[i] : 0.0f;
-  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x < half)
       part[threadIdx.x] += part[threadIdx.x + half];

@@ -22,10 +22,12 @@ void leave(launch &l);
 
 /* The thread `self` arrives at a barrier or in a warp function; after it has waited, it goes on. */
 edge barrier_edge(launch &l);
-edge warp_edge(launch &l, question wants, unsigned mask);
+edge warp_edge(launch &l, warp_function function, unsigned mask);
 void releases(launch &l, edge by);
 void acquires(launch &l, edge by);
 
+/* These lanes of the warp that begins with thread `base` have all come to a warp function with the same mask. */
+void warp_is_complete(launch &l, unsigned base, unsigned lanes);
 /* All threads that have not returned are at a barrier. */
 void barrier_is_complete(launch &l);
 /* The threads of the block wait for each other for ever. */
@@ -33,5 +35,7 @@ void never_goes_on(const launch &l);
 
 /* The memory of OFFLOAD_DYNAMIC_SHARED, of which there is some. */
 void *dynamic_shared(launch &l);
+/* A thread comes to OFFLOAD_DYNAMIC_SHARED in a launch that gives no memory. */
+[[noreturn]] void no_dynamic_shared(launch &l, const code_place &at);
 
 } // namespace check

@@ -114,9 +114,15 @@ inline void begin() { __asan_set_error_report_callback(of_address_sanitizer); }
 inline void begin() {}
 #endif
 
-/* Threads at one place of the source, or that have returned. */
+inline bool is_same(const code_place &one, const code_place &other) {
+  return one.line == other.line &&
+         (one.file == other.file || (one.file != nullptr && other.file != nullptr && strcmp(one.file, other.file) == 0));
+}
+
+/* Threads in one call, or that have returned. */
 struct group {
   state now;
+  warp_function function;
   code_place at;
   unsigned count, first;
 };
@@ -126,19 +132,26 @@ struct groups {
   group all[most];
   unsigned count = 0;
 
+  groups() {}
   explicit groups(const launch &l) {
-    for (unsigned i = 0; i < l.count; ++i) {
-      const waiting_thread &thread = l.threads[i];
-      const code_place at = thread.now == state::returned ? code_place{nullptr, 0} : thread.at;
-      group *found = nullptr;
-      for (unsigned g = 0; g < count; ++g)
-        if (all[g].now == thread.now && all[g].at.line == at.line && all[g].at.file == at.file)
-          found = &all[g];
-      if (found != nullptr)
-        ++found->count;
-      else if (count < most)
-        all[count++] = {thread.now, at, 1, i};
+    for (unsigned i = 0; i < l.count; ++i)
+      add(l, i);
+  }
+
+  void add(const launch &l, unsigned i) {
+    const waiting_thread &thread = l.threads[i];
+    const code_place at = thread.now == state::returned ? code_place{nullptr, 0} : thread.at;
+    /* Of no meaning elsewhere. */
+    const warp_function function = thread.now == state::at_warp ? thread.function : warp_function::activemask;
+    for (unsigned g = 0; g < count; ++g) {
+      group &each = all[g];
+      if (each.now == thread.now && each.function == function && is_same(each.at, at)) {
+        ++each.count;
+        return;
+      }
     }
+    if (count < most)
+      all[count++] = {thread.now, function, at, 1, i};
   }
 };
 
@@ -167,8 +180,12 @@ inline void describe(text &to, const launch &l, const groups &of) {
         add_place(to, first.last_code[1]);
       }
     } else {
-      const char *what = each.now == state::at_warp ? "wait in a warp function" : "wait at the barrier";
-      to.add("\n  %u %s at %s:%u", each.count, what, each.at.file, each.at.line);
+      to.add("\n  %u wait ", each.count);
+      if (each.now == state::at_warp)
+        to.add("in %s", name_of(each.function));
+      else
+        to.add("at the barrier");
+      to.add(" at %s:%u", each.at.file, each.at.line);
     }
     to.index(": the first is thread", index_of(each.first));
   }
@@ -182,7 +199,7 @@ inline bool is_new(const launch &l, const groups &of) {
   for (const char *c = kernel_of(l); *c != 0; ++c)
     key = permutation::mixed(key ^ uint64_t(*c));
   for (unsigned g = 0; g < of.count; ++g)
-    key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now);
+    key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now) + uint64_t(of.all[g].function) * 8;
   for (unsigned i = 0; i < count; ++i)
     if (told[i] == key)
       return false;
@@ -196,7 +213,7 @@ inline void divergence(launch &l) {
   const waiting_thread &mine = l.threads[l.self];
   bool is_one = l.returned == 0;
   for (unsigned i = 0; i < l.count && is_one; ++i)
-    is_one = l.threads[i].at.line == mine.at.line && l.threads[i].at.file == mine.at.file;
+    is_one = is_same(l.threads[i].at, mine.at);
   if (is_one)
     return;
   ++l.checks->findings;
@@ -208,6 +225,40 @@ inline void divergence(launch &l) {
   line.add(": of %u threads", l.count);
   describe(line, l, of);
   line.print();
+}
+
+/* Lanes meet in a warp function although not all of them make the same call, or one is not in the mask that it passes: on
+ * GPUs that is undefined.  Only __syncwarp may be called at several places: CUDA's guides until version 12 ask for "a
+ * corresponding __syncwarp()" of the other lanes, and for "the same intrinsic" elsewhere. */
+inline void mismatch(launch &l, unsigned base, unsigned lanes) {
+  groups of, outside;
+  bool is_one = true;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(lanes >> lane & 1))
+      continue;
+    const waiting_thread &thread = l.threads[base + lane];
+    of.add(l, base + lane);
+    is_one = is_one && thread.function == of.all[0].function;
+    if (thread.function != warp_function::activemask && !(thread.mask >> lane & 1))
+      outside.add(l, base + lane);
+  }
+  auto report = [&](const char *what, const groups &which) {
+    ++l.checks->findings;
+    if (!is_new(l, which))
+      return;
+    text line;
+    line.add("offload: %s, in the kernel %s, ", what, kernel_of(l)).index("block", blockIdx);
+    line.add(": of %u lanes", unsigned(__builtin_popcount(lanes)));
+    describe(line, l, which);
+    line.print();
+  };
+  if (outside.count != 0)
+    report("a lane that is not in the mask that it passes", outside);
+  if (!is_one)
+    report("lanes of a warp in different warp functions", of);
+  else if (of.count > 1 && of.all[0].function != warp_function::syncwarp &&
+           of.all[0].function != warp_function::activemask)
+    report("lanes of a warp in different calls of a warp function", of);
 }
 
 /* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
@@ -224,7 +275,7 @@ inline void limit(launch &l) {
   line.index("it is in block", blockIdx).index(", thread", threadIdx).add(", at ");
   add_place(line, l.threads[l.self].last_code[1]);
   line.print();
-  abort();
+  end_program();
 }
 
 inline void stuck(const launch &l) {
@@ -239,23 +290,6 @@ inline void stuck(const launch &l) {
 } // namespace offload_cpu
 
 extern "C" {
-
-/* Kernels are compiled so that they call this in each part of a function: -fsanitize-coverage=trace-pc. */
-__attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
-  using namespace offload_cpu;
-  launch *l = current;
-  if (l == nullptr || l->threads == nullptr)
-    return;
-  waiting_thread &mine = l->threads[l->self];
-  void *here = __builtin_return_address(0);
-  if (mine.last_code[1] != here) {
-    mine.last_code[0] = mine.last_code[1];
-    mine.last_code[1] = here;
-  }
-  static unsigned calls;
-  if (l->checks->end != 0 && ++calls % 65536 == 0 && time(nullptr) >= l->checks->end)
-    reports::takes_too_long(*l);
-}
 
 /* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and
  * marks it by its column. */

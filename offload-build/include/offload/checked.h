@@ -45,9 +45,9 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace offload_cpu {
 unsigned barrier(bool holds, code_place at);
-uint64_t meet(question wants, unsigned mask, uint64_t value, unsigned source, code_place at);
+uint64_t meet(offload_warp_function function, unsigned mask, uint64_t value, unsigned source, code_place at);
 unsigned lane_number();
-void *dynamic_shared();
+void *dynamic_shared(code_place at = code_place::of_caller());
 } // namespace offload_cpu
 #endif
 
@@ -56,6 +56,12 @@ namespace offload_cpu {
  * ThreadSanitizer knows no fences, so the atomic functions of a thread release from its first fence on, and all acquire. */
 void fence();
 bool has_fenced();
+
+/* A kernel stops here, and with it the program. */
+[[noreturn]] void trap(code_place at = code_place::of_caller());
 } // namespace offload_cpu
+
+/* No other way leads from the instruction to a report in all sanitizers. */
+#define __builtin_trap() offload_cpu::trap()
 
 #endif

@@ -5,6 +5,7 @@
  *   check_shared.h   the memory of __shared__ variables: each block's own, between zones that must not be touched
  *   check_races.h    what is concurrent for ThreadSanitizer, and what orders it
  *   check_reports.h  which kernel, block and thread a finding is about; barriers that are not for all threads
+ *   check_ends.h     kernels that end the process, or need more stack than a thread has
  */
 #if !defined(OFFLOAD_CPU_CHECK_RUNTIME)
 #error "offload/checks.cpp is compiled by offload-build"
@@ -32,7 +33,7 @@ struct checked_launch {
   struct fiber_set *set;
   unsigned blocks; /* so many have begun */
   uint64_t number; /* no other launch of this image has it */
-  unsigned groups[32]; /* of each warp: so many have met in warp functions */
+  unsigned groups[32]; /* of each warp: so many have met in __syncwarp */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
   char *edges;  /* of the block: an address for each; see check_races.h */
   alignas(8) char started; /* what all threads of the grid come after */
@@ -72,6 +73,8 @@ struct turn {
 
 #include "check_reports.h"
 
+#include "check_ends.h"
+
 /* What a program that loads the image needs to know before: offload_gpu::run and test runners look for the first line among the
  * image's bytes. */
 extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] =
@@ -91,6 +94,11 @@ bool has_fenced() {
   return current != nullptr && current->threads != nullptr && current->threads[current->self].has_fenced;
 }
 
+void trap(code_place at) {
+  reports::end_at("__builtin_trap", at);
+  __real_abort();
+}
+
 namespace check {
 
 void launch_begins(launch &l, const offload_cpu_settings *settings) {
@@ -105,6 +113,7 @@ void launch_begins(launch &l, const offload_cpu_settings *settings) {
     l.in_order = order::forward;
   turn::take();
   reports::begin();
+  reports::watch_death(true);
   reports::limit(l);
   races::launch_begins(l);
 }
@@ -114,6 +123,8 @@ unsigned launch_ended(launch &l) {
   unsigned findings = l.checks->findings;
   unseen guard;
   free(l.checks);
+  if (turn::depth == 1)
+    reports::watch_death(false);
   turn::give();
   return findings;
 }
@@ -139,13 +150,15 @@ void thread_begins(launch &l) {
 void enter(launch &l) { races::enter(l); }
 void leave(launch &l) { races::leave(l); }
 edge barrier_edge(launch &l) { return races::barrier_edge(l); }
-edge warp_edge(launch &l, question wants, unsigned mask) { return races::warp_edge(l, wants, mask); }
+edge warp_edge(launch &l, warp_function function, unsigned mask) { return races::warp_edge(l, function, mask); }
 void releases(launch &l, edge by) { races::releases(l, by); }
 void acquires(launch &l, edge by) { races::acquires(l, by); }
 
+void warp_is_complete(launch &l, unsigned base, unsigned lanes) { reports::mismatch(l, base, lanes); }
 void barrier_is_complete(launch &l) { reports::divergence(l); }
 void never_goes_on(const launch &l) { reports::stuck(l); }
 void *dynamic_shared(launch &l) { return shared_memory::dynamic(l); }
+void no_dynamic_shared(launch &, const code_place &at) { reports::no_dynamic_shared(at); }
 
 } // namespace check
 } // namespace offload_cpu

@@ -37,11 +37,6 @@ constexpr int warpSize = 32;
 
 #define OFFLOAD_DEVICE inline
 
-namespace offload_cpu {
-/* What a thread that is in a warp function wants to know. */
-enum class question : unsigned char { value_of_lane, vote, who_is_here };
-} // namespace offload_cpu
-
 #if defined(OFFLOAD_CPU_CHECK)
 #include "checked.h"
 #else

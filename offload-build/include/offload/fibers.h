@@ -17,9 +17,10 @@
 #define OFFLOAD_CPU_FIBERS 0
 #endif
 
-/* Bytes of stack for each thread that waits.  They are taken from the system as they are touched. */
+/* Bytes of stack for each thread that waits, taken from the system as they are touched.  NVIDIA's GPUs give a thread at
+ * most 512 KiB of local memory, so that every kernel for a GPU has room.  32 bits have no room for that many bytes. */
 #if !defined(OFFLOAD_CPU_STACK)
-#define OFFLOAD_CPU_STACK (256 * 1024)
+#define OFFLOAD_CPU_STACK (sizeof(void *) < 8 ? 256 * 1024 : 1024 * 1024)
 #endif
 
 /* The compiler must not conclude from what it sees of a function which registers it leaves alone. */
@@ -176,13 +177,15 @@ inline void go(place *from, place *to, bool last = false) {
 /* The stacks of one launch: memory for all of them at once, each with a page below it that must not be touched. */
 struct stack_pool {
   char *memory;
-  size_t pitch, guard, made, limit;
+  size_t size, pitch, guard, made, limit;
   /* Stacks that were used before; the link to the next lies at the bottom of each. */
   char *idle;
 
-  bool reserve(size_t stacks) {
+  /* Makes room for so many stacks of at least `least` bytes. */
+  bool reserve(size_t stacks, size_t least) {
     guard = size_t(sysconf(_SC_PAGESIZE));
-    pitch = guard + (OFFLOAD_CPU_STACK + guard - 1) / guard * guard;
+    size = (least + guard - 1) / guard * guard;
+    pitch = guard + size;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #if defined(MAP_NORESERVE)
     flags |= MAP_NORESERVE;
@@ -193,7 +196,7 @@ struct stack_pool {
     return memory != nullptr;
   }
 
-  /* The lowest address of a stack of pitch - guard bytes. */
+  /* The lowest address of a stack of `size` bytes. */
   char *take() {
     if (idle != nullptr) {
       char *stack = idle;
@@ -212,8 +215,10 @@ struct stack_pool {
       (void)mprotect(memory + made * pitch, guard, PROT_NONE);
       ++made;
     }
-    return memory + number * pitch + guard;
+    return bottom(number);
   }
+
+  char *bottom(size_t number) const { return memory + number * pitch + guard; }
 
   void give_back(char *stack) {
     *reinterpret_cast<char **>(stack) = idle;

@@ -57,12 +57,12 @@ inline void __stdcall run_fiber(void *stack) {
     static_cast<fiber_stack *>(stack)->entry();
 }
 
-/* Makes `start` a place where `entry` begins.  `size` is known to the fiber. */
-inline void begin_at(place *start, char *bottom, size_t, void (*entry)()) {
+/* Makes `start` a place where `entry` begins on a stack of `size` bytes. */
+inline void begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
   fiber_stack *stack = reinterpret_cast<fiber_stack *>(bottom);
   stack->entry = entry;
   if (stack->fiber == nullptr)
-    stack->fiber = CreateFiberEx(0, OFFLOAD_CPU_STACK, with_floating_point, run_fiber, stack);
+    stack->fiber = CreateFiberEx(0, size, with_floating_point, run_fiber, stack);
   if (stack->fiber == nullptr) {
     fprintf(stderr, "offload: no memory for the stacks of the block's threads; OFFLOAD_CPU_STACK is the size of each\n");
     abort();
@@ -82,11 +82,12 @@ inline void arrived() {}
 /* The stacks of one launch. */
 struct stack_pool {
   fiber_stack *memory;
-  size_t pitch, guard, made, limit;
+  size_t size, made, limit;
   fiber_stack *idle;
   bool converted;
 
-  bool reserve(size_t stacks) {
+  bool reserve(size_t stacks, size_t least) {
+    size = least;
     if (!IsThreadAFiber()) {
       if (ConvertThreadToFiberEx(nullptr, with_floating_point) == nullptr)
         return false;

@@ -26,6 +26,16 @@
 OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
 
+/* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which no image of this kit has. */
+#if defined(OFFLOAD_AMDGPU)
+extern "C" __attribute__((device, unavailable("AMD's GPUs have no printf without ROCm's headers: write values to a buffer, "
+                                              "put printf in #if !defined(OFFLOAD_AMDGPU), or compile with "
+                                              "Build::compiler(Compiler::ClangRocm)"))) int
+printf(const char *, ...);
+#else
+extern "C" __attribute__((device)) int printf(const char *, ...);
+#endif
+
 /* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
 extern "C" {
 static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {

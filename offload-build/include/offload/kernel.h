@@ -38,6 +38,19 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
+/* The functions in which the lanes of a warp meet. */
+enum class offload_warp_function : unsigned char {
+  activemask,
+  syncwarp,
+  ballot,
+  any,
+  all,
+  shfl,
+  shfl_up,
+  shfl_down,
+  shfl_xor,
+};
+
 #if defined(OFFLOAD_CPU)
 #include "cpu.h"
 #else

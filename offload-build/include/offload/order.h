@@ -78,7 +78,7 @@ inline void run_block_in_order(launch &l) {
   make_room(l);
   for (unsigned i = 0; i < l.count; ++i) {
     char *stack = l.stacks.of(i);
-    begin_at(&l.threads[i].resume, stack, l.stacks.pitch - l.stacks.guard, run_thread);
+    begin_at(&l.threads[i].resume, stack, l.stacks.size, run_thread);
     l.threads[i].now = state::ready;
   }
   /* For barriers and warp functions all have started. */

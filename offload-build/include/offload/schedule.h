@@ -30,10 +30,25 @@ struct offload_cpu_settings {
 
 namespace offload_cpu {
 
+using warp_function = offload_warp_function;
+
+#if defined(OFFLOAD_CPU_CHECK)
+/* A message says already why the program ends. */
+inline bool is_ending = false;
+#endif
+
+/* Ends the program after a message. */
+[[noreturn]] inline void end_program() {
+#if defined(OFFLOAD_CPU_CHECK)
+  is_ending = true;
+#endif
+  abort();
+}
+
 [[noreturn]] inline void fail(const char *what) {
   fprintf(stderr, "offload: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
           threadIdx.x, threadIdx.y, threadIdx.z, what);
-  abort();
+  end_program();
 }
 
 #if OFFLOAD_CPU_FIBERS
@@ -45,13 +60,13 @@ struct waiting_thread {
   dim3 index;
   unsigned next_ready;
   state now;
-  question wants;
+  warp_function function; /* that it waits in */
   unsigned mask, source;
   uint64_t value, result;
 #if defined(OFFLOAD_CPU_CHECK)
   code_place at;        /* of the call that waits */
   unsigned barriers;    /* that it has come to */
-  unsigned edge;        /* of the warp function that it waits in */
+  unsigned edge;        /* of the __syncwarp that it waits in */
   bool has_fenced;
   void *last_code[2];   /* where it was last, in checks that follow it */
 #endif
@@ -86,6 +101,7 @@ struct launch {
   unsigned first_ready, last_ready;
   unsigned at_barrier, votes, asking_who;
   stack_pool stacks;
+  uintptr_t begins;  /* where the caller's stack was when the launch began */
   char *starting;
   place caller; /* where the caller's stack goes on when no thread is on it */
   place never;  /* where stacks that have ended were left */
@@ -110,7 +126,7 @@ inline void thread_begins(launch &) {}
 inline void enter(launch &) {}
 inline void leave(launch &) {}
 inline unsigned barrier_edge(launch &) { return 0; }
-inline unsigned warp_edge(launch &, question, unsigned) { return 0; }
+inline unsigned warp_edge(launch &, warp_function, unsigned) { return 0; }
 inline void releases(launch &, unsigned) {}
 inline void acquires(launch &, unsigned) {}
 inline void barrier_is_complete(launch &) {}
@@ -160,7 +176,7 @@ inline place *take_ready(launch &l) {
           "function, and %u have returned.\nA barrier waits for every thread of the block that has not returned, a warp "
           "function for every lane in its mask, and all those lanes must pass the same mask.\n",
           blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, at_warp, l.returned);
-  abort();
+  end_program();
 }
 
 inline void settle_barrier(launch &l) {
@@ -184,24 +200,77 @@ template <typename Is> unsigned lanes(const launch &l, unsigned base, Is is) {
   return found;
 }
 
+/* As kernels call it. */
+inline const char *name_of(warp_function function) {
+  switch (function) {
+  case warp_function::activemask:
+    return "__activemask";
+  case warp_function::syncwarp:
+    return "__syncwarp";
+  case warp_function::ballot:
+    return "__ballot_sync";
+  case warp_function::any:
+    return "__any_sync";
+  case warp_function::all:
+    return "__all_sync";
+  case warp_function::shfl:
+    return "__shfl_sync";
+  case warp_function::shfl_up:
+    return "__shfl_up_sync";
+  case warp_function::shfl_down:
+    return "__shfl_down_sync";
+  case warp_function::shfl_xor:
+    return "__shfl_xor_sync";
+  }
+  return "a warp function";
+}
+
+#if !defined(OFFLOAD_CPU_CHECK)
+/* Lanes that wait for each other in different functions wait for ever on GPUs.  Checked builds report it and go on. */
+inline void all_call_one_function(const launch &l, unsigned base, unsigned group) {
+  unsigned first = unsigned(__builtin_ctz(group));
+  warp_function function = l.threads[base + first].function;
+  for (unsigned lane = first; lane < 32; ++lane)
+    if ((group >> lane & 1) && l.threads[base + lane].function != function) {
+      fprintf(stderr,
+              "offload: lanes of a warp wait for each other in block (%u, %u, %u): thread %u in %s, thread %u in %s.\n"
+              "All lanes of a mask must make the same call.\n",
+              blockIdx.x, blockIdx.y, blockIdx.z, base + first, name_of(function), base + lane,
+              name_of(l.threads[base + lane].function));
+      end_program();
+    }
+}
+#endif
+
 /* Answers these lanes, which have all arrived. */
 inline void answer(launch &l, unsigned base, unsigned group) {
+#if defined(OFFLOAD_CPU_CHECK)
+  check::warp_is_complete(l, base, group);
+#else
+  all_call_one_function(l, base, group);
+#endif
   unsigned votes = lanes(l, base, [&](unsigned t) { return (group >> (t - base) & 1) && l.threads[t].value != 0; });
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!(group >> lane & 1))
       continue;
     waiting_thread &thread = l.threads[base + lane];
-    switch (thread.wants) {
-    case question::value_of_lane:
-      /* From a lane that is not there comes the thread's own value. */
-      thread.result = group >> thread.source & 1 ? l.threads[base + thread.source].value : thread.value;
-      break;
-    case question::vote:
-      thread.result = votes;
-      break;
-    case question::who_is_here:
+    switch (thread.function) {
+    case warp_function::activemask:
       thread.result = group;
       --l.asking_who;
+      break;
+    case warp_function::syncwarp:
+    case warp_function::ballot:
+    case warp_function::any:
+    case warp_function::all:
+      thread.result = votes;
+      break;
+    case warp_function::shfl:
+    case warp_function::shfl_up:
+    case warp_function::shfl_down:
+    case warp_function::shfl_xor:
+      /* From a lane that is not there comes the thread's own value. */
+      thread.result = group >> thread.source & 1 ? l.threads[base + thread.source].value : thread.value;
       break;
     }
     make_ready(l, base + lane);
@@ -212,7 +281,7 @@ inline void answer(launch &l, unsigned base, unsigned group) {
 inline void settle_warp(launch &l, unsigned thread) {
   unsigned base = thread / 32 * 32;
   auto in_warp_function = [&](unsigned t) { return t < l.next && l.threads[t].now == state::at_warp; };
-  auto asks_who = [&](unsigned t) { return l.threads[t].wants == question::who_is_here; };
+  auto asks_who = [&](unsigned t) { return l.threads[t].function == warp_function::activemask; };
   unsigned here = lanes(l, base, in_warp_function);
   if (here == 0)
     return;
@@ -260,7 +329,7 @@ inline OFFLOAD_OPAQUE void wait(launch &l) {
   } else if (l.next < l.count) {
     l.starting = l.stacks.take();
     place start;
-    begin_at(&start, l.starting, l.stacks.pitch - l.stacks.guard, run_threads);
+    begin_at(&start, l.starting, l.stacks.size, run_threads);
     go(&mine.resume, &start);
   } else {
     stuck(l);
@@ -269,15 +338,49 @@ inline OFFLOAD_OPAQUE void wait(launch &l) {
   threadIdx = mine.index;
 }
 
-[[noreturn]] inline void no_stacks() {
-  fail("no memory for the stacks of the block's threads; OFFLOAD_CPU_STACK is the size of each");
+/* Where the stack of the caller ends now, with all its local variables. */
+inline OFFLOAD_OPAQUE uintptr_t end_of_stack() {
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
 }
 
+#if defined(OFFLOAD_CPU_CHECK)
+/* What a thread may need in checked builds, where a sanitizer makes local variables larger.  Each stack has twice as much:
+ * a thread beyond the limit has room for its report (reports::limit_stack). */
+constexpr size_t checked_stack = OFFLOAD_CPU_STACK < 1024 * 1024 ? 1024 * 1024 : OFFLOAD_CPU_STACK;
+#endif
+
+/* The bytes of each stack. */
+inline size_t stack_size(const launch &l) {
+#if defined(OFFLOAD_CPU_CHECK)
+  (void)l;
+  return 2 * checked_stack;
+#else
+  if (l.in_order != order::any)
+    return OFFLOAD_CPU_STACK;
+  /* The first thread that waits began on the caller's stack, and shows how much the others may need. */
+  size_t needed = size_t(l.begins - end_of_stack());
+  return OFFLOAD_CPU_STACK + (needed > OFFLOAD_CPU_STACK / 2 ? needed : 0);
+#endif
+}
+
+[[noreturn]] inline void no_stacks(size_t count, size_t size) {
+  char what[160];
+  snprintf(what, sizeof what, "no memory for the stacks of the block's threads: %u of %u KiB each (OFFLOAD_CPU_STACK)",
+           unsigned(count), unsigned(size / 1024));
+  fail(what);
+}
+
+/* No thread of the block is on one of the stacks. */
 inline void make_room(launch &l) {
   if (l.threads == nullptr)
     l.threads = static_cast<waiting_thread *>(calloc(l.count, sizeof(waiting_thread)));
-  if (l.threads == nullptr || (l.stacks.memory == nullptr && !l.stacks.reserve(l.count)))
-    no_stacks();
+  size_t size = stack_size(l);
+  if (l.stacks.memory != nullptr && l.stacks.size < size) {
+    l.stacks.release();
+    l.stacks = {};
+  }
+  if (l.threads == nullptr || (l.stacks.memory == nullptr && !l.stacks.reserve(l.count, size)))
+    no_stacks(l.count, size);
 }
 
 /* The first thread of a block that has to wait: those before it have returned. */
@@ -343,23 +446,24 @@ OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
 
 OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
 
-OFFLOAD_CPU_CALLED uint64_t meet(question wants, unsigned mask, uint64_t value, unsigned source OFFLOAD_AND_PLACE) {
+OFFLOAD_CPU_CALLED uint64_t meet(warp_function function, unsigned mask, uint64_t value,
+                                 unsigned source OFFLOAD_AND_PLACE) {
   launch *l = current;
   if (l == nullptr || l->count == 1)
-    return wants == question::value_of_lane ? value : wants == question::vote ? value != 0 : 1;
+    return function == warp_function::activemask ? 1 : function >= warp_function::shfl ? value : value != 0;
   split(*l);
   waiting_thread &mine = l->threads[l->self];
   mine.now = state::at_warp;
-  mine.wants = wants;
+  mine.function = function;
   mine.mask = mask;
   mine.value = value;
   mine.source = source;
 #if defined(OFFLOAD_CPU_CHECK)
   mine.at = at;
 #endif
-  unsigned edge = check::warp_edge(*l, wants, mask);
+  unsigned edge = check::warp_edge(*l, function, mask);
   check::releases(*l, edge);
-  l->asking_who += wants == question::who_is_here;
+  l->asking_who += function == warp_function::activemask;
   settle_warp(*l, l->self);
   wait(*l);
   check::acquires(*l, edge);
@@ -369,7 +473,7 @@ OFFLOAD_CPU_CALLED uint64_t meet(question wants, unsigned mask, uint64_t value, 
 /* No way to leave a stack and come back to it is known here. */
 unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
     "target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
-uint64_t meet(question, unsigned, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has no "
+uint64_t meet(warp_function, unsigned, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has no "
     "CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
 OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
 #endif
@@ -411,9 +515,15 @@ inline void run_block(launch &l) {
 }
 
 /* The memory of OFFLOAD_DYNAMIC_SHARED. */
-OFFLOAD_CPU_CALLED void *dynamic_shared() {
-  if (current == nullptr || current->shared_size == 0)
-    fail("the kernel uses dynamic shared memory, of which it was given none: launch it with offload_cpu_launch_shared");
+OFFLOAD_CPU_CALLED void *dynamic_shared(OFFLOAD_PLACE) {
+  if (current == nullptr || current->shared_size == 0) {
+#if defined(OFFLOAD_CPU_CHECK)
+    if (current != nullptr)
+      check::no_dynamic_shared(*current, at);
+#endif
+    fail("the kernel uses dynamic shared memory, and the launch gives none: set its size with Launch::shared_memory, or "
+         "call offload_cpu_launch_shared");
+  }
   return check::dynamic_shared(*current);
 }
 
@@ -448,6 +558,9 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   launch *outer = current;
   const dim3 outer_indices[] = {threadIdx, blockIdx, blockDim, gridDim};
   current = &l;
+#if OFFLOAD_CPU_FIBERS
+  l.begins = end_of_stack();
+#endif
   gridDim = dim3(grid[0], grid[1], grid[2]);
   blockDim = dim3(block[0], block[1], block[2]);
   if (l.in_order == order::any) {

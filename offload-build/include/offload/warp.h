@@ -3,7 +3,8 @@
  * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9.  Masks have the type
  * offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff does not do on gfx9.
  *
- * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must call with the same mask.  AMD's
+ * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must make the same call with that mask.
+ * Only __syncwarp orders accesses to memory: shuffles, votes and __activemask are no barriers for them.  AMD's
  * hardware answers whoever is active and does not look at the mask of a shuffle; NVIDIA's and the CPU wait for the mask.
  * Lanes that returned, or that a short block does not have, are not waited for.
  */
@@ -53,19 +54,19 @@ OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
 OFFLOAD_DEVICE offload_lanes __activemask(OFFLOAD_PLACE) {
-  return offload_lanes(offload_cpu::meet(offload_cpu::question::who_is_here, 0, 0, 0 OFFLOAD_ITS_PLACE));
+  return offload_lanes(offload_cpu::meet(offload_warp_function::activemask, 0, 0, 0 OFFLOAD_ITS_PLACE));
 }
 OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
-  return offload_lanes(offload_cpu::meet(offload_cpu::question::vote, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));
+  return offload_lanes(offload_cpu::meet(offload_warp_function::ballot, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));
 }
 OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
-  return __ballot_sync(mask, condition OFFLOAD_ITS_PLACE) != 0;
+  return offload_cpu::meet(offload_warp_function::any, mask, condition != 0, 0 OFFLOAD_ITS_PLACE) != 0;
 }
 OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
-  return __ballot_sync(mask, !condition OFFLOAD_ITS_PLACE) == 0;
+  return offload_cpu::meet(offload_warp_function::all, mask, condition == 0, 0 OFFLOAD_ITS_PLACE) == 0;
 }
 OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
-  __ballot_sync(mask, 0 OFFLOAD_ITS_PLACE);
+  offload_cpu::meet(offload_warp_function::syncwarp, mask, 0, 0 OFFLOAD_ITS_PLACE);
 }
 #endif
 
@@ -78,23 +79,29 @@ typedef unsigned word;
 #endif
 
 /* What lane `source` passes.  Every lane of the mask must come here. */
-OFFLOAD_DEVICE word word_of(offload_lanes mask, word own, unsigned source OFFLOAD_AND_PLACE) {
+OFFLOAD_DEVICE word word_of(offload_warp_function function, offload_lanes mask, word own,
+                            unsigned source OFFLOAD_AND_PLACE) {
+#if !defined(OFFLOAD_CPU)
+  (void)function;
+#endif
 #if defined(OFFLOAD_AMDGPU)
   (void)mask;
   return word(__builtin_amdgcn_ds_bpermute(int(source * 4), int(own)));
 #elif defined(OFFLOAD_NVPTX)
   return word(__nvvm_shfl_sync_idx_i32(mask, int(own), int(source), 31));
 #else
-  return offload_cpu::meet(offload_cpu::question::value_of_lane, mask, own, source OFFLOAD_ITS_PLACE);
+  return offload_cpu::meet(function, mask, own, source OFFLOAD_ITS_PLACE);
 #endif
 }
 
-template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, unsigned source OFFLOAD_AND_PLACE) {
+template <typename T>
+OFFLOAD_DEVICE T value_of(offload_warp_function function, offload_lanes mask, T value,
+                          unsigned source OFFLOAD_AND_PLACE) {
   static_assert(sizeof(T) <= 8, "lanes exchange values of at most 8 bytes");
   word words[(sizeof(T) + sizeof(word) - 1) / sizeof(word)] = {};
   __builtin_memcpy(words, &value, sizeof(T));
   for (word &each : words)
-    each = word_of(mask, each, source OFFLOAD_ITS_PLACE);
+    each = word_of(function, mask, each, source OFFLOAD_ITS_PLACE);
   __builtin_memcpy(&value, words, sizeof(T));
   return value;
 }
@@ -107,23 +114,27 @@ template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, uns
 template <typename T>
 OFFLOAD_DEVICE T __shfl_sync(offload_lanes mask, T value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, (lane & ~group) | (unsigned(source) & group) OFFLOAD_ITS_PLACE);
+  source = int((lane & ~group) | (unsigned(source) & group));
+  return offload_warp::value_of(offload_warp_function::shfl, mask, value, unsigned(source) OFFLOAD_ITS_PLACE);
 }
 template <typename T>
 OFFLOAD_DEVICE T __shfl_up_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, (lane & group) >= by ? lane - by : lane OFFLOAD_ITS_PLACE);
+  unsigned source = (lane & group) >= by ? lane - by : lane;
+  return offload_warp::value_of(offload_warp_function::shfl_up, mask, value, source OFFLOAD_ITS_PLACE);
 }
 template <typename T>
 OFFLOAD_DEVICE T __shfl_down_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, by <= group - (lane & group) ? lane + by : lane OFFLOAD_ITS_PLACE);
+  unsigned source = by <= group - (lane & group) ? lane + by : lane;
+  return offload_warp::value_of(offload_warp_function::shfl_down, mask, value, source OFFLOAD_ITS_PLACE);
 }
 /* Lanes of earlier groups can be read as well. */
 template <typename T>
 OFFLOAD_DEVICE T __shfl_xor_sync(offload_lanes mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
-  return offload_warp::value_of(mask, value, source <= (lane | group) ? source : lane OFFLOAD_ITS_PLACE);
+  source = source <= (lane | group) ? source : lane;
+  return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);
 }
 
 #endif

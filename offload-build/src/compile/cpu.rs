@@ -23,6 +23,9 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
+/// The functions that end a process; `offload/check_ends.h` reports calls of them.
+const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
+
 impl Compilations<'_> {
     pub(crate) fn cpu(&self, cxx: &Cxx, sanitizer: Option<&Sanitizer>) -> Compilation {
         let mut compilation = self.compilation("so", &[&cxx.identity]);
@@ -56,6 +59,11 @@ impl Compilations<'_> {
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden", "-O2"]));
             compile.extend(self.kernel_header());
             compile.extend(sanitizer.of_scheduler());
+            // The scheduler reserves the stacks, so it must know their size.
+            let defines = self.module.options.define_args();
+            compile.extend(
+                defines.filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK=")).map(OsString::from),
+            );
             compile.extend(args(&["-x", "c++", "-c"]));
             compile.push(self.output.include().join("offload/checks.cpp").into());
             let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
@@ -114,6 +122,9 @@ impl Sanitizer {
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
         // With this option, a finding can show where a thread is that did not reach a barrier.
         list.push("-fsanitize-coverage=trace-pc".into());
+        // With this option, a thread that overflows its stack touches the page below the stack, and
+        // not another thread's stack.
+        list.push("-fstack-clash-protection".into());
         list
     }
 
@@ -135,6 +146,9 @@ impl Sanitizer {
         list.extend(self.is_clang.then(|| "-shared-libsan".into()));
         for report in REPORTS {
             list.push(format!("-Wl,--wrap=__ubsan_handle_{report}").into());
+        }
+        for end in ENDS {
+            list.push(format!("-Wl,--wrap={end}").into());
         }
         list
     }

@@ -32,10 +32,11 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
-const HEADERS: [(&str, &str); 28] = headers![
+const HEADERS: [(&str, &str); 30] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
+    "offload/check_ends.h",
     "offload/check_hooks.h",
     "offload/check_races.h",
     "offload/check_reports.h",
@@ -56,6 +57,7 @@ const HEADERS: [(&str, &str); 28] = headers![
     "offload/vectors.h",
     "offload/warp.h",
     // This crate's replacements for CUDA's headers, with the names of CUDA's headers.
+    "cooperative_groups.h",
     "cuda.h",
     "cuda_bf16.h",
     "cuda_fp16.h",

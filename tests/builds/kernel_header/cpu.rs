@@ -372,14 +372,44 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
     let program = program(
         "kernels-stuck",
         &["-O1"],
-        "int main() {\n  unsigned grid[] = {2, 1, 1}, block[] = {40, 1, 1};\n  \
-           offload_cpu_launch(grid, block, [](void *) { stuck(); }, nullptr);\n}\n",
+        "#include <string.h>\n#include <utility>\n\
+         __global__ void functions() { if (threadIdx.x % 2) __syncwarp(); else __any_sync(OFFLOAD_ALL_LANES, 1); }\n\
+         __global__ void shared() { OFFLOAD_DYNAMIC_SHARED(float, tile); tile[0] = 1; }\n\
+         __global__ void local() {\n  \
+           volatile unsigned values[700000];\n  \
+           values[threadIdx.x] = values[699999] = threadIdx.x;\n  \
+           __syncthreads();\n  \
+           if (values[threadIdx.x] + values[699999] != 2 * threadIdx.x) abort();\n}\n\
+         int main(int, char **names) {\n  \
+           unsigned grid[] = {2, 1, 1}, block[] = {40, 1, 1};\n  \
+           for (auto [name, kernel] : {std::pair(\"stuck\", stuck), {\"functions\", functions}, {\"shared\", shared},\n  \
+                                       {\"local\", local}})\n    \
+             if (strcmp(name, names[1]) == 0)\n      \
+               offload_cpu_launch(grid, block, [](void *it) { (*static_cast<void (**)()>(it))(); }, &kernel);\n}\n",
     );
-    let output = Command::new(program).output().expect("the program starts");
-    assert!(!output.status.success());
-    let expected = "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a \
-                    warp function, and 8 have returned.\n";
-    assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+    let ends = |launch: &str, expected: &str| {
+        let output = Command::new(&program).arg(launch).output().expect("the program starts");
+        assert!(!output.status.success());
+        assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+    };
+    ends(
+        "stuck",
+        "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a warp \
+         function, and 8 have returned.\n",
+    );
+    // NVIDIA's GPUs wait for ever here, too.
+    ends(
+        "functions",
+        "offload: lanes of a warp wait for each other in block (0, 0, 0): thread 0 in __any_sync, thread 1 in \
+         __syncwarp.\n",
+    );
+    ends(
+        "shared",
+        "offload: block (0, 0, 0), thread (0, 0, 0): the kernel uses dynamic shared memory, and the launch gives none: \
+         set its size with Launch::shared_memory",
+    );
+    // No GPU gives a thread that much local memory.
+    succeed(Command::new(&program).arg("local"));
 }
 
 fn barriers_on_the_cpu_please_the_address_sanitizer() {

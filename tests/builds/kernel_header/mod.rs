@@ -9,13 +9,16 @@ mod math;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{llvm, stdout, succeed};
-use std::path::PathBuf;
+use offload_tests::tools::{llvm, stderr, stdout, succeed};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 offload_tests::tests! {
+    CLANG.slow() => [kernels_of_the_examples_have_no_warnings],
     CLANG => [
         launch_bounds_reach_both_vendors,
         headers_of_the_standard_library_and_names_of_users_live_beside_it,
+        missing_parts_of_cuda_are_errors_with_advice,
     ];
     cpu::tests(),
     float16::tests(),
@@ -61,10 +64,11 @@ fn launch_bounds_reach_both_vendors() {
 
 /// Each header and each name in this source once failed to compile for some target.
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
-    built(
+    let scenario = built(
         "header_neighbours",
         &["gfx90a", "gfx1100", "compute_80", "cpu"],
-        "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdlib>\n#include <math.h>\n\
+        "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstdlib>\n\
+         #include <math.h>\n\
          #include <memory>\n#include <new>\n#include <utility>\n\
          struct Properties { int warpSize; };\n\
          __noinline__ __device__ int lanes(Properties p) { return p.warpSize + warpSize; }\n\
@@ -72,6 +76,96 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
            dim3 all(gridDim.x * blockDim.x);\n\
            Properties p = {int(all.x)};\n\
            float x = sqrtf(y[0]) + sin(float(y[1])) + fabs(2.5) + (isnan(float(y[2])) ? 1 : 0) + __expf(1.0f) + pow(2, 0.5f) + sqrt(y[5]);\n\
-           y[threadIdx.x] = lanes(p) + int(x) + abs(y[3]) + min(y[4], 5);\n}\n",
+           y[threadIdx.x] = lanes(p) + int(x) + abs(y[3]) + min(y[4], 5);\n\
+         #if !defined(OFFLOAD_AMDGPU)\n  printf(\"%d %f\\n\", y[0], x);\n#endif\n}\n",
     );
+    let ptx = scenario.output_text("release", "k/compute_80.ptx");
+    assert!(ptx.contains("vprintf, "), "{ptx}");
+}
+
+/// The options with which clang compiles a kernel for each kind of target.
+const AMD: [&str; 6] =
+    ["-x", "hip", "--offload-arch=gfx90a", "--offload-device-only", "-nogpulib", "-nogpuinc"];
+const NVIDIA: [&str; 6] =
+    ["-x", "cuda", "--offload-arch=sm_80", "--offload-device-only", "-nogpulib", "-nogpuinc"];
+const CPU: [&str; 3] = ["-x", "c++", "-std=c++17"];
+
+/// Users copy the kernels of the examples into projects that compile with warnings.
+fn kernels_of_the_examples_have_no_warnings() {
+    let mut compiled = 0;
+    for example in folder(&scratch::workspace().join("examples")) {
+        for kernel in folder(&example.join("kernels")) {
+            let source = std::fs::read_to_string(&kernel).unwrap_or_default();
+            // A source with host launch code needs the vendor's headers.
+            if kernel.extension() != Some("cu".as_ref()) || source.contains("<<<") {
+                continue;
+            }
+            compiled += 1;
+            for (mut compiler, options) in
+                [(Command::new("g++"), &CPU[..]), (llvm("clang++"), &AMD)]
+            {
+                compiler.args(options).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]);
+                compiler.arg(header_folder()).args(["-include", "offload/kernel.h"]).arg(&kernel);
+                succeed(&mut compiler);
+            }
+        }
+    }
+    assert!(compiled >= 8, "{compiled} kernels");
+}
+
+/// Returns the paths in a folder; none if there is no folder.
+fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
+}
+
+/// `printf` on AMD's GPUs, and cooperative groups everywhere.
+fn missing_parts_of_cuda_are_errors_with_advice() {
+    let folder = scratch::folder("header-missing");
+    let compile = |source: &str, options: &[&str], includes: &[&Path]| {
+        scratch::write(folder.join("k.cu"), source);
+        let mut clang = llvm("clang++");
+        clang.args(options).arg("-fsyntax-only").arg("-I").arg(header_folder());
+        for include in includes {
+            clang.arg("-I").arg(include);
+        }
+        clang.args(["-include", "offload/kernel.h"]).arg(folder.join("k.cu"));
+        clang.output().expect("clang starts")
+    };
+
+    let prints = "__global__ void k(int *x) { printf(\"%d\", x[0]); }\n";
+    for source in [prints, &format!("#include <cstdio>\n{prints}")] {
+        let output = compile(source, &AMD, &[]);
+        let expected =
+            "error: 'printf' is unavailable: AMD's GPUs have no printf without ROCm's headers: ";
+        assert!(
+            !output.status.success() && stderr(&output).contains(expected),
+            "{}",
+            stderr(&output)
+        );
+        succeed_with(&compile(source, &NVIDIA, &[]));
+        succeed_with(&compile(source, &CPU, &[]));
+    }
+
+    let groups = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
+                  __global__ void k() { cg::wait(); }\n";
+    // A header of this name that the user has wins.
+    let own = folder.join("own");
+    scratch::write(
+        own.join("cooperative_groups.h"),
+        "namespace cooperative_groups { __device__ inline void wait() { __syncthreads(); } }\n",
+    );
+    for options in [&AMD[..], &NVIDIA, &CPU] {
+        let output = compile(groups, options, &[]);
+        let text = stderr(&output);
+        let first = text.lines().find(|line| line.contains(" error: ")).unwrap_or_default();
+        let expected =
+            "offload/kernel.h has no cooperative groups. Use __syncthreads() for a block";
+        assert!(!output.status.success() && first.contains(expected), "{text}");
+        succeed_with(&compile(groups, options, &[&own]));
+    }
+}
+
+#[track_caller]
+fn succeed_with(output: &Output) {
+    assert!(output.status.success(), "{}", stderr(output));
 }

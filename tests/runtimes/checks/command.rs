@@ -27,7 +27,11 @@ offload-build = "0.1"
 "#;
 
 const BUILD_SCRIPT: &str = r#"fn main() {
-    offload_build::Build::new().file("kernels/scale.cu").archs(["gfx90a", "cpu"]).compile("scale");
+    offload_build::Build::new()
+        .file("kernels/scale.cu")
+        .define("OFFLOAD_CPU_STACK", "3000000")
+        .archs(["gfx90a", "cpu"])
+        .compile("scale");
 }
 "#;
 
@@ -39,6 +43,22 @@ __global__ void scale(float *x, float a) {
 __global__ void spin(volatile int *x) {
   while (threadIdx.x == 3 && *x == 0)
     ;
+}
+
+__global__ void leave(int *x) {
+#if defined(OFFLOAD_CPU)
+  if (*x == 0)
+    exit(0);
+#endif
+}
+
+__global__ void deep(int *x) {
+#if defined(OFFLOAD_CPU)
+  volatile int local[400000];
+  local[threadIdx.x] = local[399999] = 1;
+  __syncthreads();
+  x[threadIdx.x] = local[threadIdx.x] + local[399999];
+#endif
 }
 ";
 
@@ -83,6 +103,24 @@ fn endless() {
     let mut x = device.buffer(&[0_i32]).unwrap();
     // SAFETY: the kernel reads one element.
     unsafe { kernels::spin(&mut x).launch(&device, 1, 32).unwrap() };
+}
+
+#[test]
+fn leaves() {
+    let device = Device::best_for(&kernels::PACK).unwrap();
+    let mut x = device.buffer(&[0_i32]).unwrap();
+    // SAFETY: the kernel reads one element.
+    unsafe { kernels::leave(&mut x).launch(&device, 1, 32).unwrap() };
+}
+
+/// build.rs allows stacks that are large enough.
+#[test]
+fn large_stacks() {
+    let device = Device::best_for(&kernels::PACK).unwrap();
+    let mut x = device.buffer(&[0_i32; 32]).unwrap();
+    // SAFETY: the kernel writes 32 elements.
+    unsafe { kernels::deep(&mut x).launch(&device, 1, 32).unwrap() };
+    assert_eq!(x.to_vec().unwrap(), [2; 32]);
 }
 
 /// Processes that a test starts are not checked.
@@ -130,7 +168,7 @@ fn each_end_has_its_status() {
     let printed = ends("--check memory --lib -- --exact right", 0);
     assert!(printed.contains("\n0 findings in 1 kernel launched on the CPU\n"), "{printed}");
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
-    ends("--check memory --lib -- --exact children_have_no_sanitizer", 0);
+    ends("--check memory --lib -- --exact children_have_no_sanitizer large_stacks", 0);
     ends("--check race", 2);
 
     let printed = ends("--check memory --lib -- --exact right past_the_end", 1);
@@ -159,6 +197,12 @@ fn each_end_has_its_status() {
     let expected = "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
+
+    // A program that a kernel ends with status 0 has not passed.
+    let printed = ends("--check memory --lib -- --exact leaves", 1);
+    let expected = "\n1. a kernel that ends the process, in the kernel leave\n   kernels/scale.cu:13  1 calls exit  \
+                    block (0, 0, 0), thread (0, 0, 0)\n";
+    assert!(printed.contains(expected), "{printed}");
 
     // The test sends SIGINT, the signal of Ctrl-C, to all processes of the command, as a terminal
     // does.

@@ -70,7 +70,7 @@ fn corpus(compiler: Compiler, check: &str) {
         of_kernel.get(check).or_else(|| of_kernel.get("any"))
     };
     let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
-    assert!(right.len() >= 24, "{} pairs", right.len());
+    assert!(right.len() >= 42, "{} pairs", right.len());
     let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
     let text = stderr(&output);
     assert!(
@@ -105,6 +105,7 @@ fn corpus(compiler: Compiler, check: &str) {
         );
     }
     stuck(compiler, &program);
+    ends(compiler, &program, &expected);
     without_the_library(&program);
     if check == "memory" && compiler == Compiler::Gcc {
         endless(&program);
@@ -123,6 +124,39 @@ fn corpus(compiler: Compiler, check: &str) {
             text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"),
             "{compiler:?}: {text}"
         );
+    }
+}
+
+/// Asserts that a program whose kernel ends the process prints a report first, with the kernel's
+/// name and the line.
+fn ends(
+    compiler: Compiler,
+    program: &Program,
+    expected: &BTreeMap<&str, BTreeMap<&str, Vec<usize>>>,
+) {
+    let kernels: Vec<_> =
+        expected.iter().filter_map(|(name, of)| Some((*name, of.get("stops")?))).collect();
+    assert!(kernels.len() >= 7, "{kernels:?}");
+    for (name, lines) in kernels {
+        let output = program.run(&[name], &[]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{compiler:?} {name}: {text}");
+        let (_, report) = text
+            .split_once(&format!(", in the kernel {name}, block ("))
+            .unwrap_or_else(|| panic!("{compiler:?} {} {name}: {text}", program.check));
+        let is_named = lines.iter().any(|line| {
+            report.contains(&format!("kernels.cu:{line}: the first is thread ("))
+                // GCC's UndefinedBehaviorSanitizer finds no line of an address.
+                || report.contains("that this sanitizer cannot name")
+                    && (compiler, &*program.check) == (Compiler::Gcc, "undefined")
+        });
+        assert!(is_named, "{compiler:?} {} {name} at {lines:?}: {text}", program.check);
+        for (of, advice) in [
+            ("given_shared_wrong", "Launch::shared_memory"),
+            ("local_memory_wrong", "OFFLOAD_CPU_STACK"),
+        ] {
+            assert!(name != of || text.contains(advice), "{compiler:?} {name}: {text}");
+        }
     }
 }
 

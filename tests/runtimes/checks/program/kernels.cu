@@ -1,6 +1,8 @@
 // Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a report of the wrong one
 // may name. Each is launched with 2 blocks of 64 threads and 128 values; tests/runtimes/checks/corpus.rs has what they are given.
 
+#include <cassert>
+
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
 
@@ -435,6 +437,269 @@ KERNEL(mask_wrong) {
   else
     __syncthreads(); // found: stuck
   x[index()] = sum;
+}
+
+// ---- calls of warp functions that do not belong together
+
+// The halves of a warp call what they like, with masks of their own.
+KERNEL(other_function_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 16)
+    sum += __shfl_xor_sync(0x0000ffff, sum, 1);
+  else
+    __syncwarp(0xffff0000);
+  x[index()] = sum;
+}
+KERNEL(other_function_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  float sum = x[index()];
+  if (lane < 16)
+    sum += __shfl_xor_sync(OFFLOAD_ALL_LANES, sum, 1); // found: any
+  else
+    __syncwarp(); // found: any
+  x[index()] = sum;
+}
+
+// Lanes that have returned are not waited for.
+KERNEL(other_vote_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane >= 20)
+    return;
+  bool one = __any_sync(OFFLOAD_ALL_LANES, lane == 3), all = __all_sync(OFFLOAD_ALL_LANES, lane < 20);
+  n[index()] = one && all;
+}
+KERNEL(other_vote_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  bool holds = false;
+  if (lane % 2 == 0)
+    holds = __any_sync(OFFLOAD_ALL_LANES, lane == 3); // found: any
+  else
+    holds = __all_sync(OFFLOAD_ALL_LANES, lane == 3); // found: any
+  n[index()] = holds;
+}
+
+// __syncwarp is the one function that lanes may call at several places. A loop is one place, however often it runs.
+KERNEL(other_place_right) {
+  UNUSED;
+  __shared__ unsigned values[64];
+  unsigned lane = threadIdx.x % 32;
+  values[threadIdx.x] = lane;
+  if (lane < 16) {
+    __syncwarp();
+    n[index()] = values[threadIdx.x + 16];
+  } else {
+    __syncwarp();
+    n[index()] = values[threadIdx.x - 16];
+  }
+  for (int step = 16; step > 0; step /= 2)
+    lane += __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, step);
+  n[index()] += lane;
+}
+KERNEL(other_place_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane < 16)
+    n[index()] = __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16); // found: any
+  else
+    n[index()] = __shfl_xor_sync(OFFLOAD_ALL_LANES, lane, 16) + 1; // found: any
+}
+
+// Additions of the lanes that are here become one.
+KERNEL(own_mask_right) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  offload_lanes some = __ballot_sync(OFFLOAD_ALL_LANES, lane % 3 == 0);
+  if (lane % 3 == 0) {
+    int leader = __ffs(int(some)) - 1;
+    unsigned first = 0;
+    if (int(lane) == leader)
+      first = atomicAdd(&n[0], unsigned(__popc(some)));
+    first = __shfl_sync(some, first, leader);
+    x[first + unsigned(__popc(some & ((1u << lane) - 1)))] = 1;
+  }
+}
+KERNEL(own_mask_wrong) {
+  UNUSED;
+  unsigned lane = threadIdx.x % 32;
+  if (lane < 4)
+    n[index()] = __shfl_sync(0x3, lane, 0); // found: any
+}
+
+// ---- what warp functions order in memory: __syncwarp does, no other function
+
+KERNEL(shuffle_order_right) {
+  UNUSED;
+  __shared__ float values[64];
+  unsigned t = threadIdx.x;
+  values[t] = x[index()];
+  float next = __shfl_down_sync(OFFLOAD_ALL_LANES, x[index()], 1);
+  __syncwarp();
+  x[index()] = next + values[t ^ 1];
+}
+KERNEL(shuffle_order_wrong) {
+  UNUSED;
+  __shared__ float values[64];
+  unsigned t = threadIdx.x;
+  values[t] = x[index()]; // found: races
+  float next = __shfl_down_sync(OFFLOAD_ALL_LANES, x[index()], 1);
+  x[index()] = next + values[t ^ 1]; // found: races
+}
+
+// The first lane finds a place for all.
+KERNEL(vote_order_right) {
+  UNUSED;
+  __shared__ unsigned places[2];
+  unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0)
+    places[warp] = atomicAdd(&n[0], 32u);
+  bool any = __any_sync(OFFLOAD_ALL_LANES, lane == 7);
+  __syncwarp();
+  x[places[warp] + lane] = any;
+}
+KERNEL(vote_order_wrong) {
+  UNUSED;
+  __shared__ unsigned places[2];
+  unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0)
+    places[warp] = atomicAdd(&n[0], 32u); // found: races
+  bool any = __any_sync(OFFLOAD_ALL_LANES, lane == 7);
+  x[places[warp] + lane] = any; // found: races
+}
+
+KERNEL(ballot_order_right) {
+  UNUSED;
+  unsigned t = threadIdx.x;
+  n[index()] = t;
+  __syncwarp(__ballot_sync(OFFLOAD_ALL_LANES, 1));
+  x[index()] = float(n[unsigned(index()) ^ 1]);
+}
+KERNEL(ballot_order_wrong) {
+  UNUSED;
+  unsigned t = threadIdx.x;
+  n[index()] = t; // found: races
+  (void)__ballot_sync(__activemask(), 1);
+  x[index()] = float(n[unsigned(index()) ^ 1]); // found: races
+}
+
+// __syncwarp orders what the lanes of its mask do, and not the other half.
+KERNEL(half_warp_right) {
+  UNUSED;
+  __shared__ unsigned values[64];
+  unsigned t = threadIdx.x;
+  values[t] = t;
+  __syncwarp(t % 32 < 16 ? 0x0000ffff : 0xffff0000);
+  n[index()] = values[t ^ 15];
+}
+KERNEL(half_warp_wrong) {
+  UNUSED;
+  __shared__ unsigned values[64];
+  unsigned t = threadIdx.x;
+  values[t] = t; // found: races
+  __syncwarp(t % 32 < 16 ? 0x0000ffff : 0xffff0000);
+  n[index()] = values[t ^ 16]; // found: races
+}
+
+// ---- kernels that end the process, each launched by a program of its own
+
+// `exit` is a name as any other.
+KERNEL(exit_right) {
+  UNUSED;
+  bool exit = index() >= size;
+  if (exit)
+    return;
+  n[index()] = 1;
+}
+KERNEL(exit_wrong) {
+  UNUSED;
+  n[index()] = 1;
+  if (threadIdx.x == 5)
+    exit(0); // found: stops
+}
+
+KERNEL(quick_exit_right) {
+  UNUSED;
+  __syncthreads();
+  n[index()] = 1;
+}
+KERNEL(quick_exit_wrong) {
+  UNUSED;
+  __syncthreads();
+  if (index() == 70)
+    _Exit(3); // found: stops
+}
+
+KERNEL(assert_right) {
+  UNUSED;
+  assert(index() < size);
+  n[index()] = 1;
+}
+KERNEL(assert_wrong) {
+  UNUSED;
+  assert(index() < 70); // found: stops
+  n[index()] = 1;
+}
+
+KERNEL(abort_right) {
+  UNUSED;
+  if (n[index()] != 0)
+    abort();
+}
+KERNEL(abort_wrong) {
+  UNUSED;
+  if (n[index()] == 0)
+    abort(); // found: stops
+}
+
+KERNEL(trap_right) {
+  UNUSED;
+  if (size != 128)
+    __builtin_trap();
+  n[index()] = 1;
+}
+KERNEL(trap_wrong) {
+  UNUSED;
+  if (size == 128)
+    __builtin_trap(); // found: stops
+  n[index()] = 1;
+}
+
+// The launch of the wrong one gives no memory.
+KERNEL(given_shared_right) {
+  UNUSED;
+  OFFLOAD_DYNAMIC_SHARED(float, tile);
+  tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+KERNEL(given_shared_wrong) {
+  UNUSED;
+  OFFLOAD_DYNAMIC_SHARED(float, tile); // found: stops
+  tile[threadIdx.x] = x[index()];
+  x[index()] = tile[threadIdx.x];
+}
+
+// No GPU has more than 512 KiB of local memory for a thread.
+KERNEL(local_memory_right) {
+  UNUSED;
+  volatile unsigned local[130000];
+  unsigned t = threadIdx.x;
+  local[t] = t;
+  local[129999 - t] = t;
+  __syncthreads();
+  n[index()] = local[t] + local[129999 - t];
+}
+KERNEL(local_memory_wrong) {       // found: stops
+  UNUSED;                          // found: stops
+  volatile unsigned local[400000]; // found: stops
+  unsigned t = threadIdx.x;        // found: stops
+  local[t] = t;
+  local[399999 - t] = t;
+  __syncthreads();
+  n[index()] = local[t] + local[399999 - t];
 }
 
 // ---- no end

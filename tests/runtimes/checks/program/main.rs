@@ -57,7 +57,7 @@ unsafe extern "C" {
 /// Launches a kernel of the corpus.
 fn one(name: &str, device: &Device) {
     let place = match name {
-        "dynamic_shared_right" => 64,
+        "dynamic_shared_right" | "given_shared_right" => 64,
         "dynamic_shared_wrong" => 60,
         _ => 0,
     };

@@ -1,0 +1,150 @@
+/* offload/check_ends.h: kernels that end the process, or need more stack than a thread has.  Part of offload/checks.cpp.
+ *
+ * Tests after such a kernel do not run, and with exit(0) the program even seems to have passed.  The linker leads calls of
+ * these functions here (--wrap); __builtin_trap is a macro of offload/checked.h.  Of what the processor
+ * refuses, the sanitizer has a report, and ends the process after it.
+ */
+
+extern "C" {
+__attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
+[[noreturn]] void __real_abort(void);
+[[noreturn]] void __real_exit(int);
+[[noreturn]] void __real__exit(int);
+[[noreturn]] void __real__Exit(int);
+[[noreturn]] void __real_quick_exit(int);
+[[noreturn]] void __real___assert_fail(const char *, const char *, unsigned, const char *);
+}
+
+namespace offload_cpu {
+namespace reports {
+
+/* Whether a kernel runs on this thread of the operating system, and no report has ended it. */
+inline bool is_in_kernel() { return current != nullptr && turn::is_mine() && !is_ending; }
+
+inline void begin_end(text &line, const char *what) {
+  is_ending = true;
+  line.add("offload: %s, in the kernel %s, ", what, kernel_of(*current)).index("block", blockIdx);
+  line.add(": of %u threads\n  1 ", current->count);
+}
+
+inline void print_end(text &line) {
+  line.index(": the first is thread", threadIdx);
+  line.print();
+}
+
+constexpr char ends_process[] = "a kernel that ends the process";
+
+/* The kernel ends the process by `how`, which is called before the address `pc`. */
+inline void end_at(const char *how, void *pc) {
+  if (!is_in_kernel())
+    return;
+  text line;
+  begin_end(line, ends_process);
+  line.add("calls %s at ", how);
+  add_place(line, pc);
+  print_end(line);
+}
+
+inline void end_at(const char *how, const code_place &at) {
+  if (!is_in_kernel())
+    return;
+  text line;
+  begin_end(line, ends_process);
+  line.add("calls %s at %s:%u", how, at.file, at.line);
+  print_end(line);
+}
+
+/* A sanitizer has reported an access that the processor refused.  AddressSanitizer has said whose it is. */
+inline void of_death() {
+  if (!is_in_kernel())
+    return;
+  text line;
+  begin_end(line, ends_process);
+  line.add("does what the sanitizer has reported above");
+  if (void *last = current->threads[current->self].last_code[1]) {
+    line.add(", after ");
+    add_place(line, last);
+  }
+  print_end(line);
+}
+
+inline void watch_death(bool watches) {
+#if !defined(OFFLOAD_CPU_CHECK_MEMORY)
+  if (__sanitizer_set_death_callback != nullptr)
+    __sanitizer_set_death_callback(watches ? of_death : nullptr);
+#else
+  (void)watches;
+#endif
+}
+
+/* The launch gives no memory for OFFLOAD_DYNAMIC_SHARED. */
+[[noreturn]] inline void no_dynamic_shared(const code_place &at) {
+  text line;
+  begin_end(line, "dynamic shared memory that the launch does not give (set Launch::shared_memory)");
+  line.add("uses it at %s:%u", at.file, at.line);
+  print_end(line);
+  __real_abort();
+}
+
+/* At the beginning of a function, when its local variables have their place: `here` is below them. */
+inline void limit_stack(const launch &l, const char *here, void *pc) {
+  const char *bottom = l.stacks.bottom(l.self), *top = bottom + l.stacks.size;
+  if (here < bottom || here >= top - checked_stack || is_ending)
+    return;
+  text line;
+  begin_end(line, "a thread that needs more stack than it has (define OFFLOAD_CPU_STACK)");
+  line.add("needs at least %zu bytes and has %zu at ", size_t(top - here), checked_stack);
+  add_place(line, pc);
+  print_end(line);
+  __real_abort();
+}
+
+} // namespace reports
+} // namespace offload_cpu
+
+extern "C" {
+
+/* Kernels are compiled so that they call this in each part of a function: -fsanitize-coverage=trace-pc. */
+__attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
+  using namespace offload_cpu;
+  launch *l = current;
+  if (l == nullptr || l->threads == nullptr)
+    return;
+  waiting_thread &mine = l->threads[l->self];
+  void *here = __builtin_return_address(0);
+  reports::limit_stack(*l, static_cast<char *>(__builtin_frame_address(0)), here);
+  if (mine.last_code[1] != here) {
+    mine.last_code[0] = mine.last_code[1];
+    mine.last_code[1] = here;
+  }
+  static unsigned calls;
+  if (l->checks->end != 0 && ++calls % 65536 == 0 && time(nullptr) >= l->checks->end)
+    reports::takes_too_long(*l);
+}
+
+#define OFFLOAD_CPU_HIDDEN __attribute__((visibility("hidden")))
+OFFLOAD_CPU_HIDDEN void __wrap_abort(void) {
+  offload_cpu::reports::end_at("abort", __builtin_return_address(0));
+  __real_abort();
+}
+/* A program that ends with status 0 seems to have passed. */
+#define OFFLOAD_CPU_WRAP_EXIT(function)                                                                                \
+  OFFLOAD_CPU_HIDDEN void __wrap_##function(int status) {                                                              \
+    bool is_of_kernel = offload_cpu::reports::is_in_kernel();                                                          \
+    offload_cpu::reports::end_at(#function, __builtin_return_address(0));                                              \
+    if (is_of_kernel)                                                                                                  \
+      __real_abort();                                                                                                  \
+    __real_##function(status);                                                                                         \
+  }
+OFFLOAD_CPU_WRAP_EXIT(exit)
+OFFLOAD_CPU_WRAP_EXIT(_exit)
+OFFLOAD_CPU_WRAP_EXIT(_Exit)
+OFFLOAD_CPU_WRAP_EXIT(quick_exit)
+#undef OFFLOAD_CPU_WRAP_EXIT
+OFFLOAD_CPU_HIDDEN void __wrap___assert_fail(const char *condition, const char *file, unsigned line,
+                                             const char *function) {
+  offload_cpu::reports::end_at("assert", offload_cpu::code_place{file, line});
+  __real___assert_fail(condition, file, line, function);
+}
+#undef OFFLOAD_CPU_HIDDEN
+}
