@@ -428,7 +428,7 @@ impl<'a> Run<'a> {
         if let Some(nvcc) = self.tools.used_nvcc() {
             made_with.push(("nvcc", nvcc.version.clone()));
         }
-        if let Some(ptxas) = self.tools.used_ptxas() {
+        for ptxas in self.tools.used_ptxas() {
             made_with.push(("ptxas", ptxas.version()));
         }
         let images: Vec<(&Image, &[Input])> = images
