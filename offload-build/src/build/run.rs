@@ -199,7 +199,9 @@ impl<'a> Run<'a> {
                 self.update_prebuilt(&folder, module, &images, &signatures)?;
             }
             let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
-            packed.push(ModuleImages { name: module.name.clone(), images, signatures });
+            let sources = module.sources.iter().filter(|it| it.language.has_templates());
+            let sources = sources.map(|it| self.cargo.manifest_dir.join(&it.path)).collect();
+            packed.push(ModuleImages { name: module.name.clone(), images, signatures, sources });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
