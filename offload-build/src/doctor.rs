@@ -8,6 +8,7 @@ use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
 use crate::cargo::Cargo;
 use crate::compile::sdk;
+use crate::error::ErrorKind;
 use crate::exec::Launcher;
 use crate::targets::{self, Gpus, Target};
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
@@ -83,8 +84,12 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 /// Looks for all tools for host programs of this target triple, and tests whether each of these
 /// targets can be built. Words for several targets are allowed: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
-    let cargo = Cargo::outside(triple, true);
-    let tools = Tools::forgetful(&cargo);
+    let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
+    let mut tools = Tools::forgetful(&cargo);
+    // As in a build with these targets; the search for words such as `native` comes later.
+    let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
+    let wanted_clang = targets::first_clang(&named);
+    tools.prefer_clang(wanted_clang);
     let found = vec![
         clang(&tools),
         ptxas(&tools),
@@ -98,19 +103,29 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         Ok(Gpus::None(trail)) => Err(trail),
         Err(error) => Err(vec![error.to_string()]),
     };
-    let verdicts = if targets.is_empty() { Vec::new() } else { verdicts(targets, &cargo, &tools) };
+    let verdicts = if targets.is_empty() {
+        Vec::new()
+    } else {
+        let mut dev_tools = Tools::forgetful(&dev_cargo);
+        dev_tools.prefer_clang(wanted_clang);
+        verdicts(targets, (&cargo, &tools), (&dev_cargo, &dev_tools))
+    };
     Report { tools: found, native, verdicts }
 }
 
-fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict> {
-    let dev_cargo = Cargo::outside(&cargo.target, false);
-    let dev_tools = Tools::forgetful(&dev_cargo);
+/// Returns the result for each target, with the tools of a release build and of a dev build.
+fn verdicts(
+    targets: &[String],
+    (cargo, tools): (&Cargo, &Tools<'_>),
+    (dev_cargo, dev_tools): (&Cargo, &Tools<'_>),
+) -> Vec<Verdict> {
     let trials = Trial::new(cargo, tools)
-        .and_then(|release| Ok((release, Trial::new(&dev_cargo, &dev_tools)?)));
+        .and_then(|release| Ok((release, Trial::new(dev_cargo, dev_tools)?)));
     let verdict = |target: &String| {
         let (refusal, unoptimized) = match &trials {
             Err(error) => (Some(format!("could not try it: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
+                Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
                 // The first line is enough: other fields of the report contain the places that were
                 // searched.
                 Err(error) => (Some(first_line(&error.to_string())), None),
@@ -166,7 +181,8 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let clang = match tools.clang() {
         Ok(Found::Tool(clang)) => clang,
         Ok(Found::Missing(trail)) => {
-            return tool.missing(trail).install(MissingTool::clang(trail).help());
+            let help = MissingTool::clang(trail, tools.wanted_clang()).help();
+            return tool.missing(trail).install(help);
         }
         Err(error) => return tool.unusable(error),
     };

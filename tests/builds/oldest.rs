@@ -1,12 +1,122 @@
 //! The oldest supported compilers, clang 15 and g++ 11, build the same code as the newest. The
-//! tests use these compilers, and `ptxas` checks their output.
+//! tests use these compilers, and `ptxas` checks their output. Other versions of clang that users
+//! have build the README's package, and judge the table of the first clang for each target.
 
-use offload_tests::registry::needs;
+use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch, amdgpu};
+use offload_tests::registry::{NOTHING, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::{Tool, cuda, oldest};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, clangs, cuda, oldest, stderr};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 offload_tests::tests! {
+    needs(CLANGS).slow() => [the_readme_by_each_clang],
+    NOTHING => [the_guide_has_the_table, a_workflow_installs_what_its_targets_need],
+    needs(CLANGS) => [the_table_of_first_clangs, clangs_that_are_too_old],
     needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]) => [all_headers_for_every_kind_of_target, other_languages_for_amd],
+}
+
+const CLANGS: &[Tool] = &[Tool::Oldest, Tool::Clangs, Tool::Llvm22, Tool::Gcc];
+
+/// The README promises that its package needs only the oldest clang.
+fn the_readme_by_each_clang() {
+    let readme = fs::read_to_string(scratch::workspace().join("README.md")).expect("the README");
+    let file = |path: &str| {
+        let (_, rest) = readme.split_once(&format!("\n`{path}`:\n```")).expect(path);
+        let (_, rest) = rest.split_once('\n').expect("the language");
+        rest.split_once("```").expect("the end of a block").0.to_owned()
+    };
+    let scenario = Scenario::new("oldest_readme");
+    scenario
+        .write("build.rs", file("build.rs"))
+        .write("kernels/saxpy.cu", file("kernels/saxpy.cu"));
+    for (version, clang) in clangs() {
+        let printed = scenario.build().env("OFFLOAD_CLANG", &clang).passes();
+        printed.lacks("warning: oldest_readme");
+        let targets = scenario.targets("saxpy");
+        assert!(targets.len() > 3 && targets.contains(&"cpu".to_owned()), "{version}: {targets:?}");
+    }
+}
+
+/// Processors that a version of clang no longer knows.
+const REMOVED: [(&str, u32); 2] = [("gfx940", 22), ("gfx941", 22)];
+
+/// Each version of clang lists exactly the targets whose first clang it is or comes after.
+fn the_table_of_first_clangs() {
+    for (version, clang) in clangs() {
+        let amd = listed(&clang, "amdgcn-amd-amdhsa", "gfx");
+        let nvidia = listed(&clang, "nvptx64-nvidia-cuda", "sm_");
+        let in_tables = amdgpu::PROCESSORS.iter().map(|row| row.name.to_owned());
+        for name in in_tables.chain(architectures()) {
+            let first = OffloadArch::parse(&name).expect("a target").first_clang();
+            let is_known = first.is_some_and(|first| first <= version);
+            let is_removed = REMOVED.iter().any(|(removed, by)| *removed == name && *by <= version);
+            assert_eq!(
+                amd.contains(&name) || nvidia.contains(&name),
+                is_known && !is_removed,
+                "{name}, clang {version}: the table has {first:?}"
+            );
+        }
+        for name in &amd {
+            assert!(amdgpu::find(name).is_some(), "clang {version} lists {name}");
+        }
+        for name in &nvidia {
+            let arch = NvidiaArch::parse(name).expect("an architecture");
+            let has_family = arch.suffix == Some(NvidiaSuffix::FamilySpecific);
+            let is_known = OffloadArch::Nvidia(arch).first_clang().is_some();
+            assert!(arch.number() < 50 || has_family || is_known, "clang {version} lists {name}");
+        }
+    }
+}
+
+/// The processors of clang's own list.
+fn listed(clang: &Path, triple: &str, start: &str) -> Vec<String> {
+    let args = [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"];
+    let output = Command::new(clang).args(args).output().expect("clang starts");
+    let text = stderr(&output);
+    let names = text.split_whitespace().filter(|word| word.starts_with(start));
+    names.map(str::to_owned).collect()
+}
+
+fn clangs_that_are_too_old() {
+    let scenario = Scenario::new("oldest_refusals");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "y[i]");
+    let [(_, clang15), (_, clang16), ..] = clangs();
+    for (clang, target, needed, version) in [
+        (&clang16, "gfx11-generic", 19, "16.0.6"),
+        (&clang16, "gfx942:xnack-", 17, "16.0.6"),
+        (&clang16, "compute_90a", 18, "16.0.6"),
+        (&clang15, "compute_90", 16, "15.0.6"),
+        (&clang15, "gfx1251", 22, "15.0.6"),
+    ] {
+        let build = scenario.build().env("OFFLOAD_CLANG", clang).env("OFFLOAD_ARCH", target);
+        let (clang, printed) = (clang.display(), build.fails());
+        printed.each_once([
+            format!("no image for {target}: it needs clang {needed} or newer, and {clang} is "),
+            format!("install clang and lld, {needed} or newer"),
+            "or name one in OFFLOAD_CLANG".to_owned(),
+        ]);
+        printed.has(&format!("clang version {version}")).lacks("the command was");
+    }
+    // The newest clang knows no such target, so a newer one is no help.
+    let build = || scenario.build().env("OFFLOAD_ARCH", "gfx1300");
+    build().env("OFFLOAD_CLANG", &clang16).fails().has("refuses it").lacks("or newer");
+    // A clang that is too old for everything is refused before anything is compiled.
+    let old = scenario.script("old/clang", "echo 'Debian clang version 14.0.6'");
+    let printed = scenario.build().env("OFFLOAD_CLANG", &old).fails();
+    printed.each_once([
+        "which cannot be used: it is Debian clang version 14.0.6, older than clang 15; install clang and lld, 15 or newer",
+    ]);
+    // If the first clang in `PATH` is too old for a target, the build uses a later one.
+    let folder = clang16.parent().expect("a folder").to_owned();
+    let build = |target| {
+        let build = scenario.build().path([folder.clone()]);
+        build.without(&["OFFLOAD_CLANG"]).env("OFFLOAD_ARCH", target)
+    };
+    build("gfx90a").passes();
+    build("gfx11-generic").passes();
 }
 
 /// Every header of the kit, with features of each that compilers could lack.
@@ -52,4 +162,51 @@ fn other_languages_for_amd() {
         "extern \"C\" __global__ void h(float *x) { x[threadIdx.x] = 1; }\n",
     );
     scenario.build().env("OFFLOAD_CLANG", oldest("usr/lib/llvm-15/bin/clang")).passes();
+}
+
+/// The guide's table of the first clang for each target is that of the code.
+fn the_guide_has_the_table() {
+    let names = |start: &str| -> Vec<String> {
+        let amd = amdgpu::PROCESSORS.iter().map(|row| row.name.to_owned());
+        let nvidia = architectures().filter(|name| !name.ends_with('a') || name == "sm_90a");
+        amd.chain(nvidia).filter(|name| name.starts_with(start)).collect()
+    };
+    let cell = |start: &str, version: u32| {
+        let first = |name: &String| OffloadArch::parse(name).expect("a target").first_clang();
+        let of_version = names(start).into_iter().filter(|name| first(name) == Some(version));
+        of_version.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut table = "| clang | AMD | NVIDIA |\n|---|---|---|\n".to_owned();
+    for version in OLDEST_CLANG + 1..100 {
+        let (amd, nvidia) = (cell("gfx", version), cell("sm_", version));
+        if !(amd.is_empty() && nvidia.is_empty()) {
+            table += &format!("| {version} | {amd} | {nvidia} |\n").replace("  ", " ");
+        }
+    }
+    let page = scratch::workspace().join("docs/guide/src/reference/compilers.md");
+    let text = fs::read_to_string(page).expect("the page");
+    let (_, rest) = text.split_once("<!-- first clangs -->\n\n").expect("the first mark");
+    let (found, _) = rest.split_once("\n<!-- end of first clangs -->").expect("the last mark");
+    assert_eq!(found, table, "it should be:\n{table}");
+}
+
+/// The workflow of an example installs a clang that compiles for the targets of its build.rs.
+fn a_workflow_installs_what_its_targets_need() {
+    let example = scratch::workspace().join("examples/kernel-tests");
+    let read = |path: &str| fs::read_to_string(example.join(path)).expect(path);
+    let (workflow, script) = (read(".github/workflows/test.yml"), read("build.rs"));
+    let (_, targets) = script.split_once(".archs([").expect("a list of targets");
+    let (targets, _) = targets.split_once(']').expect("the end of the list");
+    let targets = targets.split(',').map(|target| target.trim().trim_matches('"'));
+    let first = targets.filter_map(|name| OffloadArch::parse(name).expect(name).first_clang());
+    let first = first.max().expect("a GPU");
+    assert!(
+        workflow.contains(&format!(" clang-{first} lld-{first}\n")),
+        "clang {first}:\n{workflow}"
+    );
+}
+
+/// The names of NVIDIA's architectures.
+fn architectures() -> impl Iterator<Item = String> {
+    (50..200).flat_map(|number| [format!("sm_{number}"), format!("sm_{number}a")])
 }

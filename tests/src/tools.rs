@@ -23,6 +23,8 @@ pub enum Tool {
     /// The oldest clang (15, with lld) and g++ (11) that the project supports, unpacked in the
     /// folder that `OFFLOAD_TEST_OLDEST` names.
     Oldest,
+    /// clang 16 and 19, with lld, unpacked in the folder that `OFFLOAD_TEST_CLANGS` names.
+    Clangs,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
@@ -166,6 +168,13 @@ impl Tool {
                     &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/ld.lld", "usr/bin/g++-11"],
                 ),
                 None => Err("OFFLOAD_TEST_OLDEST is not set".to_owned()),
+            },
+            Tool::Clangs => match env::var_os("OFFLOAD_TEST_CLANGS") {
+                Some(folder) => all_in(
+                    Path::new(&folder),
+                    &["usr/lib/llvm-16/bin/clang", "usr/lib/llvm-19/bin/clang"],
+                ),
+                None => Err("OFFLOAD_TEST_CLANGS is not set".to_owned()),
             },
             Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
@@ -370,6 +379,20 @@ pub fn oldest(path: &str) -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_OLDEST")
         .expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
     Path::new(&folder).join(path)
+}
+
+/// Returns each supported version of clang that the tests have, with its path, oldest first. A test
+/// that calls this function needs `Tool::Oldest`, `Tool::Clangs` and `Tool::Llvm22`.
+pub fn clangs() -> [(u32, PathBuf); 4] {
+    let folder = env::var_os("OFFLOAD_TEST_CLANGS")
+        .expect("OFFLOAD_TEST_CLANGS is set: Tool::Clangs was checked");
+    let clang = |version: u32| Path::new(&folder).join(format!("usr/lib/llvm-{version}/bin/clang"));
+    [
+        (15, oldest("usr/lib/llvm-15/bin/clang")),
+        (16, clang(16)),
+        (19, clang(19)),
+        (22, llvm_bin().join("clang")),
+    ]
 }
 
 /// Returns the folder of the published crate `candle-kernels`, in Cargo's cache.

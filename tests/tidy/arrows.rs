@@ -143,7 +143,7 @@ const CRATES: &[Arrows] = &[
                     "toolchain",
                 ],
             ),
-            ("doctor", &["build", "cargo", "compile", "exec", "targets", "toolchain"]),
+            ("doctor", &["build", "cargo", "compile", "error", "exec", "targets", "toolchain"]),
         ],
     ),
     (

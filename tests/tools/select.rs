@@ -231,7 +231,8 @@ fn what_people_see() {
             1,
             "object_bundle/fat.o: no image for gfx90a:xnack-\n  \
              gfx906  code for another processor\n  \
-             gfx908  there is nothing in it\n"
+             gfx908  there is nothing in it\n\
+             to run on this device, add \"gfx90a\" to the list of targets that the file is built for\n"
                 .to_owned()
         )
     );

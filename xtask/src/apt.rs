@@ -77,7 +77,41 @@ fn download(packages: &[&'static str], folder: &Path) -> Result {
         run::check(Command::new("dpkg-deb").arg("-x").arg(&package).arg(folder))?;
         fs::remove_file(&package).map_err(|error| failed("remove", &package, &error))?;
     }
+    link_llvm(folder)
+}
+
+/// Links LLVM's libraries of unpacked packages into the folders where their programs search.
+/// Installed packages need no links, because the dynamic linker searches `/usr/lib/<triple>`.
+fn link_llvm(folder: &Path) -> Result {
+    let lib = folder.join("usr/lib");
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    let folders = names(&lib);
+    for triple in folders.iter().filter(|name| name.ends_with("-linux-gnu")) {
+        let libraries = names(&lib.join(triple));
+        let libraries = libraries.iter().filter(|name| name.starts_with("libLLVM"));
+        for library in libraries {
+            for llvm in folders.iter().filter(|name| name.starts_with("llvm-")) {
+                let link = lib.join(llvm).join("lib").join(library);
+                if !link.exists() {
+                    symlink(Path::new("../..").join(triple).join(library), &link)
+                        .map_err(|error| failed("make the link", &link, &error))?;
+                }
+            }
+        }
+    }
     Ok(())
+}
+
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
+
+/// Packages of apt exist only on Linux.
+#[cfg(not(unix))]
+fn symlink(_: std::path::PathBuf, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {

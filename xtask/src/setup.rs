@@ -1,7 +1,7 @@
 //! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, NEEDS, Need, OLDEST, ROC_OBJ, ROC_RAND, ROCM};
+use crate::tools::{self, CLANGS, NEEDS, Need, OLDEST, ROC_OBJ, ROC_RAND, ROCM};
 use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -83,6 +83,12 @@ fn run(mode: Mode) -> Setup {
             &OLDEST,
             "OFFLOAD_TEST_OLDEST",
             &folder("OFFLOAD_TEST_OLDEST", tools::oldest(&workspace)),
+        ),
+        unpacked(
+            mode,
+            &CLANGS,
+            "OFFLOAD_TEST_CLANGS",
+            &folder("OFFLOAD_TEST_CLANGS", tools::clangs(&workspace)),
         ),
         cuda(mode, &workspace),
         files(mode, &published),

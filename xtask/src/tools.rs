@@ -253,6 +253,32 @@ pub const OLDEST: Need = Need {
     files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
 };
 
+/// Versions of clang between the oldest and LLVM 22 that Debian 12 has. Users have them, and each
+/// knows other targets. They are unpacked, so that no other test finds them.
+pub const CLANGS: Need = Need {
+    what: "clang 16 and clang 19",
+    packages: &[
+        "clang-16",
+        "libclang-cpp16",
+        "libllvm16",
+        "libclang-common-16-dev",
+        "lld-16",
+        "clang-19",
+        "libclang-cpp19",
+        "libllvm19",
+        "libclang-common-19-dev",
+        "lld-19",
+    ],
+    why: "compile the README's package and the targets that each knows",
+    elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
+    files: &[
+        "usr/lib/llvm-16/bin/clang",
+        "usr/lib/llvm-16/bin/lld",
+        "usr/lib/llvm-19/bin/clang",
+        "usr/lib/llvm-19/bin/lld",
+    ],
+};
+
 /// The wheels of NVIDIA's compiler (nvcc, ptxas, fatbinary), of cicc, and of the headers: the
 /// compiler's own, the runtime's with the static library, and C++'s. The other wheels have
 /// cuobjdump, nvJitLink (the linker for running programs), and the fatbin library. All of them are
@@ -426,6 +452,11 @@ pub fn oldest(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("oldest")
 }
 
+/// Returns the folder into which the packages of [`CLANGS`] are unpacked.
+pub fn clangs(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("clangs")
+}
+
 /// Returns the folder that contains the files of [`PUBLISHED`].
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
@@ -445,6 +476,7 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
         ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
         ("OFFLOAD_TEST_ROCM", rocm(workspace)),
         ("OFFLOAD_TEST_OLDEST", oldest(workspace)),
+        ("OFFLOAD_TEST_CLANGS", clangs(workspace)),
         ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
     ];
     candidates

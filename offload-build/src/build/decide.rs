@@ -157,7 +157,7 @@ impl Run<'_> {
             return Ok(source);
         }
         let ptxas =
-            self.tools.ptxas()?.or_missing(|trail| MissingTool::ptxas(trail, Some(arch)))?;
+            self.tools.ptxas_for(arch)?.map_err(|trail| MissingTool::ptxas(trail, Some(arch)))?;
         let source = match needed.alone() {
             Some(ptx) => {
                 self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?
@@ -197,7 +197,8 @@ impl Run<'_> {
     /// Returns the clang that compiles for all targets. Call this function only if no other
     /// compiler suffices: for a missing clang, Cargo would watch the folders of `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
-        Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
+        let wanted = self.tools.wanted_clang();
+        Ok(self.tools.clang()?.or_missing(|trail| MissingTool::clang(trail, wanted))?)
     }
 
     /// Checks, before any step runs, whether clang's driver accepts the command for these sources.
@@ -213,7 +214,7 @@ impl Run<'_> {
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
-            return Err(MissingTool::refusal(&clang.path, &text));
+            return Err(MissingTool::clang_refusal(clang, needed.target, &text));
         }
         if let Some(source) = needed.sources.iter().find(|source| source.language == Language::C)
             && let Some(why) =

@@ -5,7 +5,7 @@ use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::targets::Target;
 use crate::toolchain::install::Wanted;
-use crate::toolchain::{Clang, Nvcc, Trail};
+use crate::toolchain::{Clang, Nvcc, Ptxas, Trail};
 use offload_format::target::NvidiaArch;
 use std::fmt;
 use std::path::Path;
@@ -23,14 +23,15 @@ pub(crate) struct MissingTool {
 }
 
 impl MissingTool {
-    pub(crate) fn clang(trail: &Trail) -> Self {
-        Self::tool("clang", trail, Wanted::Clang)
+    /// Returns the reason for a missing clang; the targets need at least this version.
+    pub(crate) fn clang(trail: &Trail, version: u32) -> Self {
+        Self::tool("clang", trail, Wanted::Clang(version))
     }
 
     /// Returns the reason for a missing ptxas; without an architecture, the help is for
     /// architectures that current versions of ptxas know.
     pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
-        Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(is_old) })
+        Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(Ptxas::has_dropped) })
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
@@ -118,9 +119,28 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
+    /// Returns the reason if clang refuses a command. If clang is older than the first version that
+    /// knows the target, the reason has both versions, and the help installs a newer clang.
+    pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
+        let refusal = Self::refusal(&clang.path, text);
+        match target.arch().first_clang() {
+            Some(first) if clang.is_older_than(first) => Self {
+                long: format!(
+                    "it needs clang {first} or newer, and {} is {}\n{}",
+                    clang.path.display(),
+                    clang.version,
+                    text.trim_end()
+                ),
+                help: Some(Wanted::Clang(first).help()),
+                ..refusal
+            },
+            _ => refusal,
+        }
+    }
+
     /// Returns the reason if ptxas does not know an architecture.
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
-        let help = is_old(arch).then(|| Wanted::Ptxas { old: true }.help());
+        let help = Ptxas::has_dropped(arch).then(|| Wanted::Ptxas { old: true }.help());
         Self { help, ..Self::refusal(tool, text) }
     }
 
@@ -180,11 +200,6 @@ impl fmt::Display for MissingTool {
         f.write_str(&self.long)?;
         self.help.as_ref().map_or(Ok(()), |help| write!(f, "\nto compile it, {help}"))
     }
-}
-
-/// Whether ptxas of CUDA 13 has dropped an architecture.
-fn is_old(arch: NvidiaArch) -> bool {
-    arch.number() < 75
 }
 
 /// Returns one message for all targets without an image: each reason once.

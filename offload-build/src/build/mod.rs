@@ -391,9 +391,10 @@ impl Build {
             return Ok(StaticLibrary::absent(name, true));
         }
         let output = OutDir::create(&cargo.out_dir, name)?;
-        let tools = Tools::new(cargo, &output, self.named());
+        let mut tools = Tools::new(cargo, &output, self.named());
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
+        tools.prefer_clang(targets::first_clang(&resolved.targets));
         let modules = plan::plan(
             &self.request,
             product,
@@ -501,9 +502,10 @@ impl Build {
             }
             Err(error) => return Err(error),
         };
-        let tools = Tools::new(cargo, &output, self.named());
+        let mut tools = Tools::new(cargo, &output, self.named());
         let product = Product::Pack(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
+        tools.prefer_clang(targets::first_clang(&resolved.targets));
         let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why =

@@ -199,7 +199,9 @@ impl<'a> Run<'a> {
                 self.update_prebuilt(&folder, module, &images, &signatures)?;
             }
             let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
-            packed.push(ModuleImages { name: module.name.clone(), images, signatures });
+            let sources = module.sources.iter().filter(|it| it.language.has_templates());
+            let sources = sources.map(|it| self.cargo.manifest_dir.join(&it.path)).collect();
+            packed.push(ModuleImages { name: module.name.clone(), images, signatures, sources });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
@@ -428,7 +430,7 @@ impl<'a> Run<'a> {
         if let Some(nvcc) = self.tools.used_nvcc() {
             made_with.push(("nvcc", nvcc.version.clone()));
         }
-        if let Some(ptxas) = self.tools.used_ptxas() {
+        for ptxas in self.tools.used_ptxas() {
             made_with.push(("ptxas", ptxas.version()));
         }
         let images: Vec<(&Image, &[Input])> = images

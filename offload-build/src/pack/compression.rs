@@ -162,6 +162,7 @@ mod tests {
             name: "only".to_owned(),
             images: vec![Image { target, path, size, hash, kind, origin }],
             signatures: Default::default(),
+            sources: Vec::new(),
         }
     }
 

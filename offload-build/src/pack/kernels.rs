@@ -5,7 +5,9 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
-use offload_format::pack_index::{IndexKernel, PackImageKind};
+use crate::pack::layout::ModuleImages;
+use offload_format::pack_index::{IndexImage, IndexKernel, Origin, PackImageKind};
+use std::fs;
 
 const IMAGE: &str = "image";
 
@@ -46,8 +48,81 @@ pub(crate) fn of(
     Ok(Some(kernels))
 }
 
+/// Warns if images of a module were compiled and none of them has a kernel. Most often the kernel
+/// is a template that no source instantiates.
+pub(crate) fn warn_of_none(
+    pack: &str,
+    module: &ModuleImages,
+    images: &[IndexImage],
+    cargo: &Cargo,
+) {
+    let is_known = |image: &&IndexImage| image.kernels.is_some();
+    let compiled = images.iter().filter(|image| image.origin == Origin::Compiled).filter(is_known);
+    let targets: Vec<&str> = compiled.map(|image| image.target.as_str()).collect();
+    let has_any =
+        images.iter().any(|image| image.kernels.as_ref().is_some_and(|it| !it.is_empty()));
+    if module.sources.is_empty() || targets.is_empty() || has_any {
+        return;
+    }
+    let texts = module.sources.iter().filter_map(|path| fs::read_to_string(path).ok());
+    let texts: Vec<String> = texts.collect();
+    let help = if let Some(name) = texts.iter().find_map(|text| template(text)) {
+        format!(
+            "the kernel {name} is a template, which is compiled only where a source instantiates it, as in: \
+             template __global__ void {name}<float>(/* its parameters */);"
+        )
+    } else if texts.iter().any(|text| text.contains("__global__")) {
+        // A kernel may be for some targets only.
+        return;
+    } else {
+        "no source has a kernel (__global__), and templates of headers are compiled only where a source instantiates them".to_owned()
+    };
+    cargo.warn(&format!(
+        "pack \"{pack}\": the images of the module \"{}\" for {} have no kernels: {help}",
+        module.name,
+        targets.join(", ")
+    ));
+}
+
+/// Returns the name of the first kernel in the text of a source that is a template.
+fn template(source: &str) -> Option<&str> {
+    source.match_indices("template").find_map(|(start, _)| {
+        let declaration = source[start..].split(['{', ';']).next()?;
+        let (_, kernel) = declaration.split_once("__global__")?;
+        // `__launch_bounds__(256)` may come before the name.
+        let mut names = kernel.match_indices('(').map(|(end, _)| {
+            let before = kernel[..end].trim_end();
+            let is_part = |c: char| c.is_alphanumeric() || c == '_';
+            &before[before.trim_end_matches(is_part).len()..]
+        });
+        names.find(|name| !name.is_empty() && !name.starts_with("__"))
+    })
+}
+
 fn read(lines: &[(String, String)]) -> Option<Vec<IndexKernel>> {
     let mut kernels = Vec::new();
     lines.iter().try_for_each(|(word, rest)| IndexKernel::read_line(&mut kernels, word, rest))?;
     Some(kernels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template;
+
+    #[test]
+    fn the_name_of_a_template() {
+        for (source, name) in [
+            ("template <typename T> __global__ void scale(T *x) {}", Some("scale")),
+            (
+                "template<class T>\n__global__ void __launch_bounds__(256) k (T *x, int n) {}",
+                Some("k"),
+            ),
+            ("template <int N> __device__ float f() { return N; }\n__global__ void k() {}", None),
+            ("template <class T, class U = S<(1 > 0)>> __global__ void k(T x);", Some("k")),
+            ("// template __global__", None),
+            ("__global__ void k(float *x) {}", None),
+        ] {
+            assert_eq!(template(source), name, "{source}");
+        }
+    }
 }

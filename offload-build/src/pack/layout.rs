@@ -16,6 +16,8 @@ pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
     pub(crate) signatures: Signatures,
+    /// The sources in CUDA's dialect or HIP, in which a kernel can be a template.
+    pub(crate) sources: Vec<PathBuf>,
 }
 
 /// The layout of a pack's bytes.

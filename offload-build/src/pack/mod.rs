@@ -248,6 +248,7 @@ pub(crate) fn write(
             for image in &module.images {
                 images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
             }
+            kernels::warn_of_none(name, module, &images, cargo);
             let signatures =
                 agreement::agreed(&module.name, &module.signatures, &images, cargo).to_string();
             Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })

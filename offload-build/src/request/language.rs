@@ -182,6 +182,11 @@ impl Language {
 
     /// Returns the language that the file's extension determines. The error lists the known
     /// extensions.
+    /// Whether kernels can be C++ templates.
+    pub(crate) fn has_templates(self) -> bool {
+        matches!(self, Language::Cuda | Language::Hip)
+    }
+
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let extension =
             path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();

@@ -20,14 +20,14 @@ pub(crate) use native::Gpus;
 pub(crate) use scope::{OnlyVendor, Product, Scope};
 #[cfg(test)]
 pub(crate) use target::PARSED;
-pub(crate) use target::{Family, Target, join};
+pub(crate) use target::{Family, Target, first_clang, join};
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::toolchain::{Found, Tools};
 pub use item::TargetOrigin;
 use item::{Item, Listed};
-use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
+use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu, product};
 
 /// The targets of a build.
 #[derive(Debug)]
@@ -223,7 +223,12 @@ fn known_to_nvcc(
 /// Parses a target, and checks that it is possible in this code object version.
 fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
     let target = Target::parse(name).map_err(|error| {
-        let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
+        let product = || {
+            let product::Product { name, target } = product::find(name)?;
+            Some(format!("{name} is a product, whose target is {target}: write \"{target}\""))
+        };
+        let hint = foreign_variables::hint(name).or_else(product);
+        let hint = hint.map_or(String::new(), |hint| format!("\n{hint}"));
         Error::config(format!("a target from {by}: {error}{hint}"))
     })?;
     if let OffloadArch::Amdgpu(id) = target.arch() {

@@ -1,7 +1,7 @@
 //! One target of a build. Only this file of the crate parses targets from text.
 
 use offload_format::target::{
-    CanonicalTargetId, NvidiaArch, NvidiaCode, OffloadArch, ParseError, TargetId,
+    CanonicalTargetId, NvidiaArch, NvidiaCode, OLDEST_CLANG, OffloadArch, ParseError, TargetId,
 };
 use std::fmt;
 
@@ -107,6 +107,11 @@ impl fmt::Display for Family {
             Family::Cpu => "cpu",
         })
     }
+}
+
+/// Returns the first version of clang that compiles for all these targets, according to the tables.
+pub(crate) fn first_clang(targets: &[Target]) -> u32 {
+    targets.iter().filter_map(|target| target.arch().first_clang()).fold(OLDEST_CLANG, u32::max)
 }
 
 /// Returns the names of targets, with commas between them.

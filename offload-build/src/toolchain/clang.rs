@@ -7,6 +7,7 @@ use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, Step, probe, program};
+use offload_format::target::OLDEST_CLANG;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -24,21 +25,24 @@ pub(crate) struct Clang {
 
 /// The oldest and newest major versions in names such as `clang-22` that are searched; older ones
 /// are not used (docs/formats.md, "Compilers").
-const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
+const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
     /// The places where [`Clang::find`] looks, in words.
-    pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
-        in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
+    pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld and is new enough for all targets of: clang in PATH; \
+        clang-30 to clang-15 in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin; \
+        if none is new enough, the first that has lld";
 
-    /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld.
-    /// The search order is: `clang` in `PATH`; `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`,
-    /// newest first; ROCm's. If none has lld, returns the first clang without lld. A clang that is
+    /// Returns the clang of `explicit`, else of `OFFLOAD_CLANG`, else the first one that has lld
+    /// and at least the version `wanted`. The search order is: `clang` in `PATH`; `clang-<n>` in
+    /// `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. If all are older than `wanted`,
+    /// returns the first one that has lld; if none has lld, the first one without. A clang that is
     /// named and does not start is an error.
     pub(crate) fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
         explicit: Option<&Path>,
+        wanted: u32,
     ) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
             return Self::named(cargo, probes, path, "Build::clang").map(Found::Tool);
@@ -62,27 +66,35 @@ impl Clang {
         let rocm = cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into());
         paths.extend(program(&Path::new(&rocm).join("llvm").join("bin"), "clang"));
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
-        let mut without_lld = None;
+        let (mut older, mut without_lld) = (None, None);
         for path in paths {
             if !exec::is_executable(&path) {
                 trail.note_not_executable(&path);
                 continue;
             }
             match Self::start(&path, probes) {
-                Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
+                Ok(clang) if clang.is_older_than(*first) => {
                     trail.note(format!(
                         "{} is older than {first} ({})",
                         path.display(),
                         clang.version
                     ));
                 }
-                Ok(clang) if clang.lld.is_some() => return Ok(Found::Tool(clang)),
+                Ok(clang) if clang.lld.is_some() => {
+                    if !clang.is_older_than(wanted) {
+                        return Ok(Found::Tool(clang));
+                    }
+                    older = older.or(Some(clang));
+                }
                 Ok(clang) => without_lld = without_lld.or(Some(clang)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // clang or lld is missing, and may be installed before the next build.
+        // clang, lld or a newer clang is missing, and may be installed before the next build.
         cargo.watch_search_path();
+        if let Some(clang) = older {
+            return Ok(Found::Tool(clang));
+        }
         if let Some(clang) = without_lld {
             if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
                 cargo.watch(folder);
@@ -104,7 +116,15 @@ impl Clang {
                 Err(format!("it is not executable; {}", install::make_executable(&path)))
             }
         });
-        found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
+        let found = found.and_then(|path| Self::start(&path, probes)).and_then(|clang| {
+            if clang.is_older_than(OLDEST_CLANG) {
+                let help = install::Wanted::Clang(OLDEST_CLANG).help();
+                Err(format!("it is {}, older than clang {OLDEST_CLANG}; {help}", clang.version))
+            } else {
+                Ok(clang)
+            }
+        });
+        found.map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
@@ -147,6 +167,11 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
+    /// Whether the major version is known to be lower than this one.
+    pub(crate) fn is_older_than(&self, version: u32) -> bool {
+        self.major().is_some_and(|major| major < version)
+    }
+
     /// Returns the version in the names of Debian's packages: 22 for a clang in `/usr/lib/llvm-22`,
     /// and `None` for a clang from elsewhere.
     pub(crate) fn packaged_version(&self) -> Option<u32> {
@@ -185,20 +210,24 @@ impl Clang {
     pub(crate) fn refusal(&self, step: &Step) -> Option<String> {
         let args = [OsString::from("-###")].into_iter().chain(step.all_args());
         match probe(&step.program, args, &step.env) {
-            Ok(answer) if answer.status.success() => None,
             Ok(answer) => {
                 let text = answer.stderr;
                 // Besides errors, -### prints the version and the commands, which start with a
-                // space.
-                let errors: Vec<&str> =
-                    text.lines().filter(|line| line.contains("error:")).collect();
-                Some(match (errors.is_empty(), text.trim().is_empty()) {
-                    (false, _) => errors.join("\n"),
-                    (true, false) => text,
-                    (true, true) => {
-                        format!("-### printed nothing and ended with {}", answer.status)
+                // space. Until clang 18, -### prints errors and ends as if there were none.
+                // A warning can quote an option that has this word.
+                let is_error = |line: &&str| {
+                    let message = line.split("warning:").next().unwrap_or_default();
+                    !line.starts_with(' ') && message.contains("error:")
+                };
+                let errors: Vec<&str> = text.lines().filter(is_error).collect();
+                match (errors.is_empty(), answer.status.success()) {
+                    (false, _) => Some(errors.join("\n")),
+                    (true, true) => None,
+                    (true, false) if text.trim().is_empty() => {
+                        Some(format!("-### printed nothing and ended with {}", answer.status))
                     }
-                })
+                    (true, false) => Some(text),
+                }
             }
             Err(error) => Some(error.to_string()),
         }

@@ -27,7 +27,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::exec::{NO_INPUT, probe};
 use crate::output::OutDir;
-use offload_format::target::NvidiaArch;
+use offload_format::target::{NvidiaArch, OLDEST_CLANG};
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -37,8 +37,11 @@ pub(crate) struct Tools<'a> {
     cargo: &'a Cargo,
     probes: ProbeCache,
     named: Named<'a>,
+    /// The version of clang that knows all targets, according to the tables.
+    wanted_clang: u32,
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
+    old_ptxas: OnceCell<Option<Ptxas>>,
     nvcc: OnceCell<Found<Nvcc>>,
     rocm: OnceCell<Found<Rocm>>,
     hip_clang: OnceCell<Option<Clang>>,
@@ -55,23 +58,62 @@ pub(crate) struct Named<'a> {
 impl<'a> Tools<'a> {
     pub(crate) fn new(cargo: &'a Cargo, output: &OutDir, named: Named<'a>) -> Self {
         let probes = ProbeCache::open(output.probe_cache());
-        let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
-        Self { cargo, probes, named, clang, ptxas, nvcc, rocm, hip_clang }
+        Self::with_probes(cargo, probes, named)
     }
 
     /// Returns the tools that the environment names, without cached answers of earlier runs.
     pub(crate) fn forgetful(cargo: &'a Cargo) -> Self {
         let named = Named { clang: None, ptxas: None, nvcc: None };
-        let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
-        Self { cargo, probes: ProbeCache::forgetful(), named, clang, ptxas, nvcc, rocm, hip_clang }
+        Self::with_probes(cargo, ProbeCache::forgetful(), named)
+    }
+
+    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: Named<'a>) -> Self {
+        let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
+        let wanted_clang = OLDEST_CLANG;
+        Self { cargo, probes, named, wanted_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
+    }
+
+    /// Prefers a clang of at least this version. The search for `native` or `all` may already have
+    /// found an older clang; the next call of [`Tools::clang`] then searches again.
+    pub(crate) fn prefer_clang(&mut self, version: u32) {
+        self.wanted_clang = version;
+        if let Some(Found::Tool(clang)) = self.clang.get()
+            && clang.is_older_than(version)
+        {
+            self.clang = OnceCell::new();
+        }
     }
 
     pub(crate) fn clang(&self) -> Result<&Found<Clang>, Error> {
-        once(&self.clang, || Clang::find(self.cargo, &self.probes, self.named.clang))
+        once(&self.clang, || {
+            Clang::find(self.cargo, &self.probes, self.named.clang, self.wanted_clang)
+        })
     }
 
     pub(crate) fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
         once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
+    }
+
+    /// Returns the ptxas for an architecture. If the one that was found has dropped it, returns the
+    /// ptxas of CUDA 12 in the folder of our install commands, if it is installed.
+    ///
+    /// Returns the trail of the search for a current ptxas if there is none.
+    pub(crate) fn ptxas_for(&self, arch: NvidiaArch) -> Result<Result<&Ptxas, &Trail>, Error> {
+        let ptxas = match self.ptxas()? {
+            Found::Tool(ptxas) => ptxas,
+            Found::Missing(trail) => return Ok(Err(trail)),
+        };
+        let is_named = self.named.ptxas.is_some() || self.cargo.user_var("OFFLOAD_PTXAS").is_some();
+        if is_named || !Ptxas::has_dropped(arch) || ptxas.refusal(arch).is_none() {
+            return Ok(Ok(ptxas));
+        }
+        let old = self.old_ptxas.get_or_init(|| Ptxas::find_old(self.cargo, &self.probes));
+        Ok(Ok(old.as_ref().unwrap_or(ptxas)))
+    }
+
+    /// Returns the version of clang that knows all targets, according to the tables.
+    pub(crate) fn wanted_clang(&self) -> u32 {
+        self.wanted_clang
     }
 
     pub(crate) fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
@@ -142,14 +184,14 @@ impl<'a> Tools<'a> {
     /// Whether clang's driver knows an NVIDIA architecture.
     pub(crate) fn clang_knows(&self, clang: &Clang, arch: NvidiaArch) -> bool {
         let arch = format!("--offload-arch={arch}");
+        // clang reads an empty source: until clang 18, -### ends as if there were no errors.
         let args = [
-            "-###",
+            "-fsyntax-only",
             "-x",
             "cuda",
             "--cuda-device-only",
             "-nogpuinc",
             "-nogpulib",
-            "-c",
             NO_INPUT,
             &arch,
         ];
@@ -218,8 +260,9 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the ptxas, if this build needed one.
-    pub(crate) fn used_ptxas(&self) -> Option<&Ptxas> {
-        self.ptxas.get().and_then(Found::tool)
+    pub(crate) fn used_ptxas(&self) -> impl Iterator<Item = &Ptxas> {
+        let current = self.ptxas.get().and_then(Found::tool);
+        current.into_iter().chain(self.old_ptxas.get().and_then(Option::as_ref))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::cxx::Cxx;
 use super::identity::Identity;
+use super::install::{self, ByPip};
 use super::probe_cache::ProbeCache;
 use super::program::is_wrapper;
 use super::search::{Found, Trail};
@@ -28,10 +29,13 @@ pub(crate) struct Nvcc {
 pub(super) const ROOTS: [&str; 4] =
     ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
+/// The folders of tools that our install commands make.
+const BY_PIP: &[ByPip] = &[install::NVCC];
+
 impl Nvcc {
     /// The places where [`Nvcc::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
-        CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
+        CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
     /// Returns the first nvcc of these: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` of
     /// the installation that a variable names; `PATH`; the usual places.
@@ -84,7 +88,7 @@ impl Nvcc {
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        for folder in folders(cargo) {
+        for folder in folders(cargo, BY_PIP) {
             let Some(path) = program(&folder, "nvcc") else { continue };
             match Self::start(&path, probes) {
                 Ok(found) => return Ok(Found::Tool(found)),
@@ -220,11 +224,12 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
 
 /// Returns the folders where a toolkit's programs are searched if no variable names one: those of
 /// `PATH`, then those of installers, pip and conda.
-pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
+pub(super) fn folders(cargo: &Cargo, by_pip: &[ByPip]) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
         folders.push(root.join("bin"));
     }
+    folders.extend(by_pip.iter().filter_map(|tools| tools.programs(cargo)));
     folders
 }
 
@@ -239,6 +244,7 @@ pub(super) fn note_folders(trail: &mut Trail) {
         if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }
     ));
     trail.note("none among Python's packages (nvidia/cu13/bin)");
+    trail.note(format!("none in {}", install::place()));
 }
 
 /// The usual folders of toolkits, for messages.

@@ -2,6 +2,7 @@
 
 use super::identity::Identity;
 use super::install;
+use super::install::ByPip;
 use super::nvcc::{ROOTS, folders, note_folders};
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
@@ -10,6 +11,9 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::{self, NO_INPUT, probe, program};
 use offload_format::target::NvidiaArch;
 use std::path::{Path, PathBuf};
+
+/// The folders of tools that our install commands make.
+const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
 /// A ptxas that was found.
 #[derive(Debug, Clone)]
@@ -21,7 +25,7 @@ pub(crate) struct Ptxas {
 impl Ptxas {
     /// The places where [`Ptxas::find`] looks, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
-        /usr/local/cuda*, /opt/cuda; Python's packages";
+        /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
     /// Returns the first ptxas of these: `explicit`; `OFFLOAD_PTXAS`; `bin` of the installation
     /// that a variable names; `PATH`; the places of the search for nvcc.
@@ -61,7 +65,7 @@ impl Ptxas {
                 None => trail.note(format!("no bin/ptxas in {root}={value}")),
             }
         }
-        for folder in folders(cargo) {
+        for folder in folders(cargo, BY_PIP) {
             match program(&folder, "ptxas") {
                 Some(path) if exec::is_executable(&path) => {
                     return Ok(Found::Tool(Self::new(path, probes)));
@@ -73,6 +77,17 @@ impl Ptxas {
         cargo.watch_search_path();
         note_folders(&mut trail);
         Ok(Found::Missing(trail))
+    }
+
+    /// Returns the ptxas of CUDA 12 in the folder of our install commands, if it is installed.
+    pub(crate) fn find_old(cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
+        let path = program(&install::OLD_PTXAS.programs(cargo)?, "ptxas")?;
+        exec::is_executable(&path).then(|| Self::new(path, probes))
+    }
+
+    /// Whether ptxas of CUDA 13 has dropped an architecture.
+    pub(crate) fn has_dropped(arch: NvidiaArch) -> bool {
+        arch.number() < 75
     }
 
     fn new(path: PathBuf, probes: &ProbeCache) -> Self {

@@ -173,13 +173,36 @@ fn write_refused(
     for (image, refusal) in refused {
         write!(f, "\n  {:width$}  {refusal}", image.label())?;
     }
-    let mut before = "\nto run on this device, add";
-    let targets = targets_to_add(device, refused);
-    for target in &targets {
-        write!(f, "{before} \"{target}\"")?;
-        before = " or";
+    match Advice::new(device, refused) {
+        Some(advice) => write!(f, "\n{advice} to the targets of build.rs"),
+        None => Ok(()),
     }
-    if targets.is_empty() { Ok(()) } else { f.write_str(" to the targets of build.rs") }
+}
+
+/// The start of an advice after all images were refused: `to run on this device, add "sm_75" or
+/// "compute_75"`.
+///
+/// The rules and their references are on the [module's page](super).
+#[derive(Debug)]
+pub struct Advice(Vec<String>);
+
+impl Advice {
+    /// Returns the advice for a device, as [`SelectError::targets_to_add`] does; `None` if no
+    /// target would help.
+    pub fn new(device: &DeviceInfo, refused: &[(&dyn Candidate, &Refusal)]) -> Option<Self> {
+        Some(targets_to_add(device, refused)).filter(|targets| !targets.is_empty()).map(Self)
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = "to run on this device, add";
+        for target in &self.0 {
+            write!(f, "{before} \"{target}\"")?;
+            before = " or";
+        }
+        Ok(())
+    }
 }
 
 impl<I: Candidate> fmt::Display for SelectError<I> {

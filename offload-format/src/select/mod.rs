@@ -57,7 +57,7 @@ mod nvidia;
 
 pub use choice::Choice;
 pub use device::{ComputeCapability, DeviceInfo};
-pub use error::SelectError;
+pub use error::{Advice, SelectError};
 pub use fit::{Fit, Refusal};
 
 use crate::pack_index::PackImageKind;

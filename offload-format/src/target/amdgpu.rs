@@ -104,6 +104,36 @@ pub const PROCESSORS: &[Processor] = &[
     row("gfx12-generic", 0x59, NONE, None, &[]),
 ];
 
+/// The first version of clang that compiles for a processor, for processors that
+/// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. Debian's clang 15, 16, 19 and 22 were tried; the
+/// versions between them are LLVM's release branches with the processor.
+const FIRST_CLANG: &[(u32, &[&str])] = &[
+    (17, &["gfx941", "gfx942", "gfx1150", "gfx1151"]),
+    (18, &["gfx1200", "gfx1201"]),
+    (
+        19,
+        &[
+            "gfx1152",
+            "gfx9-generic",
+            "gfx10-1-generic",
+            "gfx10-3-generic",
+            "gfx11-generic",
+            "gfx12-generic",
+        ],
+    ),
+    (20, &["gfx950", "gfx1153", "gfx9-4-generic"]),
+    (21, &["gfx1250"]),
+    (22, &["gfx1251"]),
+];
+
+/// Returns the first supported version of clang that compiles for a processor; `None` if the name
+/// is not in the table.
+pub(super) fn first_clang(name: &str) -> Option<u32> {
+    let processor = find(name)?;
+    let later = FIRST_CLANG.iter().find(|(_, names)| names.contains(&processor.name));
+    Some(later.map_or(super::OLDEST_CLANG, |(version, _)| *version))
+}
+
 /// Returns the row with this name or alias.
 pub fn find(name: &str) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.name == name || it.aliases.contains(&name))
@@ -149,6 +179,16 @@ mod tests {
                 assert_ne!(a.mach, b.mach, "{} and {}", a.name, b.name);
             }
         }
+    }
+
+    #[test]
+    fn first_versions_of_clang_are_of_rows() {
+        for name in FIRST_CLANG.iter().flat_map(|(_, names)| *names) {
+            assert!(PROCESSORS.iter().any(|row| row.name == *name), "{name}");
+        }
+        assert_eq!(first_clang("fiji"), Some(crate::target::OLDEST_CLANG));
+        assert_eq!(first_clang("gfx11-generic"), Some(19));
+        assert_eq!(first_clang("gfx1300"), None);
     }
 
     #[test]

@@ -22,12 +22,12 @@ mod id;
 mod nvidia;
 mod offload_arch;
 mod parse_error;
-#[cfg(feature = "select")]
+#[cfg(any(feature = "select", feature = "write"))]
 pub mod product;
 mod triple;
 
 pub use id::{CanonicalTargetId, FeatureState, Features, TargetId};
 pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
-pub use offload_arch::OffloadArch;
+pub use offload_arch::{OLDEST_CLANG, OffloadArch};
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;

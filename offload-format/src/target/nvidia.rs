@@ -78,6 +78,26 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
+/// The first version of clang that compiles for a compute capability, for those that
+/// [`OLDEST_CLANG`](super::OLDEST_CLANG) lacks. The first number of each pair is the compute
+/// capability times ten. Debian's clang 15, 16, 19 and 22 were tried; clang 20 is LLVM's release
+/// branch with these capabilities.
+const FIRST_CLANG: &[(u32, u32)] = &[
+    (87, 16),
+    (88, 22),
+    (89, 16),
+    (90, 16),
+    (100, 20),
+    (101, 20),
+    (103, 22),
+    (110, 22),
+    (120, 20),
+    (121, 22),
+];
+
+/// The first version of clang that compiles for `sm_90a`, the first architecture with a suffix.
+const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
+
 /// A compute capability that was renamed: its name in CUDA 12.8 and 12.9, and its name since
 /// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
@@ -151,6 +171,22 @@ impl NvidiaArch {
             return Some(PtxVersion::new(8, 8).max(self.with_suffix(None).lowest_ptx()?));
         }
         LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
+    }
+
+    /// Returns the first supported version of clang that compiles for this architecture. Returns
+    /// `None` if the architecture is not in the table, or if no version that was tried compiles for
+    /// it (families, suffix `f`).
+    pub(super) fn first_clang(&self) -> Option<u32> {
+        LOWEST_PTX.iter().find(|(number, _)| *number == self.number())?;
+        let later = FIRST_CLANG.iter().find(|(number, _)| *number == self.number());
+        let plain = later.map_or(super::OLDEST_CLANG, |(_, version)| *version);
+        match self.suffix {
+            None => Some(plain),
+            Some(NvidiaSuffix::ArchSpecific) => {
+                (self.number() >= 90).then(|| plain.max(FIRST_CLANG_WITH_SUFFIX))
+            }
+            Some(NvidiaSuffix::FamilySpecific) => None,
+        }
     }
 
     fn with_suffix(self, suffix: Option<NvidiaSuffix>) -> Self {

@@ -4,6 +4,9 @@ use super::{NvidiaArch, ParseError, TargetId};
 use alloc::string::String;
 use core::fmt;
 
+/// The oldest major version of clang that offload-build supports.
+pub const OLDEST_CLANG: u32 = 15;
+
 /// The target of one image.
 ///
 /// The names and their references are on the [module's page](super).
@@ -41,6 +44,26 @@ impl<'a> OffloadArch<'a> {
                      an NVIDIA architecture (sm_90, compute_80) or cpu",
                 ))
             }
+        }
+    }
+
+    /// Returns the first major version of clang that compiles for the target, which is at least
+    /// [`OLDEST_CLANG`]. Returns `None` for the CPU, and for targets that are not in the tables.
+    /// Vendors' own versions of clang may know a target earlier.
+    ///
+    /// ```
+    /// use offload_format::target::OffloadArch;
+    ///
+    /// let first = |name| OffloadArch::parse(name).unwrap().first_clang();
+    /// assert_eq!(first("gfx90a:xnack-"), Some(15));
+    /// assert_eq!(first("gfx11-generic"), Some(19));
+    /// assert_eq!(first("compute_90a"), Some(18));
+    /// ```
+    pub fn first_clang(&self) -> Option<u32> {
+        match self {
+            OffloadArch::Amdgpu(id) => super::amdgpu::first_clang(id.processor()),
+            OffloadArch::Nvidia(arch) => arch.first_clang(),
+            OffloadArch::Cpu => None,
         }
     }
 

@@ -8,7 +8,7 @@ use offload_tests::scratch;
 use std::env;
 
 offload_tests::tests! {
-    CLANG => [what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
+    CLANG => [what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused, a_template_without_instances],
     GCC => [nothing_is_built_for_docs_rs],
 }
 
@@ -28,6 +28,22 @@ fn warnings_are_shown_once() {
         // Each of the two compilers quotes the source line once.
         .times(2, "6 | #warning")
         .lacks(" generated");
+}
+
+/// A kernel that is a template is in no image until a source instantiates it.
+fn a_template_without_instances() {
+    let scenario = Scenario::new("build_template");
+    scenario.pack("scale", r#".file("kernels/scale.cu").archs(["gfx90a", "compute_80", "cpu"])"#);
+    let template =
+        "template <class T> __global__ void __launch_bounds__(256) scale(T *x) { x[0] *= 2; }\n";
+    scenario.write("kernels/scale.cu", template);
+    let instance = "template __global__ void scale<float>(";
+    scenario.build().passes().each_once([
+        "pack \"scale\": the images of the module \"scale\" for gfx90a, compute_80 have no kernels: ",
+        instance,
+    ]);
+    scenario.write("kernels/scale.cu", format!("{template}{instance}float *);\n"));
+    scenario.build().passes().lacks("have no kernels");
 }
 
 /// Compilers also print remarks, and details for `-v`. Users who request this output see it next to

@@ -3,11 +3,11 @@
 use super::{each_once, message};
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
+use offload_tests::tools::{Tool, cuda};
 
 offload_tests::tests! {
     GCC => [an_out_dir_that_cannot_be_written],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [no_ptxas],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]) => [no_ptxas],
 }
 
 /// A file replaces the folder, so even root cannot write into it.
@@ -34,11 +34,14 @@ fn no_ptxas() {
     scenario
         .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_80", "sm_90"])"#)
         .kernel("add", "y[i]");
-    let build = || scenario.build().without(&["CUDA_HOME"]).path_without("ptxas");
+    let build = || {
+        let build = scenario.build().without(&["CUDA_HOME"]).path_without("ptxas");
+        build.home(&scenario.folder.join("nobody"))
+    };
     let in_every_message = [
         "no image for sm_80, sm_90: no ptxas was found (",
         "none in PATH",
-        "none among Python's packages (nvidia/cu13/bin)",
+        "none among Python's packages (nvidia/cu13/bin), none in ~/.local/share/offload)",
         "install the CUDA toolkit and set CUDA_HOME",
         "name ptxas in OFFLOAD_PTXAS",
         "or list PTX",
@@ -58,6 +61,29 @@ fn no_ptxas() {
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         assert_eq!(checked, Ok(()), "{printed}");
     }
+    // A build finds what the message's command installs, and needs no variable. Files stand for
+    // those of pip's packages.
+    let home = scenario.folder.join("home");
+    let with_home = |targets| build().home(&home).env("OFFLOAD_ARCH", targets);
+    let installed = |targets, package: &str| {
+        let message = with_home(targets).fails().stderr;
+        assert!(!message.contains("export "), "{message}");
+        let (_, rest) = message.split_once("--target \"$HOME/").expect("pip's option");
+        let (folder, rest) = rest.split_once('"').expect("the end of the folder");
+        assert!(rest.starts_with(&format!(" {package}\n")), "{message}");
+        format!("home/{folder}/nvidia")
+    };
+    let folder = installed("sm_80", "nvidia-cuda-nvcc");
+    let ptxas = cuda("ptxas").get_program().to_owned();
+    scenario
+        .script(&format!("{folder}/cu13/bin/ptxas"), &format!("exec '{}' \"$@\"", ptxas.display()));
+    with_home("sm_80").passes();
+    // The same for an architecture that CUDA 13 has dropped.
+    let folder = installed("sm_70", "nvidia-cuda-nvcc-cu12");
+    let script = "case \"$*\" in */dev/null*) ;; *) echo 'the ptxas of CUDA 12' >&2; exit 1;; esac";
+    scenario.script(&format!("{folder}/cuda_nvcc/bin/ptxas"), script);
+    with_home("sm_70").fails().has("the ptxas of CUDA 12");
+    with_home("sm_80").passes();
     // Targets that need no ptxas are built without it.
     build().env("OFFLOAD_ARCH", "gfx90a compute_80").passes();
 }

@@ -5,10 +5,9 @@ use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::judges::assert_is_for;
 use offload_tests::registry::{GCC, NVCC, Needs, needs};
 use offload_tests::tools::Tool;
-use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
@@ -48,32 +47,22 @@ fn a_toolkit_that_is_named_and_missing_is_an_error() {
     scenario.build().env("NVCC", &nvcc).fails().has(&expected);
 }
 
-/// Tests a machine without CUDA. Cargo and rustup keep their folders, although `HOME` is different.
+/// Tests a machine without CUDA.
 fn without_a_toolkit_the_places_are_listed() {
     if Path::new("/usr/local/cuda").exists() || Path::new("/opt/cuda").exists() {
         return;
     }
     let scenario = package("vendor_not_there", ONE_IMAGE);
     let nowhere = scenario.folder.join("nowhere");
-    let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter().filter_map(
-        |(variable, folder)| {
-            let home = env::var_os(variable).map(PathBuf::from);
-            Some((
-                variable,
-                home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(folder)))?,
-            ))
-        },
-    );
     scenario
         .build()
         .path_without("nvcc")
         .env("CUDA_HOME", &nowhere)
-        .env("HOME", &nowhere)
-        .envs(homes)
+        .home(&nowhere)
         .fails()
         .has("no image for sm_80: no nvcc was found (NVCC, CUDACXX, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; ")
         .has(&format!("no bin/nvcc in CUDA_HOME={}", nowhere.display()))
-        .has("none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages (nvidia/cu13/bin))")
+        .has("none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages (nvidia/cu13/bin), none in ~/.local/share/offload)")
         .has("to compile it, install nvcc with its parts:\n")
         .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
         .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");

@@ -181,9 +181,7 @@ fn the_readmes_program_on_amds_own_runtime() {
             Step::File { path, text } => {
                 reader.write(
                     &path,
-                    &text
-                        .replace(".compile(", ".code_object_version(4).opt_level(2).compile(")
-                        .replace("\"gfx11-generic\", ", ""),
+                    &text.replace(".compile(", ".code_object_version(4).opt_level(2).compile("),
                 );
             }
             Step::Run { .. } => break,

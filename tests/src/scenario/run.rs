@@ -134,6 +134,16 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
+    /// Sets `HOME`. Cargo and rustup keep their folders.
+    pub fn home(self, folder: &Path) -> Self {
+        let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+        let kept = homes.into_iter().filter_map(|(variable, folder)| {
+            let in_home = || Some(Path::new(&env::var_os("HOME")?).join(folder).into_os_string());
+            Some((variable, env::var_os(variable).or_else(in_home)?))
+        });
+        self.envs(kept).env("HOME", folder)
+    }
+
     /// Sets `PATH` to only those folders that lack this program.
     pub fn path_without(self, program: &str) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");

@@ -6,13 +6,16 @@
 
 mod system;
 
-use std::path::Path;
+use crate::cargo::Cargo;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 pub(crate) use system::{Installer, System};
 
 /// The tool to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    Clang,
+    /// A clang of at least this major version, with lld.
+    Clang(u32),
     /// The lld of a clang of this major version; systems with several versions have the version in
     /// the package's name.
     Lld(Option<u32>),
@@ -81,14 +84,67 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// Releases whose default clang is too old or lacks the linker wrapper, each with the version of a
-/// replacement from its package lists. `None` for releases whose lists have no usable clang.
-const OTHER_CLANGS: [(&str, Option<u32>); 4] =
-    [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
+/// The first clang whose `gpuintrin.h` has everything that kernels need.
+const NEW_CLANG: u32 = 21;
 
-/// The folder for NVIDIA's packages for Python. Each purpose has its own folder, since pip replaces
-/// the contents of a folder.
-const PYTHON_FOLDER: &str = "$HOME/.local/share/offload";
+/// The first clang that links device code as offload-build needs it.
+const LINKING_CLANG: u32 = 19;
+
+/// The folder for NVIDIA's packages for Python, in the user's home folder. The commands of
+/// [`Wanted`] write to it, and builds search it. Each purpose has its own folder in it, since pip
+/// replaces the contents of a folder.
+const PYTHON_FOLDER: &str = ".local/share/offload";
+
+/// NVIDIA's tools as the commands of [`Wanted`] install them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ByPip {
+    /// The folder in [`PYTHON_FOLDER`].
+    folder: &'static str,
+    packages: &'static str,
+    /// The folder of the programs, within `folder`.
+    bin: &'static str,
+}
+
+/// The ptxas of the current CUDA.
+pub(crate) const PTXAS: ByPip =
+    ByPip { folder: "ptxas", packages: "nvidia-cuda-nvcc", bin: "nvidia/cu13/bin" };
+
+/// The ptxas of CUDA 12, which knows architectures that the current one has dropped.
+pub(crate) const OLD_PTXAS: ByPip =
+    ByPip { folder: "ptxas-12", packages: "nvidia-cuda-nvcc-cu12", bin: "nvidia/cuda_nvcc/bin" };
+
+/// nvcc with all that it needs.
+pub(crate) const NVCC: ByPip = ByPip {
+    folder: "cuda",
+    packages: "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl",
+    bin: "nvidia/cu13/bin",
+};
+
+/// Returns the folder with the tools of [`ByPip`], for messages.
+pub(crate) fn place() -> String {
+    format!("~/{PYTHON_FOLDER}")
+}
+
+impl ByPip {
+    /// Returns the folder where these tools' programs are, if they are installed.
+    pub(crate) fn programs(self, cargo: &Cargo) -> Option<PathBuf> {
+        let home = PathBuf::from(cargo.user_var("HOME")?);
+        Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
+    }
+
+    /// Returns the commands that install these tools. pip keeps the mode of programs, which other
+    /// unpackers of wheels lose. pip accepts a separate folder even if the system manages Python's
+    /// packages itself.
+    fn commands(self, system: &System, known: &Packages) -> Vec<String> {
+        let Some(pip) = known.pip else { return Vec::new() };
+        let install_pip = if system.has_pip { None } else { system.install(pip) };
+        let unpack = format!(
+            "pip3 install --upgrade --no-deps --target \"$HOME/{PYTHON_FOLDER}/{}\" {}",
+            self.folder, self.packages
+        );
+        install_pip.into_iter().chain([unpack]).collect()
+    }
+}
 
 impl Wanted {
     /// Returns the packages to install and the commands, on this system. Lines that begin with two
@@ -107,12 +163,13 @@ impl Wanted {
     }
 
     /// Returns the name of the wanted tool, and the alternatives.
-    fn words(&self, system: &System) -> (&'static str, String) {
+    fn words(&self, system: &System) -> (Cow<'static, str>, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();
-        match self {
-            Self::Clang => {
-                ("clang and lld, 15 or newer (new GPUs need new ones)", named(NAME_CLANG))
+        let (what, instead) = match self {
+            Self::Clang(version) => {
+                let what = format!("clang and lld, {version} or newer (new GPUs need new ones)");
+                return (what.into(), named(NAME_CLANG));
             }
             Self::Lld(_) => {
                 ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG"))
@@ -137,14 +194,17 @@ impl Wanted {
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
                         return (
-                            "no ptxas: NVIDIA has none for macOS",
+                            "no ptxas: NVIDIA has none for macOS".into(),
                             format!("but list PTX: {ptx}"),
                         );
                     }
                     (Installer::Apk, _) => {
                         let glibc =
                             "no ptxas here: NVIDIA's needs glibc, which this system does not have";
-                        return (glibc, format!("but list PTX, which needs no ptxas: {ptx}"));
+                        return (
+                            glibc.into(),
+                            format!("but list PTX, which needs no ptxas: {ptx}"),
+                        );
                     }
                     (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
                     (_, false) => "ptxas, NVIDIA's assembler",
@@ -161,7 +221,8 @@ impl Wanted {
                 "HIP's headers and the libraries for devices",
                 named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
             ),
-        }
+        };
+        (what.into(), instead)
     }
 
     /// Returns the commands, one a line. The list is empty if no package of the system is known.
@@ -171,6 +232,10 @@ impl Wanted {
             return Vec::new();
         };
         let install = |packages: &str| system.install(packages).into_iter().collect::<Vec<_>>();
+        let install_all = |names: &[String]| match names {
+            [] => Vec::new(),
+            names => install(&names.join(" ")),
+        };
         let with_path = |commands: Vec<String>| match installer {
             // Neither installer adds its clang to PATH, and the clang in macOS's PATH does not
             // support GPUs.
@@ -178,37 +243,20 @@ impl Wanted {
             Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
             _ => commands,
         };
-        let other_clang =
-            OTHER_CLANGS.iter().find(|(release, _)| system.release.as_deref() == Some(*release));
         match self {
-            Self::Clang => match other_clang {
-                Some((_, Some(version))) => install(&format!("clang-{version} lld-{version}")),
-                Some((_, None)) => Vec::new(),
-                None => with_path(install(packages.clang)),
+            Self::Clang(least) => match installer {
+                Installer::Apt => install_all(&system.clang_packages(*least, &["clang", "lld"])),
+                _ => with_path(install(packages.clang)),
             },
             Self::Lld(Some(version)) if installer == Installer::Apt => {
                 install(&format!("lld-{version}"))
             }
             Self::Lld(_) => install(packages.lld),
-            Self::NewClang | Self::LinkingClang if installer == Installer::Apt => {
-                // As of today, only replacement packages in `OTHER_CLANGS` are known to be new
-                // enough.
-                let lists_have =
-                    other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
-                let with_wrapper = |version| {
-                    if *self == Self::LinkingClang {
-                        format!(" llvm-{version}")
-                    } else {
-                        String::new()
-                    }
-                };
-                let names = lists_have.map(|version| {
-                    format!("clang-{version} lld-{version}{}", with_wrapper(version))
-                });
-                names.map(|names| install(&names)).unwrap_or_default()
-            }
-            Self::NewClang => with_path(install(packages.clang)),
+            Self::NewClang => Self::Clang(NEW_CLANG).commands(system),
             Self::LinkingClang => match installer {
+                Installer::Apt => {
+                    install_all(&system.clang_packages(LINKING_CLANG, &["clang", "lld", "llvm"]))
+                }
                 Installer::Brew | Installer::Winget => Vec::new(),
                 _ => install(&format!("{} llvm", packages.clang)),
             },
@@ -217,31 +265,10 @@ impl Wanted {
                 _ => install(packages.cxx),
             },
             Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
-            Self::Ptxas { old } => {
-                let (folder, package, path) = if *old {
-                    ("ptxas-12", "nvidia-cuda-nvcc-cu12", "nvidia/cuda_nvcc/bin/ptxas")
-                } else {
-                    ("ptxas", "nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas")
-                };
-                by_pip(
-                    system,
-                    packages,
-                    folder,
-                    package,
-                    &format!("OFFLOAD_PTXAS=\"{PYTHON_FOLDER}/{folder}/{path}\""),
-                )
-            }
+            Self::Ptxas { old: true } => OLD_PTXAS.commands(system, packages),
+            Self::Ptxas { old: false } => PTXAS.commands(system, packages),
             Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
-            Self::Nvcc => {
-                let parts = "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl";
-                by_pip(
-                    system,
-                    packages,
-                    "cuda",
-                    parts,
-                    &format!("CUDA_HOME=\"{PYTHON_FOLDER}/cuda/nvidia/cu13\""),
-                )
-            }
+            Self::Nvcc => NVCC.commands(system, packages),
             Self::Rocm => match installer {
                 Installer::Apt => install("libamdhip64-dev rocm-device-libs"),
                 Installer::Dnf => install("rocm-hip-devel rocm-device-libs"),
@@ -254,24 +281,6 @@ impl Wanted {
 const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bin/clang\"";
 const OWN_CLANG_OF_WINGET: &str =
     "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
-
-/// Returns commands that unpack packages of Python into a folder and set a variable. pip keeps the
-/// mode of programs, which other unpackers of wheels lose. pip accepts a separate folder even if
-/// the system manages Python's packages itself.
-fn by_pip(
-    system: &System,
-    known: &Packages,
-    folder: &str,
-    packages: &str,
-    variable: &str,
-) -> Vec<String> {
-    let Some(pip) = known.pip else { return Vec::new() };
-    let install_pip = if system.has_pip { None } else { system.install(pip) };
-    let unpack = format!(
-        "pip3 install --upgrade --no-deps --target \"{PYTHON_FOLDER}/{folder}\" {packages}"
-    );
-    install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
-}
 
 /// Returns the help for a program that cannot be started because its file is not executable.
 pub(crate) fn make_executable(program: &Path) -> String {

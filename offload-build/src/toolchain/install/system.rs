@@ -1,5 +1,6 @@
 //! The system that the commands are for: its installer, and its release.
 
+use offload_format::target::OLDEST_CLANG;
 use std::fs;
 use std::path::Path;
 
@@ -38,6 +39,27 @@ const BY_ID: [(&str, Installer); 12] = [
     ("opensuse", Installer::Zypper),
     ("sles", Installer::Zypper),
 ];
+
+/// The clangs in the package lists of a release of Debian or Ubuntu.
+struct Clangs {
+    release: &'static str,
+    /// The version of the package `clang`.
+    default: u32,
+    /// The newest version N with a package `clang-N`.
+    newest: u32,
+}
+
+const CLANGS: [Clangs; 6] = [
+    Clangs { release: "trixie", default: 19, newest: 19 },
+    Clangs { release: "bookworm", default: 14, newest: 22 },
+    Clangs { release: "bullseye", default: 11, newest: 13 },
+    Clangs { release: "noble", default: 18, newest: 20 },
+    Clangs { release: "jammy", default: 14, newest: 15 },
+    Clangs { release: "focal", default: 10, newest: 12 },
+];
+
+/// The clangs of a release that is not in the table; most of these releases have newer ones.
+const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
 
 /// A system that tools are installed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +110,21 @@ impl System {
             .iter()
             .find_map(|name| value(name));
         Self { installer, release, needs_sudo: false, has_pip: false }
+    }
+
+    /// Returns the packages of Debian or Ubuntu with these parts of a clang that is at least this
+    /// version. Returns no names if the release has no such clang.
+    pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
+        let release = self.release.as_deref().unwrap_or_default();
+        let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
+        let name = |part: &&str| {
+            if clangs.default >= least {
+                (*part).to_owned()
+            } else {
+                format!("{part}-{}", clangs.newest)
+            }
+        };
+        if clangs.newest < least { Vec::new() } else { parts.iter().map(name).collect() }
     }
 
     /// Returns the command that installs these packages.

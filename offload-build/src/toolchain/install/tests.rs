@@ -19,7 +19,7 @@ fn commands(wanted: &Wanted, os: &str, os_release: &str) -> String {
 
 #[test]
 fn clang_by_the_names_of_each_system() {
-    let clang = |os_release| commands(&Wanted::Clang, "linux", os_release);
+    let clang = |os_release| commands(&Wanted::Clang(15), "linux", os_release);
     let apt = "apt-get update && apt-get install -y --no-install-recommends";
     assert_eq!(clang(BOOKWORM), format!("{apt} clang-22 lld-22"));
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
@@ -36,11 +36,11 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang("ID=nixos\n"), "");
     assert_eq!(clang("ID=debian\nVERSION_CODENAME=bullseye\n"), "", "its clang is too old");
     assert!(
-        commands(&Wanted::Clang, "macos", "")
+        commands(&Wanted::Clang(15), "macos", "")
             .starts_with("brew install llvm lld ; export OFFLOAD_CLANG=")
     );
     assert!(
-        commands(&Wanted::Clang, "windows", "")
+        commands(&Wanted::Clang(15), "windows", "")
             .starts_with("winget install --exact --id LLVM.LLVM ; $env:")
     );
 }
@@ -61,14 +61,11 @@ fn ptxas_without_root_where_pip_is() {
     let folder = "$HOME/.local/share/offload/ptxas";
     assert_eq!(
         Wanted::Ptxas { old: false }.commands(&system),
-        [
-            format!("pip3 install --upgrade --no-deps --target \"{folder}\" nvidia-cuda-nvcc"),
-            format!("export OFFLOAD_PTXAS=\"{folder}/nvidia/cu13/bin/ptxas\""),
-        ]
+        [format!("pip3 install --upgrade --no-deps --target \"{folder}\" nvidia-cuda-nvcc")]
     );
     let old = commands(&Wanted::Ptxas { old: true }, "linux", FEDORA);
     assert!(old.starts_with("dnf install -y python3-pip ; pip3 install "), "{old}");
-    assert!(old.ends_with("/nvidia/cuda_nvcc/bin/ptxas\""), "{old}");
+    assert!(old.ends_with("/ptxas-12\" nvidia-cuda-nvcc-cu12"), "{old}");
     for (os, os_release, why) in [("linux", ALPINE, "glibc"), ("macos", "", "macOS")] {
         let help = Wanted::Ptxas { old: false }.help_on(&System::of(os, os_release));
         assert!(help.contains(why) && help.ends_with("compute_90 in place of sm_90"), "{help}");
@@ -84,6 +81,22 @@ fn a_new_clang_only_where_the_lists_have_one() {
     );
     assert_eq!(commands(&Wanted::NewClang, "linux", JAMMY), "");
     assert_eq!(commands(&Wanted::LinkingClang, "linux", FEDORA), "dnf install -y clang lld llvm");
+    assert!(commands(&Wanted::LinkingClang, "linux", TRIXIE).ends_with(" clang lld llvm"));
+    for (least, os_release, packages) in [
+        (18, NOBLE, " clang lld"),
+        (19, NOBLE, " clang-20 lld-20"),
+        (21, NOBLE, ""),
+        (19, TRIXIE, " clang lld"),
+        (20, TRIXIE, ""),
+        (19, BOOKWORM, " clang-22 lld-22"),
+        (23, BOOKWORM, ""),
+        (16, JAMMY, ""),
+        (16, "ID=debian\nVERSION_CODENAME=unheard\n", ""),
+    ] {
+        let commands = commands(&Wanted::Clang(least), "linux", os_release);
+        assert_eq!(commands.is_empty(), packages.is_empty(), "{least}: {commands}");
+        assert!(commands.ends_with(packages), "{least}: {commands}");
+    }
 }
 
 /// Returns the Markdown that the guide's page must have between its marks.
@@ -106,13 +119,13 @@ fn page_of_the_guide() -> String {
     for (name, os, os_release) in systems {
         let system = System::of(os, os_release);
         let [clang, cxx] =
-            [Wanted::Clang, Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
+            [Wanted::Clang(15), Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
         page += &format!("| {name} | {clang} | {cxx} |\n");
     }
     let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
     page + &format!(
-        "\nThe commands below install `ptxas` without the rest of CUDA, on Debian and Ubuntu. If pip is already installed, only the last two\n\
-         lines are needed:\n\n\
+        "\nThe commands below install `ptxas` without the rest of CUDA, on Debian and Ubuntu. If pip is already installed, only the last line\n\
+         is needed:\n\n\
          ```text\n{}\n```\n\nThis ptxas supports `sm_75` and newer. For older GPUs, use the ptxas of CUDA 12:\n\n```text\n{}\n```\n",
         ptxas(false),
         ptxas(true)

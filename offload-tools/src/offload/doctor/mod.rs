@@ -63,6 +63,9 @@ fn host() -> String {
 const INDENT: usize = 20;
 
 fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
+    if !report.verdicts.is_empty() {
+        print_verdicts(out, &report.verdicts)?;
+    }
     writeln!(out, "{}", styled(HEADING, "Compilers"))?;
     for tool in &report.tools {
         print_tool(out, tool)?;
@@ -88,10 +91,13 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             trail.iter().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
         }
     }
-    if !report.verdicts.is_empty() {
-        writeln!(out, "\n{}", styled(HEADING, "Targets"))?;
-    }
-    for (targets, verdict) in groups(&report.verdicts) {
+    Ok(())
+}
+
+/// Prints whether the requested targets can be built: the answer to the question comes first.
+fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
+    writeln!(out, "{}", styled(HEADING, "Targets"))?;
+    for (targets, verdict) in groups(verdicts) {
         let targets = escaped_str(&targets.join(" "));
         let (state, why) = match (&verdict.refusal, &verdict.unoptimized) {
             (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
@@ -111,6 +117,7 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             .flat_map(|why| why.lines())
             .try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
     }
+    writeln!(out)?;
     Ok(())
 }
 

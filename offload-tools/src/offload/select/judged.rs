@@ -2,7 +2,7 @@
 
 use crate::describe::Named;
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
-use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
+use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
 
 /// The number of bytes that is enough to detect the kind of an image. PTX may start with comments,
 /// so a few bytes would not be enough.
@@ -11,7 +11,7 @@ const START: u64 = 4096;
 /// The result of the rules of selection for an image.
 pub(super) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
-    Refused(Refusal),
+    Refused(Refusal, Named<'i>),
     /// The image is empty or cannot be read. The text is the reason.
     Nothing(&'static str),
 }
@@ -39,7 +39,7 @@ pub(super) fn judge_all<'i, 'a>(
                     let named = Named::with_header(image, start.as_deref());
                     match judge(&named, device) {
                         Ok(fit) => Verdict::Fits(fit, named),
-                        Err(refusal) => Verdict::Refused(refusal),
+                        Err(refusal) => Verdict::Refused(refusal, named),
                     }
                 }
                 Err(error) => {
@@ -51,6 +51,20 @@ pub(super) fn judge_all<'i, 'a>(
         verdicts.push((image, verdict));
     }
     verdicts
+}
+
+/// Returns the targets that would help a device for which all these images were refused.
+pub(super) fn advice<'v, 'i: 'v, 'a: 'i>(
+    verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
+    device: &DeviceInfo,
+) -> Option<Advice> {
+    let refused: Vec<(&dyn Candidate, &Refusal)> = verdicts
+        .filter_map(|(_, verdict)| match verdict {
+            Verdict::Refused(refusal, named) => Some((named as &dyn Candidate, refusal)),
+            Verdict::Fits(..) | Verdict::Nothing(_) => None,
+        })
+        .collect();
+    Advice::new(device, &refused)
 }
 
 /// Returns the image of a module that fits best.

@@ -87,7 +87,7 @@ impl Module<'_, '_> {
                     format!("fits less well: {fit}")
                 }
                 (Verdict::Fits(..), _) => "fits as well, but comes later".to_owned(),
-                (Verdict::Refused(refusal), _) => refusal.to_string(),
+                (Verdict::Refused(refusal, _), _) => refusal.to_string(),
                 (Verdict::Nothing(reason), _) => (*reason).to_owned(),
             };
             Some((image.label().to_owned(), reason))

@@ -1,5 +1,6 @@
 //! The output of `cargo offload select` for people.
 
+use super::judged;
 use super::modules::{Module, Reason};
 use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
@@ -61,7 +62,21 @@ fn print_module(
         }
         None => writeln!(out, "{file}: {}", styled(BAD, &format!("no image for {device}")))?,
     }
-    print_reasons(out, "  ", width, &groups, "images")
+    print_reasons(out, "  ", width, &groups, "images")?;
+    if chosen.is_none() { print_advice(out, device, &[module]) } else { Ok(()) }
+}
+
+/// Prints the targets to add, for modules that have no image for the device.
+fn print_advice(
+    out: &mut out::Out,
+    device: &DeviceInfo,
+    without: &[&Module<'_, '_>],
+) -> Result<()> {
+    let verdicts = without.iter().flat_map(|module| &module.verdicts);
+    if let Some(advice) = judged::advice(verdicts, device) {
+        writeln!(out, "{advice} to the list of targets that the file is built for")?;
+    }
+    Ok(())
 }
 
 /// Prints the modules of a file that have an image, and the others with the reasons why they have
@@ -104,14 +119,15 @@ fn print_modules(
             styled(BAD, &format!("and none in {}", plural(without.len(), "module")))
         )?;
     }
-    for (reasons, group) in grouped(without.into_iter(), |module| counted(module.reasons())) {
+    for (reasons, group) in grouped(without.iter().copied(), |module| counted(module.reasons())) {
         for line in names(inventory, group.into_iter()) {
             writeln!(out, "  {line}")?;
         }
         let width = self::width(reasons.iter().map(|((label, _), _)| label.as_str()));
         print_reasons(out, "    ", width, &reasons, "images in each")?;
     }
-    Ok(())
+    // A module may be for some devices only, but not all modules of a file.
+    if with.is_empty() { print_advice(out, device, &without) } else { Ok(()) }
 }
 
 /// Prints why images were not chosen.

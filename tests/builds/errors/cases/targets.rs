@@ -47,6 +47,14 @@ pub const CASES: &[Case] = &[
         ],
     ),
     fails(
+        "product",
+        r#".file("kernels/add.cu").archs(["gfx90a", "h100"])"#,
+        &[
+            "a target from build.rs: 'h100': not a target: ",
+            "H100 is a product, whose target is sm_90: write \"sm_90\"",
+        ],
+    ),
+    fails(
         "spirv",
         r#".file("kernels/add.cu").archs(["amdgcnspirv"])"#,
         &["the target 'amdgcnspirv' (from build.rs) is SPIR-V, which this version does not make"],
