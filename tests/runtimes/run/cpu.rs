@@ -22,6 +22,7 @@ offload_tests::tests! {
         what_a_device_has_not_is_told,
         a_stub_does_not_hide_the_runtime,
         a_variable_that_makes_no_sense_is_an_error,
+        a_file_of_unknown_origin_needs_a_word,
     ],
     NAMESPACES => [images_are_loaded_without_the_process_in_proc],
 }
@@ -179,6 +180,18 @@ fn several_modules_are_loaded_by_name() {
         .succeeds()
         .prints("could not load the pack \"modules\": it has several modules: first, second;");
     run(&on_cpu(), &["modules"]).prints_last("[1] [2]\n");
+}
+
+fn a_file_of_unknown_origin_needs_a_word() {
+    let outcome = run(&on_cpu(), &["by-path"]);
+    assert_eq!(
+        outcome.succeeds().stdout,
+        "cpu (linux x86_64): could not load the module \"two\": the code of its image for the CPU would run in this \
+         program, and this build did not compile it; if you trust the file, write include_offload!(path = \"...\", \
+         unsafe(cpu)), or choose another device\n[2]\n"
+    );
+    // A GPU's code does not run in this process.
+    assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 
 fn a_kernel_that_an_image_lacks_is_an_error() {

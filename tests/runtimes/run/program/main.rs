@@ -25,6 +25,16 @@ mod modules {
 mod for_gpus {
     offload_gpu::include_kernels!("for_gpus");
 }
+mod by_path {
+    offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
+        fn value(y: *mut i32);
+    });
+}
+mod trusted {
+    offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", unsafe(cpu), extern {
+        fn value(y: *mut i32);
+    });
+}
 mod traced {
     offload_gpu::include_kernels!("traced");
 }
@@ -51,6 +61,7 @@ fn main() -> ExitCode {
         "in-turn" => in_turn(),
         "modules" => several_modules(),
         "lacking" => lacking(),
+        "by-path" => by_path(),
         "debug" => debug(),
         "fork" => fork(),
         "static" => in_static(),
@@ -287,6 +298,21 @@ fn lacking() -> Result {
     let mut y = device.zeros::<f32>(1)?;
     // SAFETY: the kernel writes one element.
     unsafe { kernels::on_gpus_only(&mut y).launch(&device, 1, 1)? };
+    Ok(())
+}
+
+/// Uses a file with an image for the CPU, first without the word `unsafe(cpu)`.
+fn by_path() -> Result {
+    let device = Device::best_for(&by_path::PACK)?;
+    if let Err(error) = by_path::PACK.on(&device) {
+        println!("{error}");
+    }
+    let mut y = device.zeros::<i32>(1)?;
+    if device.kind() == DeviceKind::Cpu {
+        // SAFETY: the kernel writes one element.
+        unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
+    }
+    println!("{:?}", y.to_vec()?);
     Ok(())
 }
 
