@@ -179,7 +179,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
             (group.delimiter(), &*group.stream().to_string()) == (Delimiter::Parenthesis, "cpu")
         };
         if !input.parse().is_ok_and(is_cpu) {
-            return error("`unsafe` is given as `unsafe(cpu)`".to_owned());
+            return error("this option is given as `unsafe(cpu)`".to_owned());
         }
         options.trusts_cpu = Some(name);
         return Ok(());

@@ -41,8 +41,9 @@ pub fn is_shared_object(data: &[u8]) -> bool {
 /// one. All libraries of a program that define a unique symbol of this name use the first one, and
 /// the loader never unloads them. g++ makes such symbols without `-fno-gnu-unique`.
 ///
-/// Returns `None` for files that are no ELF files of 64 bits in little-endian byte order. Returns an
-/// error if the file is malformed.
+/// Returns `None` for files that are no ELF files of 64 bits in little-endian byte order.
+///
+/// Returns an error if the file is malformed.
 pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
     if ElfHeader::parse(data).is_err() {
         return Ok(None);

@@ -142,16 +142,6 @@ pub const fn file(
     KernelPack { is_trusted: false, ..linked(name, section, bytes, images, modules) }
 }
 
-/// Returns the pack with images for the CPU that may be loaded.
-///
-/// # Safety
-/// The code of these images may run in this process. It runs when the safe functions of `run` load
-/// the images, and when they unload them.
-#[allow(unsafe_code)] // The function has no unsafe operation: `run` relies on its condition.
-pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
-    KernelPack { is_trusted: true, ..pack }
-}
-
 /// Makes a pack that `load` reads from disk on first use, for development. The tables of images and
 /// modules come from the macro's expansion.
 pub const fn on_disk<F: Form>(
@@ -202,6 +192,11 @@ pub const fn opaque<F: Form>(
 }
 
 impl<F: Form> KernelPack<F> {
+    /// Returns the pack with images for the CPU that may be loaded.
+    pub(crate) const fn with_trust(self) -> Self {
+        Self { is_trusted: true, ..self }
+    }
+
     /// Returns the images of all modules, as they were known at compile time.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {

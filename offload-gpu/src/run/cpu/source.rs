@@ -113,9 +113,9 @@ fn path_in_proc(file: &File) -> Option<PathBuf> {
     ((found.dev(), found.ino()) == (own.dev(), own.ino())).then_some(path)
 }
 
-/// Returns a part of a path that leads nowhere else, and differs for each number: `./` for each 1 of
-/// the binary number, and `/` for each 0. Without it, paths would come again, because a descriptor
-/// gets the number of a closed one.
+/// Returns a part of a path that leads nowhere else, and differs for each number: `./` for each 1
+/// of the binary number, and `/` for each 0. Without it, paths would come again, because a
+/// descriptor gets the number of a closed one.
 #[cfg(target_os = "linux")]
 fn detour(number: u64) -> String {
     let digits = format!("{number:b}");
