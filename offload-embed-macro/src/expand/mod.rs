@@ -1,8 +1,8 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! The tokens contain no unsafe code, except the block of the user's option `unsafe(cpu)`. Macros of
-//! the crate `offload-gpu` (`placement`) contain it. The tokens use full paths, so that no name in
-//! the user's crate, or in the crate of `crate = …`, replaces the right type.
+//! The tokens contain no unsafe code, except the block of the user's option `unsafe(cpu)`. Macros
+//! of the crate `offload-gpu` (`placement`) contain it. The tokens use full paths, so that no name
+//! in the user's crate, or in the crate of `crate = …`, replaces the right type.
 
 mod declared;
 mod functions;
