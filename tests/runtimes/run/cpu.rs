@@ -125,8 +125,8 @@ fn in_turn() -> String {
     "[1, 15, 16]\n[2, 1023, 1024]\n".repeat(4) + "[1, 15, 16]\n"
 }
 
-/// Asserts that debuggers find source lines in the file that the loader names, and that no file is on
-/// disk while an image is loaded. A program that aborts then leaves none.
+/// Asserts that debuggers find source lines in the file that the loader names, and that no file is
+/// on disk while an image is loaded. A program that aborts then leaves none.
 fn an_image_with_debug_information_leaves_no_file() {
     let folder = scratch::folder("run_time_tmp");
     let folder = folder.to_str().expect("the target folder's name is UTF-8");

@@ -1,5 +1,5 @@
-//! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts, memory
-//! and streams; `offload_gpu::run` loads modules and launches kernels in them.
+//! Tests of `offload_gpu::run` with cudarc, cust and cubecl-hip-sys. These crates own contexts,
+//! memory and streams; `offload_gpu::run` loads modules and launches kernels in them.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;

@@ -1,6 +1,6 @@
-//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and on
-//! pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run here
-//! may cause one.
+//! Tests of the run time, `offload_gpu::run`: one program, `program/main.rs`, runs on the CPU and
+//! on pretended GPUs of both vendors. The stand-ins report violations of a driver's rules; no run
+//! here may cause one.
 
 mod compressed;
 mod cpu;
@@ -61,10 +61,10 @@ fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
 }
 
-/// Returns the rest of a source: a kernel that has the same name in two packs, with shared memory of
-/// another size. g++ gives a variable of a template a symbol that all libraries of a program share.
-/// The loader never unloads a library with such a symbol, or with a `thread_local` that has a
-/// destructor.
+/// Returns the rest of a source: a kernel that has the same name in two packs, with shared memory
+/// of another size. g++ gives a variable of a template a symbol that all libraries of a program
+/// share. The loader never unloads a library with such a symbol, or with a `thread_local` that has
+/// a destructor.
 fn alike(size: usize) -> String {
     format!(
         "template <typename T> __global__ void fill(T *y) {{\n  \

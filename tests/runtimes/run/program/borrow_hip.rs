@@ -1,5 +1,5 @@
-//! A program in which cubecl-hip-sys makes the stream and the memory; `offload_gpu::run` loads modules
-//! and launches kernels.
+//! A program in which cubecl-hip-sys makes the stream and the memory; `offload_gpu::run` loads
+//! modules and launches kernels.
 
 use cubecl_hip_sys as hip;
 use offload_gpu::DeviceBuffer;

@@ -316,8 +316,8 @@ fn by_path() -> Result {
     Ok(())
 }
 
-/// Loads an image with debug information. Prints the source line of its kernel, which another process
-/// reads in the file that the loader names, and the number of files that are on disk meanwhile.
+/// Loads an image with debug information. Prints the source line of its kernel, which another
+/// process reads in the file that the loader names, and the number of files on disk meanwhile.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
