@@ -2,7 +2,7 @@
 
 use crate::declaration::Declarations;
 use crate::suggest;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -31,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,
+    /// The word `unsafe` of `unsafe(cpu)`, as the user wrote it.
+    pub(crate) trusts_cpu: Option<Ident>,
     krate: Option<TokenStream>,
     /// The path of the crate `offload-gpu`, which `offload_gpu::include_offload!` passes to this
     /// macro.
@@ -39,7 +41,7 @@ pub(crate) struct Options {
 
 /// The version of the interface between expansions and the crate `offload-gpu`, which passes the
 /// version of its own interface, `__expansion`, and the macro compares the two.
-const EXPANSION: u32 = 2;
+const EXPANSION: u32 = 3;
 
 impl Options {
     /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.
@@ -53,7 +55,8 @@ impl Options {
     }
 }
 
-const NAMES: [&str; 7] = ["path", "section", "align", "retain", "register", "compressed", "crate"];
+const NAMES: [&str; 8] =
+    ["path", "section", "align", "retain", "register", "compressed", "unsafe", "crate"];
 const USAGE: &str = "include_offload! takes the name of a pack, include_offload!(\"saxpy\"), or include_offload!(path = \"saxpy.hipfb\")";
 
 impl Parse for Input {
@@ -152,6 +155,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         "retain" => options.retain.is_some(),
         "register" => options.register.is_some(),
         "compressed" => options.compressed.is_some(),
+        "unsafe" => options.trusts_cpu.is_some(),
         _ => options.krate.is_some(),
     };
     if is_twice {
@@ -168,6 +172,16 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
             return error(format!("`{text}` takes no value: that it is there is enough"));
         }
         *flag = Some(name.span());
+        return Ok(());
+    }
+    if text == "unsafe" {
+        let is_cpu = |group: Group| {
+            (group.delimiter(), &*group.stream().to_string()) == (Delimiter::Parenthesis, "cpu")
+        };
+        if !input.parse().is_ok_and(is_cpu) {
+            return error("this option is given as `unsafe(cpu)`".to_owned());
+        }
+        options.trusts_cpu = Some(name);
         return Ok(());
     }
     let example = match text.as_str() {

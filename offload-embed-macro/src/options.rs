@@ -26,6 +26,11 @@ pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
         let why = "4096 in .hip_fatbin, 8 in .llvm.offloading, as runtimes and tools expect it";
         return Err(Error::new(align.span(), decided("alignment", why)));
     }
+    if let Some(word) = &options.trusts_cpu {
+        let message =
+            "`unsafe(cpu)` is for files: this build makes the images of a pack for the CPU";
+        return Err(Error::new(word.span(), message));
+    }
     match (options.register, index) {
         (Some(register), Index::Built(pack)) if pack.section != DeviceSection::HipFatbin => {
             Err(Error::new(register, not_for_amd(&pack.modules)))
@@ -72,6 +77,14 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
     if let Some(compressed) = options.compressed {
         let message = "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
         return Err(Error::new(compressed, message));
+    }
+    if let (Some(word), Some(symbol)) = (&options.trusts_cpu, &file.unique_symbol) {
+        let message = format!(
+            "{} has an image for the CPU that is not for a program with other images: all images of a program would \
+             share {symbol} (STB_GNU_UNIQUE); compile the image with -fno-gnu-unique",
+            file.path.display()
+        );
+        return Err(Error::new(word.span(), message));
     }
     match options.register {
         Some(register) if file.kind != FileKind::Bundles || file.closed.is_some() => {

@@ -12,7 +12,8 @@ pub use crate::pack::{
     Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord,
 };
 pub use crate::pack::{Kernel, Module, kernel, module};
-pub use crate::pack::{compressed, linked, not_built, on_disk, opaque};
+pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
+pub use crate::placement::trusted;
 pub use crate::{
     cpu_call, impl_argument_of_record, list_pack, pack_symbol, placed_file, register_bundles,
 };

@@ -91,7 +91,14 @@
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `linked_packs` lists it | both |
 /// | `crate = ::gpu::offload_gpu` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
 /// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
+/// | `unsafe(cpu)` | code in the file may run in this program, on the CPU | files |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
+///
+/// The code of an image for the CPU runs in the program. In a pack of the build script, the build
+/// compiled this code. A file can come from anywhere, and the functions that load it are safe. The
+/// CPU therefore refuses the images of a file, unless the option `unsafe(cpu)` says that the file
+/// is trusted: constructors, destructors and kernels of these images may run in this program. Under
+/// `forbid(unsafe_code)`, the compiler refuses this option.
 ///
 /// The section and the alignment of a build script's pack cannot be changed, since tools and
 /// runtimes expect these values.
@@ -166,7 +173,7 @@
 macro_rules! include_offload {
     // The macro passes on tokens, not a literal. A literal that the macro passes on would lose its
     // place in the user's source, and errors should point at that place.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 3 $crate; $($tokens)*) };
 }
 
 /// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
@@ -291,7 +298,7 @@ macro_rules! include_offload {
 /// still `unsafe`.
 #[macro_export]
 macro_rules! include_kernels {
-    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
+    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 3 $crate; $($tokens)* } };
 }
 
 /// Selects items by the system: the first items, or those after `else`. The first items are used

@@ -1,5 +1,5 @@
-//! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections, and
-//! registration with HIP's runtime.
+//! The unsafe parts of `include_offload!`'s expansion: symbols of libraries, sections,
+//! registration with HIP's runtime, and trust in a file.
 //!
 //! These parts are macros of this crate, not tokens of the procedural macro. Each therefore names
 //! this crate's own types and those of `core` through `$crate`, even if the surrounding program has
@@ -9,6 +9,19 @@
 //! Only the procedural macro calls these macros. The procedural macro passes values that it has
 //! checked: symbols and libraries from a pack's index, and names of sections that contain plain
 //! bytes.
+
+use crate::pack::{Form, KernelPack};
+
+/// Returns the pack with images for the CPU that may be loaded. The call is in the user's own
+/// `unsafe` block, which the macro's option `unsafe(cpu)` makes.
+///
+/// # Safety
+/// The code of these images may run in this process. It runs when the safe functions of `run` load
+/// the images, and when they unload them.
+#[allow(unsafe_code)] // There is no unsafe operation: `run` relies on the condition.
+pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
+    pack.with_trust()
+}
 
 /// Declares a static reference to a pack's bytes, which the pack's static library defines under a
 /// symbol.

@@ -9,7 +9,9 @@ use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
-use offload_format::image::{Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader};
+use offload_format::image::{
+    Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader, unique_symbol,
+};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
@@ -267,6 +269,9 @@ pub fn image(bytes: &[u8]) {
         ] {
             let _ = judge(&candidate, &device);
         }
+    }
+    if let Some(Some(symbol)) = seen.result(unique_symbol(bytes)) {
+        seen.part(symbol);
     }
     for kernel in seen.result(Kernels::parse(bytes)).into_iter().flatten() {
         seen.part(kernel.name.as_bytes());

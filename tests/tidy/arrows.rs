@@ -91,8 +91,8 @@ const CRATES: &[Arrows] = &[
         "offload-gpu",
         &[
             ("include", &[]),
-            ("placement", &[]),
             ("pack", &[]),
+            ("placement", &["pack"]),
             ("text", &[]),
             ("supports", &["pack", "text"]),
             ("call", &["pack"]),

@@ -86,8 +86,8 @@ fn the_top_of_offload_build_is_small() {
 fn unsafe_code_is_where_it_may_be() {
     for folder in ["offload-gpu", "offload-format", "offload-build", "offload-embed-macro"] {
         for (path, text) in sources(folder) {
-            // The word `unsafe` in a string is no unsafe code.
-            let code = code(&text).replace("\"unsafe\"", "");
+            // The word `unsafe` in a string, or the macro's option in a message, is no unsafe code.
+            let code = code(&text).replace("\"unsafe\"", "").replace("unsafe(cpu)", "");
             let has =
                 code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
             assert!(

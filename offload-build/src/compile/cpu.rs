@@ -32,6 +32,9 @@ impl Compilations<'_> {
         compilation.identities.extend(cxx.env_identities());
         let mut common = cxx.args.clone();
         common.extend(args(&["-fPIC"]));
+        // Without this option, static variables of templates and inline functions are the same in
+        // all images of a program that name them alike. No other compiler shares them.
+        common.extend(cxx.is_gcc().then(|| "-fno-gnu-unique".into()));
         let mut objects = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
             let (object, depfile) =

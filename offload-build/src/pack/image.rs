@@ -4,7 +4,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::targets::Target;
-use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader};
+use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader, unique_symbol};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -104,7 +104,21 @@ impl Image {
                 }
                 PackImageKind::Ptx { version: header.version() }
             }
-            OffloadArch::Cpu => PackImageKind::SharedObject { triple: host.to_owned() },
+            OffloadArch::Cpu => {
+                let bytes =
+                    fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+                // Files that cannot be read are left to the system's loader.
+                if let Ok(Some(symbol)) = unique_symbol(&bytes) {
+                    let message = format!(
+                        "the image {} is not for a program with other images: all images of a program would share {} \
+                         (STB_GNU_UNIQUE); remove -fgnu-unique from the flags, or add -fno-gnu-unique",
+                        path.display(),
+                        String::from_utf8_lossy(symbol).escape_debug(),
+                    );
+                    return Err(Error::new(ErrorKind::ToolFailed, message));
+                }
+                PackImageKind::SharedObject { triple: host.to_owned() }
+            }
         };
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }

@@ -120,6 +120,11 @@ impl Cxx {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
 
+    /// Whether the compiler is GCC's.
+    pub(crate) fn is_gcc(&self) -> bool {
+        self.identity.said.contains("Free Software Foundation")
+    }
+
     /// Whether the compiler accepts GNU's options, according to its name.
     pub(crate) fn takes_gnu_options(&self) -> bool {
         self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")

@@ -1,8 +1,8 @@
 //! The expansion: from the facts about a pack to tokens.
 //!
-//! The tokens contain no unsafe code; macros of the crate `offload-gpu` (`placement`) contain it.
-//! The tokens use full paths, so that no name in the user's crate, or in the crate of `crate = …`,
-//! replaces the right type.
+//! The tokens contain no unsafe code, except the block of the user's option `unsafe(cpu)`. Macros
+//! of the crate `offload-gpu` (`placement`) contain it. The tokens use full paths, so that no name
+//! in the user's crate, or in the crate of `crate = …`, replaces the right type.
 
 mod declared;
 mod functions;
@@ -16,7 +16,7 @@ use crate::file::{File, FileKind};
 use crate::input::Options;
 use offload_format::pack_index::{Index, PackIndex};
 use offload_format::section::SectionNames;
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Delimiter, Group, Literal, TokenStream};
 use quote::quote;
 use std::path::Path;
 
@@ -173,10 +173,19 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let value = match file.closed {
         None => {
-            quote! { #expansion::linked::<#expansion::Plain>(#name, #section, &FILE.0, IMAGES, MODULES) }
+            quote! { #expansion::file(#name, #section, &FILE.0, IMAGES, MODULES) }
         }
         Some(why) => {
             quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) }
+        }
+    };
+    let value = match &options.trusts_cpu {
+        None => value,
+        // The block is the user's own, so the compiler refuses it under `forbid(unsafe_code)`.
+        Some(word) => {
+            let mut block = Group::new(Delimiter::Brace, quote! { #expansion::trusted(#value) });
+            block.set_span(word.span());
+            quote! { #word #block }
         }
     };
     quote! {{

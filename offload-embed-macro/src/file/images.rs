@@ -2,7 +2,7 @@
 
 use super::FileKind;
 use offload_format::fat_file;
-use offload_format::image::{Image as Header, Kernels};
+use offload_format::image::{Image as Header, Kernels, unique_symbol};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
 use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
@@ -29,6 +29,8 @@ pub(super) struct Images<'a> {
     pub(super) left_out: Vec<String>,
     /// The reason why the images in the file are not known; `None` if they are known.
     pub(super) closed: Option<&'static str>,
+    /// The name of a unique symbol in an image for the CPU.
+    pub(super) unique_symbol: Option<String>,
 }
 
 impl<'a> Images<'a> {
@@ -37,7 +39,13 @@ impl<'a> Images<'a> {
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
-        let mut images = Self { name, modules: Vec::new(), left_out: Vec::new(), closed: None };
+        let mut images = Self {
+            name,
+            modules: Vec::new(),
+            left_out: Vec::new(),
+            closed: None,
+            unique_symbol: None,
+        };
         for problem in &inventory.problems {
             match problem.error.kind() {
                 // A compressed bundle of version 1 does not record its size, so its end is known
@@ -175,6 +183,11 @@ impl<'a> Images<'a> {
             }
             Ok(Header::Elf { .. } | Header::Pe { .. }) => match triple {
                 Some(triple) => {
+                    // Files that cannot be read are left to the system's loader.
+                    if let Ok(Some(symbol)) = unique_symbol(data) {
+                        let symbol = String::from_utf8_lossy(symbol).escape_debug().to_string();
+                        self.unique_symbol = Some(symbol);
+                    }
                     return Some((
                         "cpu".to_owned(),
                         PackImageKind::SharedObject { triple: triple.to_owned() },

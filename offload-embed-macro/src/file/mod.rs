@@ -23,6 +23,8 @@ pub(crate) struct File {
     pub(crate) modules: Vec<IndexModule>,
     /// The reason why the images are not known; `None` if they are known.
     pub(crate) closed: Option<&'static str>,
+    /// The name of a symbol in an image for the CPU that other images would share.
+    pub(crate) unique_symbol: Option<String>,
 }
 
 /// The kind of the file.
@@ -101,11 +103,11 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let (kind, images) =
         Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
-    let Images { modules, left_out, closed, .. } = images;
+    let Images { modules, left_out, closed, unique_symbol, .. } = images;
     if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
         return Err(Error::NoImage { path, left_out });
     }
-    Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed })
+    Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed, unique_symbol })
 }
 
 /// Resolves a path, and returns the advice for such a path if the file is missing. The path is

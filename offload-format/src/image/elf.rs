@@ -12,6 +12,7 @@ pub(super) const MAGIC: &[u8; 4] = b"\x7fELF";
 const PT_NOTE: u32 = 4;
 const SHT_NOTE: u32 = 7;
 const SHT_NOBITS: u32 = 8;
+const SHT_DYNSYM: u32 = 11;
 const SECTION_SIZE: u64 = 64;
 const SEGMENT_SIZE: u64 = 56;
 const SYMBOL_SIZE: u64 = 24;
@@ -20,6 +21,10 @@ const SYMBOL_SIZE: u64 = 24;
 const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
+
+/// The binding of a symbol that all libraries of a program share, whoever loaded them.
+const STB_GNU_UNIQUE: u8 = 10;
+const SHN_UNDEF: u16 = 0;
 
 /// Returns whether `data` starts with the header of an ELF file that is a shared object. The
 /// function reads `e_type`, and accepts ELF files of either size and byte order.
@@ -30,6 +35,38 @@ pub fn is_shared_object(data: &[u8]) -> bool {
         _ => reader.u16(16, "ELF type"),
     };
     data.starts_with(MAGIC) && kind == Ok(ET_DYN)
+}
+
+/// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) that a shared object defines, if there is
+/// one. All libraries of a program that define a unique symbol of this name use the first one, and
+/// the loader never unloads them. g++ makes such symbols without `-fno-gnu-unique`.
+///
+/// Returns `None` for files that are no ELF files of 64 bits in little-endian byte order.
+///
+/// Returns an error if the file is malformed.
+pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
+    if ElfHeader::parse(data).is_err() {
+        return Ok(None);
+    }
+    let elf = Elf::parse(data)?;
+    let mut budget = Budget::for_file(data);
+    for index in 0..elf.sections() {
+        budget.spend(1)?;
+        let section = elf.section(index)?;
+        if section.kind != SHT_DYNSYM {
+            continue;
+        }
+        let symbols = Symbols::parse(&elf, &section)?;
+        for index in 0..u32::try_from(section.size / SYMBOL_SIZE).unwrap_or(u32::MAX) {
+            budget.spend(1)?;
+            let symbol = symbols.get(index)?;
+            if symbol.binding == STB_GNU_UNIQUE && symbol.section != SHN_UNDEF {
+                let name = symbols.name_on(&symbol).unwrap_or_default();
+                return Ok(name.split(|&byte| byte == 0).next());
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// The fields of an ELF header that identify an image.
@@ -91,7 +128,9 @@ pub(super) struct Section {
 pub(super) struct Symbol {
     pub(super) name: u32,
     pub(super) kind: u8,
+    pub(super) binding: u8,
     pub(super) other: u8,
+    pub(super) section: u16,
     pub(super) size: u64,
 }
 
@@ -272,10 +311,13 @@ impl<'data> Symbols<'data> {
     pub(super) fn get(&self, index: u32) -> Result<Symbol> {
         let row = u64::from(index) * SYMBOL_SIZE;
         let read = || {
+            let info = self.rows.u8(row + 4, "ELF symbol")?;
             Ok(Symbol {
                 name: self.rows.u32(row, "ELF symbol")?,
-                kind: self.rows.u8(row + 4, "ELF symbol")? & 0xf,
+                kind: info & 0xf,
+                binding: info >> 4,
                 other: self.rows.u8(row + 5, "ELF symbol")?,
+                section: self.rows.u16(row + 6, "ELF symbol")?,
                 size: self.rows.u64(row + 16, "ELF symbol")?,
             })
         };

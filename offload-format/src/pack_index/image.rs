@@ -61,7 +61,7 @@ pub enum Origin {
     /// Taken from the package's prebuilt set, because the inputs that the set records match the
     /// inputs of this build.
     Prebuilt,
-    /// Taken from a file that build.rs lists.
+    /// Taken from a file that build.rs lists, or that the program embeds by its path.
     Supplied,
 }
 

@@ -84,6 +84,7 @@ pub const fn compressed(
         section,
         modules,
         content: Content::Linked { bytes, images, streams },
+        is_trusted: true,
         form: PhantomData,
     }
 }

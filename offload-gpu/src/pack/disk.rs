@@ -125,6 +125,7 @@ fn try_load<F: Form>(
         section,
         modules: records,
         content: Content::Linked { bytes, images, streams },
+        is_trusted: true,
         form: PhantomData,
     })
 }

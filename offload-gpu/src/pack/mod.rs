@@ -66,6 +66,9 @@ pub struct KernelPack<F: Form = Plain> {
     section: &'static str,
     modules: &'static [ModuleRecord],
     content: Content<F>,
+    /// Whether images for the CPU may be loaded: this build made the pack, or the program's source
+    /// says `unsafe(cpu)`.
+    is_trusted: bool,
     form: PhantomData<F>,
 }
 
@@ -122,8 +125,21 @@ pub const fn linked<F: Form>(
         section,
         modules,
         content: Content::Linked { bytes, images, streams: &[] },
+        is_trusted: true,
         form: PhantomData,
     }
+}
+
+/// Makes a pack from a file of unknown origin, as [`linked`] does. Its images for the CPU are not
+/// loaded.
+pub const fn file(
+    name: &'static str,
+    section: &'static str,
+    bytes: &'static [u8],
+    images: &'static [ImageRecord],
+    modules: &'static [ModuleRecord],
+) -> KernelPack<Plain> {
+    KernelPack { is_trusted: false, ..linked(name, section, bytes, images, modules) }
 }
 
 /// Makes a pack that `load` reads from disk on first use, for development. The tables of images and
@@ -140,6 +156,7 @@ pub const fn on_disk<F: Form>(
         section,
         modules,
         content: Content::OnDisk { images, load },
+        is_trusted: true,
         form: PhantomData,
     }
 }
@@ -152,7 +169,8 @@ pub const fn not_built<F: Form>(
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    KernelPack { name, section, modules, content: Content::NotBuilt(why), form: PhantomData }
+    let content = Content::NotBuilt(why);
+    KernelPack { name, section, modules, content, is_trusted: false, form: PhantomData }
 }
 
 /// Makes a pack from a file whose images are unknown; every `select` reports the reason.
@@ -168,11 +186,17 @@ pub const fn opaque<F: Form>(
         section,
         modules,
         content: Content::Opaque { bytes, why },
+        is_trusted: false,
         form: PhantomData,
     }
 }
 
 impl<F: Form> KernelPack<F> {
+    /// Returns the pack with images for the CPU that may be loaded.
+    pub(crate) const fn with_trust(self) -> Self {
+        Self { is_trusted: true, ..self }
+    }
+
     /// Returns the images of all modules, as they were known at compile time.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {

@@ -34,6 +34,12 @@ impl<'pack, F: Form> Module<'pack, F> {
         self.record.name
     }
 
+    /// Whether images for the CPU may be loaded.
+    #[cfg(feature = "run")]
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.pack.is_trusted
+    }
+
     /// Returns the images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let now = self.now();

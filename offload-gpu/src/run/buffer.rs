@@ -55,12 +55,9 @@ impl Device {
     /// Returns an error if the device has not enough memory, or if it fails.
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.uninit(len)?;
-        let mut zeros = Vec::new();
-        let refused = |_| {
+        let zeros = bytemuck::allocation::try_zeroed_slice_box(len).map_err(|()| {
             RunError::refused(format!("allocate {len} values"), "the host has not as much memory")
-        };
-        zeros.try_reserve_exact(len).map_err(refused)?;
-        zeros.resize(len, T::zeroed());
+        })?;
         buffer.upload(&zeros)?;
         Ok(buffer)
     }
@@ -132,7 +129,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Copies the values from the device to a new vector, as [`Buffer::download`] does.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = alloc::vec![T::zeroed(); self.len];
+        let mut values = bytemuck::allocation::zeroed_vec(self.len);
         self.download(&mut values)?;
         Ok(values)
     }

@@ -141,6 +141,13 @@ impl Context {
         let image = chosen.map_err(|error| {
             RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_compressed)))
         })?;
+        if self.kind == DeviceKind::Cpu && !module.is_trusted() {
+            return Err(RunError::refused(
+                attempted(),
+                "the code of its image for the CPU would run in this program, and this build did not compile it; if you \
+                 trust the file, write include_offload!(path = \"...\", unsafe(cpu)), or choose another device",
+            ));
+        }
         let image = image.into_image();
         let content = image.decompress().map_err(|error| {
             RunError::refused(

@@ -11,7 +11,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ffi::c_void;
-use core::fmt;
+use core::fmt::{self, Write as _};
 use offload_format::select::DeviceInfo;
 use std::env;
 
@@ -131,10 +131,19 @@ impl Device {
     }
 }
 
-/// Prints the name and the product: `cuda:0 (NVIDIA H100 80GB HBM3)`.
+/// Prints the name and the product: `cuda:0 (NVIDIA H100 80GB HBM3)`. Line ends and invisible
+/// characters of the product are escaped.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name(), self.product())
+        write!(f, "{} (", self.name())?;
+        // The driver returns the name, which may contain any characters.
+        for c in self.product().chars() {
+            match c {
+                '\'' | '"' => f.write_char(c)?,
+                _ => c.escape_debug().fmt(f)?,
+            }
+        }
+        f.write_char(')')
     }
 }
 

@@ -5,7 +5,7 @@ use super::log::{Log, Program};
 use super::passes::variables;
 use super::record::Record;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
@@ -46,13 +46,7 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
 fn put_before(record: &Record, log: &Log, command: &mut Command) {
     let mut libraries = vec![record.library.clone()];
     libraries.extend(for_one_process(log.folder()));
-    let mut preload =
-        env::join_paths(&libraries).unwrap_or_else(|_| record.library.clone().into_os_string());
-    if let Some(others) = env::var_os("LD_PRELOAD") {
-        preload.push(":");
-        preload.push(others);
-    }
-    command.env("LD_PRELOAD", preload);
+    preload(&libraries, command);
     let symbolizer = record
         .symbolizer
         .as_ref()
@@ -73,6 +67,29 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
         // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
         command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
+    }
+}
+
+/// Preloads libraries into the program, before those of the user. The loader splits `LD_PRELOAD` at
+/// spaces. A library whose path has a space is therefore given by its name, for which the loader
+/// searches the folders of `LD_LIBRARY_PATH`. It splits that variable at colons only.
+fn preload(libraries: &[PathBuf], command: &mut Command) {
+    let (mut names, mut folders) = (Vec::new(), Vec::new());
+    for library in libraries {
+        match (library.to_string_lossy().contains(' '), library.file_name(), library.parent()) {
+            (true, Some(name), Some(folder)) => {
+                names.push(name.to_owned());
+                folders.push(folder.as_os_str().to_owned());
+            }
+            _ => names.push(library.clone().into_os_string()),
+        }
+    }
+    names.extend(env::var_os("LD_PRELOAD"));
+    command.env("LD_PRELOAD", names.join(OsStr::new(":")));
+    if !folders.is_empty() {
+        let of_user = env::var_os("LD_LIBRARY_PATH");
+        folders.splice(0..0, of_user.filter(|of_user| !of_user.is_empty()));
+        command.env("LD_LIBRARY_PATH", folders.join(OsStr::new(":")));
     }
 }
 

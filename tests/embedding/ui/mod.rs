@@ -8,10 +8,12 @@ use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::registry::{CLANG, NOTHING};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
+use offload_tests::tools::succeed;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 offload_tests::tests! {
     NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],
@@ -50,7 +52,22 @@ fn wrong_declarations_of_kernels_do_not_compile() {
 fn with_kernels(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
+    // The name of a library's variable that g++ shares with all libraries of a program.
+    scenario.write(
+        "unique.cpp",
+        "template <class T> T *last() {\n  static T kept;\n  return &kept;\n}\n\
+         template int *last<int>();\n",
+    );
+    let mut gcc = Command::new("g++");
+    gcc.current_dir(&scenario.folder).args(["-shared", "-fPIC", "unique.cpp", "-o", "unique.so"]);
+    succeed(&mut gcc);
+    let library = read(scenario.folder.join("unique.so"));
+    let mut builder = OffloadBinaryBuilder::new();
+    builder
+        .image(ImageKind::OBJECT, OffloadKind::NONE, library.len() as u64)
+        .string("triple", "x86_64-unknown-linux-gnu");
     scenario
+        .write("src/bin/files/unique.ob", builder.layout(Version::V1).to_vec(&[&library]))
         .write("kernels/calls.cu", source)
         .pack("calls", r#".file("kernels/calls.cu").archs(["gfx90a", "compute_80"])"#);
     scenario

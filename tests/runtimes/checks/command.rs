@@ -169,6 +169,13 @@ fn each_end_has_its_status() {
     assert!(printed.contains("\n0 findings in 1 kernel launched on the CPU\n"), "{printed}");
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
     ends("--check memory --lib -- --exact children_have_no_sanitizer large_stacks", 0);
+    // The loader splits the variable that preloads libraries at spaces.
+    let spaced = scenario.folder.join("a target");
+    std::os::unix::fs::symlink(&scenario.target, &spaced).expect("the folder can be written");
+    let printed = run("--check memory --lib -- --exact children_have_no_sanitizer")
+        .env("CARGO_TARGET_DIR", &spaced)
+        .ends();
+    assert_eq!(printed.status.code(), Some(0), "{printed}");
     ends("--check race", 2);
 
     let printed = ends("--check memory --lib -- --exact right past_the_end", 1);

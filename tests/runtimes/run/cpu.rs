@@ -1,10 +1,10 @@
 //! Tests on the CPU, without a driver or with one that cannot be used.
 
-use super::{assert_expected, on_driver, on_gpus, run, transcript};
-use offload_tests::registry::COMPILERS;
+use super::{PROGRAM, assert_expected, on_driver, on_gpus, run, transcript};
+use offload_tests::registry::{COMPILERS, Needs, needs};
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Outcome, Staged, compile};
-use offload_tests::tools::succeed;
+use offload_tests::tools::{Tool, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -14,15 +14,20 @@ offload_tests::tests! {
         a_machine_without_drivers_has_reasons,
         libraries_that_are_no_drivers_are_told,
         images_for_the_cpu_do_not_pass_for_each_other,
-        an_image_with_debug_information_is_a_file,
+        an_image_with_debug_information_leaves_no_file,
         threads_do_not_change_the_bits,
         several_modules_are_loaded_by_name,
         a_kernel_that_an_image_lacks_is_an_error,
         a_pack_that_fits_nothing_lists_the_reasons,
         what_a_device_has_not_is_told,
         a_stub_does_not_hide_the_runtime,
+        a_variable_that_makes_no_sense_is_an_error,
+        a_file_of_unknown_origin_needs_a_word,
     ],
+    NAMESPACES => [images_are_loaded_without_the_process_in_proc],
 }
+
+const NAMESPACES: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
 /// A folder with stubs: an empty library under the name of each driver. Some machines have such
 /// stubs instead of drivers, only so that programs can be linked.
@@ -112,17 +117,36 @@ fn a_stub_does_not_hide_the_runtime() {
 }
 
 fn images_for_the_cpu_do_not_pass_for_each_other() {
-    run(&on_cpu(), &["in-turn"]).succeeds().prints("[1] [2] [1] [2] [1] [2] [1] [2]\n");
+    assert_eq!(run(&on_cpu(), &["in-turn"]).succeeds().stdout, in_turn());
 }
 
-/// Asserts that an image with debug information is loaded from a file, because debuggers read it
-/// from there. Other images are loaded from memory.
-fn an_image_with_debug_information_is_a_file() {
+/// Returns the output of the program's command `in-turn`.
+fn in_turn() -> String {
+    "[1, 15, 16]\n[2, 1023, 1024]\n".repeat(4) + "[1, 15, 16]\n"
+}
+
+/// Asserts that debuggers find source lines in the file that the loader names, and that no file is
+/// on disk while an image is loaded. A program that aborts then leaves none.
+fn an_image_with_debug_information_leaves_no_file() {
     let folder = scratch::folder("run_time_tmp");
     let folder = folder.to_str().expect("the target folder's name is UTF-8");
     run(&on_cpu().with("TMPDIR", folder), &["debug"])
         .succeeds()
-        .prints("[2], memory: false, files: 1\n[1], memory: true, files: 1\nfiles: 0\n");
+        .prints("[2], line two.cu:1, files: 0\n");
+}
+
+/// Asserts that images are loaded although `/proc` is that of the processes outside, in which this
+/// process has another number, and although nothing is in `/proc`.
+fn images_are_loaded_without_the_process_in_proc() {
+    let folder = scratch::folder("run_time_namespaces");
+    let text = folder.to_str().expect("the target folder's name is UTF-8");
+    let program = PROGRAM.path.to_str().expect("the target folder's name is UTF-8");
+    let inside = Staged::new(Path::new("unshare"), &STUBS).with("TMPDIR", text);
+    let hidden = "mount -t tmpfs none /proc && exec \"$0\" in-turn";
+    for args in [&["-rpf", program, "in-turn"][..], &["-rm", "sh", "-c", hidden, program]] {
+        assert_eq!(run(&inside, args).succeeds().stdout, in_turn());
+        assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 0);
+    }
 }
 
 fn threads_do_not_change_the_bits() {
@@ -133,8 +157,21 @@ fn threads_do_not_change_the_bits() {
     };
     let one = bits("1");
     assert!(one.matches(',').count() == 63, "{one}");
-    for threads in ["2", "3", "64", "0", "nonsense"] {
+    for threads in ["2", "3", "64", ""] {
         assert_eq!(one, bits(threads), "{threads}");
+    }
+}
+
+fn a_variable_that_makes_no_sense_is_an_error() {
+    for (name, what) in [
+        ("OFFLOAD_CPU_THREADS", "a number of threads"),
+        ("OFFLOAD_CPU_TIME_LIMIT", "a number of seconds"),
+    ] {
+        for value in ["0", "-1", "many", "1.5", "99999999999999999999"] {
+            run(&on_cpu().with(name, value), &["bits"]).fails_with(&format!(
+                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, from 1\n"
+            ));
+        }
     }
 }
 
@@ -143,6 +180,18 @@ fn several_modules_are_loaded_by_name() {
         .succeeds()
         .prints("could not load the pack \"modules\": it has several modules: first, second;");
     run(&on_cpu(), &["modules"]).prints_last("[1] [2]\n");
+}
+
+fn a_file_of_unknown_origin_needs_a_word() {
+    let outcome = run(&on_cpu(), &["by-path"]);
+    assert_eq!(
+        outcome.succeeds().stdout,
+        "cpu (linux x86_64): could not load the module \"two\": the code of its image for the CPU would run in this \
+         program, and this build did not compile it; if you trust the file, write include_offload!(path = \"...\", \
+         unsafe(cpu)), or choose another device\n[2]\n"
+    );
+    // A GPU's code does not run in this process.
+    assert_eq!(run(&on_gpus("9.0"), &["by-path"]).succeeds().stdout, "[0]\n");
 }
 
 fn a_kernel_that_an_image_lacks_is_an_error() {

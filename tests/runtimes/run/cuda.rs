@@ -134,6 +134,10 @@ fn a_variable_names_the_device() {
 /// Asserts that the list has the GPUs that the driver reports: the driver applies
 /// `CUDA_VISIBLE_DEVICES`, and our code does not read that variable.
 fn what_the_driver_says_of_its_gpus_is_told() {
+    // The name fills its buffer of 256 bytes, without a NUL.
+    run(&on_gpus("9.0").with("FAKE_NAME", "a\n'\\"), &["devices"])
+        .succeeds()
+        .prints(&format!("cuda:0 ({}): ", "a\\n'\\\\".repeat(64)));
     let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(
         "cuda:0 (Fake GPU 7.5): sm_75 (CUDA driver 12.8), Some(85899345920) bytes\n\

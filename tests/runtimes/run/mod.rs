@@ -41,8 +41,8 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
         .write("kernels/first.cu", value("value", 1))
         .write("kernels/second.cu", value("other", 2))
-        .write("kernels/one.cu", value("value", 1))
-        .write("kernels/two.cu", value("value", 2))
+        .write("kernels/one.cu", value("value", 1) + &alike(16))
+        .write("kernels/two.cu", value("value", 2) + &alike(1024))
         .build_script(BUILD);
     // Otherwise Cargo's dev profile would add debug information to all images: only the pack
     // `traced` requests it.
@@ -59,6 +59,32 @@ struct Program {
 /// Returns the source of a kernel that writes a number.
 fn value(name: &str, value: i32) -> String {
     format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
+}
+
+/// Returns the rest of a source: a kernel that has the same name in two packs, with shared memory
+/// of another size. g++ gives a variable of a template a symbol that all libraries of a program
+/// share. The loader never unloads a library with such a symbol, or with a `thread_local` that has
+/// a destructor.
+fn alike(size: usize) -> String {
+    format!(
+        "template <typename T> __global__ void fill(T *y) {{\n  \
+           __shared__ T tile[{size}];\n  \
+           for (int i = 0; i < {size}; i++)\n    \
+             tile[i] = i;\n  \
+           *y = tile[{size} - 1];\n\
+         }}\n\
+         template __global__ void fill<int>(int *y);\n\
+         #if defined(OFFLOAD_CPU)\n\
+         struct Kept {{\n  \
+           int value = {size};\n  \
+           ~Kept() {{ value = 0; }}\n\
+         }};\n\
+         static thread_local Kept kept;\n\
+         extern \"C\" __global__ void keep(int *y) {{ *y = kept.value; }}\n\
+         #else\n\
+         extern \"C\" __global__ void keep(int *y) {{}}\n\
+         #endif\n"
+    )
 }
 
 /// The kernels that the stand-ins for drivers log but do not compute. Each line has a name, and the

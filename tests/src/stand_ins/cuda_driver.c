@@ -3,6 +3,7 @@
  * `vector_add` sum = a + b. Calls from several threads follow one another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
+ *   FAKE_NAME        text that fills the whole buffer for a GPU's name, without a NUL.
  *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
  *   FAKE_FAIL_CALL   N: the N-th call fails with CUDA_ERROR_UNKNOWN, as if earlier work had failed. The log names the function.
@@ -114,11 +115,14 @@ CUresult cuDeviceGet(CUdevice *out, int index) {
 }
 
 CUresult cuDeviceGetName(char *out, int size, CUdevice device) {
+  const char *name = getenv("FAKE_NAME");
   int major, minor;
   AFTER_INIT();
   CHECK_DEVICE(device);
   compute_capability(device - FIRST_HANDLE, &major, &minor);
   snprintf(out, size, "Fake GPU %d.%d", major, minor);
+  for (int i = 0; name && i < size; i++)
+    out[i] = name[i % strlen(name)];
   return CUDA_SUCCESS;
 }
 

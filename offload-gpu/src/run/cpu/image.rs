@@ -1,10 +1,9 @@
-//! Loads images for the CPU: from memory if the system allows it, otherwise from a file that is
-//! removed at once.
+//! Loads images for the CPU.
 
 use super::super::library::address;
 use super::Address;
 use super::check::{Checked, Settings};
-use crate::text::contains;
+use super::source::Source;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,16 +13,6 @@ use core::ffi::{CStr, c_uint, c_void};
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
-use std::collections::hash_map::RandomState;
-use std::env;
-use std::env::consts;
-#[cfg(target_os = "linux")]
-use std::fs::File;
-use std::fs::{self, OpenOptions};
-use std::hash::{BuildHasher, Hasher};
-use std::io::Write;
-use std::path::PathBuf;
-use std::process;
 use std::sync::{Mutex, PoisonError};
 
 /// A function that calls `thread(context)` once for each thread of the blocks from `first` to
@@ -91,11 +80,10 @@ impl LoadedImage {
         }
         let checked = Checked::of(bytes);
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
-        let source = Source::new(bytes, checked.is_some())?;
-        let path = source.path();
+        let source = Source::new(bytes)?;
         // SAFETY: this program's build compiled the image, which runs only code of its source when
         // it is loaded or unloaded.
-        let library = unsafe { Library::new(&path) }.map_err(|error| {
+        let library = unsafe { Library::new(source.path()) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
             format!("{reason}{}{of_check}", source.hint(&reason))
@@ -158,73 +146,10 @@ impl Drop for LoadedImage {
             drop(unsafe { Box::from_raw(kernel) });
         }
         // SAFETY: neither value is used again. Close the library first: Windows removes no file
-        // that is loaded. Also, a file in memory stays open until the library is closed. The file's
-        // path contains the descriptor's number, and the loader recognizes a library by its path.
+        // that is loaded.
         unsafe {
             ManuallyDrop::drop(&mut self.library);
             ManuallyDrop::drop(&mut self.source);
-        }
-    }
-}
-
-/// The file or memory from which the loader reads.
-enum Source {
-    /// A file in memory, without a name. The loader recognizes a library by its path, which
-    /// contains the descriptor's number.
-    #[cfg(target_os = "linux")]
-    Memory(File),
-    /// A file that only this process uses.
-    Temporary(TemporaryFile),
-    /// The file was removed after the image was loaded.
-    Gone,
-}
-
-impl Source {
-    fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
-        // A checked image needs no temporary file for debuggers: sanitizers can also read a file in
-        // memory. A sanitizer ends the program after a finding, so a temporary file would stay on
-        // disk.
-        let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
-        #[cfg(target_os = "linux")]
-        if !is_for_debuggers && let Some(file) = in_memory(bytes) {
-            return Ok(Self::Memory(file));
-        }
-        TemporaryFile::create(bytes, is_for_debuggers).map(Self::Temporary)
-    }
-
-    fn path(&self) -> PathBuf {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Memory(file) => {
-                // Name the process by its number: a sanitizer may have another process read the
-                // file.
-                format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
-                    .into()
-            }
-            Self::Temporary(file) => file.path.clone(),
-            Self::Gone => PathBuf::new(),
-        }
-    }
-
-    /// Returns advice for a failure to load, from the loader's message; empty if there is none.
-    fn hint(&self, reason: &str) -> String {
-        match self {
-            Self::Temporary(_) if may_be_noexec(reason) => format!(
-                "\nIf {} does not allow programs to run (noexec), set TMPDIR to a folder that does.",
-                env::temp_dir().display()
-            ),
-            _ => String::new(),
-        }
-    }
-
-    /// Returns the source to keep while the library is loaded; removes a file that the library no
-    /// longer needs.
-    fn once_loaded(self) -> Self {
-        match self {
-            // On Unix, a loaded library no longer needs its file. The file is removed now, so it
-            // does not stay on disk if a kernel crashes.
-            Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
-            other => other,
         }
     }
 }
@@ -236,98 +161,3 @@ const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-stat
 /// The message for a program without a loader: why it cannot load images for the CPU, and advice.
 const STATIC: &str = "this program is static, and musl loads code into dynamic programs only: build it with \
      RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";
-
-/// Whether the loader failed because a folder is mounted with `noexec`. Another temporary folder
-/// helps only against this failure.
-fn may_be_noexec(reason: &str) -> bool {
-    // The first message is glibc's; the others are errors of mmap, which musl and others report.
-    let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
-    cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
-}
-
-/// Whether the image has the sections that debuggers read from a library's file.
-fn is_for_debuggers(bytes: &[u8]) -> bool {
-    const NAME: &[u8] = b".debug_info\0";
-    bytes.windows(NAME.len()).any(|part| part == NAME)
-}
-
-/// Returns a file in memory with these bytes, if the system supports such files.
-#[cfg(target_os = "linux")]
-fn in_memory(bytes: &[u8]) -> Option<File> {
-    use core::ffi::{c_char, c_int};
-    use std::os::fd::FromRawFd;
-    unsafe extern "C" {
-        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
-    }
-    const MFD_CLOEXEC: c_uint = 1;
-    // SAFETY: the name ends with a NUL.
-    let descriptor = unsafe { memfd_create(c"offload".as_ptr(), MFD_CLOEXEC) };
-    if descriptor < 0 {
-        return None;
-    }
-    // SAFETY: the descriptor was just opened, and nothing else has it.
-    let mut file = unsafe { File::from_raw_fd(descriptor) };
-    file.write_all(bytes).ok().map(|()| file)
-}
-
-/// A file that only this process uses. Dropping the value removes the file.
-struct TemporaryFile {
-    path: PathBuf,
-    is_for_debuggers: bool,
-}
-
-impl TemporaryFile {
-    fn create(contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
-        // The keys of the standard hash tables are random, so the hash of no data is random, too.
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
-        let path = env::temp_dir().join(name);
-        let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if anything, even a link, is already there, so no other user can have
-        // prepared the file.
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o700);
-        let mut file = options.open(&path).map_err(failed)?;
-        let written = file.write_all(contents).map_err(failed);
-        let this = Self { path, is_for_debuggers };
-        written?;
-        Ok(this)
-    }
-}
-
-/// Returns the common start of the names of this process's files.
-fn own_prefix() -> String {
-    format!("offload-{}-", process::id())
-}
-
-/// Removes the temporary files of all images, before the process ends without running destructors.
-pub(super) fn remove_files() {
-    let prefix = own_prefix();
-    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        // A file that cannot be removed from the temporary folder is not worth an error.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::may_be_noexec;
-
-    #[test]
-    fn another_folder_is_advised_only_where_it_may_help() {
-        assert!(may_be_noexec("/tmp/a.so: failed to map segment from shared object"));
-        assert!(may_be_noexec("Error loading shared library /tmp/a.so: Operation not permitted"));
-        assert!(!may_be_noexec("/tmp/a.so: undefined symbol: missing"));
-        assert!(!may_be_noexec("Dynamic loading not supported"));
-    }
-}

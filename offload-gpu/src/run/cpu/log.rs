@@ -8,7 +8,7 @@
 //! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
-use super::image;
+use super::positive;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -64,17 +64,8 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
 ///
 /// Returns an error in words if `OFFLOAD_CPU_TIME_LIMIT` is not a positive number.
 pub(super) fn time_limit() -> Result<Option<Duration>, String> {
-    let Some(text) = env::var_os("OFFLOAD_CPU_TIME_LIMIT").filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    let seconds = text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-    let wrong = || {
-        format!(
-            "OFFLOAD_CPU_TIME_LIMIT is '{}'; it can be a number of seconds",
-            text.to_string_lossy()
-        )
-    };
-    seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
+    let seconds = positive("OFFLOAD_CPU_TIME_LIMIT", "seconds")?;
+    Ok(seconds.map(|seconds| Duration::from_secs(seconds.get())))
 }
 
 /// Calls `launch`, and ends the process if the call exceeds the time limit; the message then
@@ -98,7 +89,6 @@ pub(super) fn within(
                 "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
                 limit.as_secs()
             );
-            image::remove_files();
             process::exit(ENDED);
         }
     };

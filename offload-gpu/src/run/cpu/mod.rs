@@ -7,6 +7,7 @@ mod check;
 mod image;
 mod log;
 mod memory;
+mod source;
 mod threads;
 
 use self::image::LoadedImage;
@@ -17,10 +18,13 @@ use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::ffi::{CStr, c_void};
+use core::num::NonZero;
 use core::ptr;
 use offload_format::select::DeviceInfo;
+use std::env;
 use std::env::consts;
 use std::process;
 
@@ -145,3 +149,18 @@ impl Backend for Cpu {
 
 /// A function's address.
 type Address = *mut c_void;
+
+/// Returns the value of a variable, a number of these things. `None` if the variable is not set, or
+/// empty.
+///
+/// Returns an error in words if the value is not a positive number.
+fn positive(variable: &str, things: &str) -> core::result::Result<Option<NonZero<u64>>, String> {
+    let Some(text) = env::var_os(variable).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| {
+        let text = text.to_string_lossy();
+        format!("{variable} is '{text}'; it can be a number of {things}, from 1")
+    })
+}

@@ -3,7 +3,7 @@
 use super::beside::beside;
 use super::check::{Order, Progress, Settings, found};
 use super::image::{Kernel, LaunchWith};
-use super::log;
+use super::{log, positive};
 use crate::call::Invoke;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
@@ -14,7 +14,7 @@ use core::num::NonZero;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::OnceLock;
-use std::{env, thread};
+use std::thread;
 
 /// The data that each thread of a grid gets: the kernel's address, its arguments, and the function
 /// that calls it.
@@ -54,6 +54,7 @@ pub(super) unsafe fn run(
     // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
     log::launched(name);
+    let threads = threads()?;
     // Checked images enforce the time limit themselves: the message that they print also contains
     // the source line.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
@@ -87,7 +88,7 @@ pub(super) unsafe fn run(
             );
         }
     };
-    let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads()));
+    let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads));
     if workers == 1 {
         run(0, blocks);
         return Ok(());
@@ -194,12 +195,12 @@ unsafe impl<F> Sync for Shared<'_, F> {}
 
 /// Returns the number of threads of the operating system that run a grid: `OFFLOAD_CPU_THREADS`,
 /// otherwise the number of cores.
-fn threads() -> usize {
-    let asked =
-        env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse::<u64>().ok());
+///
+/// Returns an error in words if the variable is not a positive number.
+fn threads() -> Result<usize, String> {
     // The number is kept, since counting cores reads files of the system.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
-    let asked = asked.and_then(|count| usize::try_from(count).ok());
-    asked.filter(|count| *count > 0).unwrap_or_else(cores)
+    let asked = positive("OFFLOAD_CPU_THREADS", "threads")?;
+    Ok(asked.map_or_else(cores, |count| usize::try_from(count.get()).unwrap_or(usize::MAX)))
 }

@@ -13,7 +13,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use offload_format::select::{ComputeCapability, DeviceInfo};
 use std::sync::OnceLock;
@@ -136,13 +136,13 @@ fn open(
     let three = |first: c_int| -> Result<[u64; 3]> {
         Ok([attribute(first)?.into(), attribute(first + 1)?.into(), attribute(first + 2)?.into()])
     };
-    let mut name: [c_char; 256] = [0; 256];
+    let mut name = [0_u8; 256];
     let (mut memory, mut version) = (0, 0);
     // SAFETY: the name's buffer has 256 bytes, as stated; the other two write one number each.
     unsafe {
         driver.check(
             "cuDeviceGetName",
-            (driver.cuDeviceGetName)(name.as_mut_ptr(), 256, device),
+            (driver.cuDeviceGetName)(name.as_mut_ptr().cast(), 256, device),
             attempted,
         )?;
         driver.check(
@@ -152,8 +152,8 @@ fn open(
         )?;
         driver.check("cuDriverGetVersion", (driver.cuDriverGetVersion)(&mut version), attempted)?;
     }
-    // SAFETY: the driver ends the name with a NUL inside the buffer.
-    let product = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    let product = String::from_utf8_lossy(name).into_owned();
     let capability = ComputeCapability {
         major: attribute(driver::COMPUTE_CAPABILITY_MAJOR)?,
         minor: attribute(driver::COMPUTE_CAPABILITY_MINOR)?,

@@ -47,6 +47,12 @@ pub const CASES: &[Case] = &[
         r#".file("kernels/dynamic.cu").archs(["cpu"])"#,
         &["undefined reference to `tile'"],
     ),
+    // A variable that all images of a program would share.
+    fails(
+        "unique-cpu",
+        r#".file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])"#,
+        &["all images of a program would share _ZZ4lastIiEvPT_E4kept", "add -fno-gnu-unique"],
+    ),
     // Variables that name a compiler which is not there.
     fails_with_env(
         "no-such-clang",

@@ -129,6 +129,11 @@ fn write_sources(scenario: &Scenario) {
             "kernels/open.cl",
             "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n",
         )
+        .write(
+            "kernels/unique.cu",
+            "template <class T> __global__ void last(T *y) {\n  static T kept;\n  *y = kept++;\n}\n\
+             template __global__ void last<int>(int *y);\n",
+        )
         .write("kernels/text.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n")
         .write("kernels/add.s", ".amdhsa_kernel add\n")
         .write("kernels/noise.hsaco", "noise")

@@ -1,11 +1,12 @@
 //! Runs the function that its first argument names, on the device that the run time chooses, and
 //! prints the result.
 
+use offload_gpu::DeviceBuffer;
 use offload_gpu::run::{Device, DeviceKind, Launch, RunError, devices};
 use std::cell::RefCell;
 use std::error::Error;
-use std::ffi::c_int;
-use std::process::ExitCode;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::process::{Command, ExitCode};
 use std::sync::{Mutex, OnceLock};
 use std::{env, fs, thread};
 
@@ -23,6 +24,16 @@ mod modules {
 }
 mod for_gpus {
     offload_gpu::include_kernels!("for_gpus");
+}
+mod by_path {
+    offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", extern {
+        fn value(y: *mut i32);
+    });
+}
+mod trusted {
+    offload_gpu::include_kernels!(path = "$OUT_DIR/offload/two.pack", unsafe(cpu), extern {
+        fn value(y: *mut i32);
+    });
 }
 mod traced {
     offload_gpu::include_kernels!("traced");
@@ -50,6 +61,7 @@ fn main() -> ExitCode {
         "in-turn" => in_turn(),
         "modules" => several_modules(),
         "lacking" => lacking(),
+        "by-path" => by_path(),
         "debug" => debug(),
         "fork" => fork(),
         "static" => in_static(),
@@ -178,6 +190,7 @@ fn errors() -> Result {
     };
     print("more bytes than addresses", device.zeros::<f64>(usize::MAX / 4).map(drop));
     print("no bytes", device.zeros::<f32>(0).and_then(|buffer| buffer.to_vec()).map(drop));
+    print("no bytes each", device.zeros::<()>(usize::MAX).and_then(|all| all.to_vec()).map(drop));
     print("a number", Device::named("cpu:1").map(drop));
     if device.kind() == DeviceKind::Cpu {
         let x = device.zeros::<f32>(1)?;
@@ -232,30 +245,29 @@ fn bits() -> Result {
 }
 
 /// Uses the images of two packs for the CPU: first in turn, with a new device each time, and then
-/// both on one device.
+/// both on one device. The kernels have the same names in both packs.
 fn in_turn() -> Result {
+    macro_rules! run {
+        ($device:expr, $pack:ident) => {{
+            let y = $device.buffer(&[0_i32; 3])?;
+            let start = y.device_address().cast_mut();
+            // SAFETY: each kernel writes one element.
+            unsafe {
+                $pack::value(start).launch($device, 1, 1)?;
+                $pack::fill_int(start.wrapping_add(1)).launch($device, 1, 1)?;
+                $pack::keep(start.wrapping_add(2)).launch($device, 1, 1)?;
+            }
+            println!("{:?}", y.to_vec()?);
+        }};
+    }
     for _ in 0..3 {
-        let device = Device::cpu();
-        let mut y = device.zeros::<i32>(1)?;
-        // SAFETY: the kernel writes one element.
-        unsafe { one::value(&mut y).launch(&device, 1, 1)? };
-        print!("{:?} ", y.to_vec()?);
-        drop((device, y));
-        let device = Device::cpu();
-        let mut y = device.zeros::<i32>(1)?;
-        // SAFETY: the kernel writes one element.
-        unsafe { two::value(&mut y).launch(&device, 1, 1)? };
-        print!("{:?} ", y.to_vec()?);
+        run!(&Device::cpu(), one);
+        run!(&Device::cpu(), two);
     }
     let device = Device::cpu();
-    let mut y = device.zeros::<i32>(1)?;
-    // SAFETY: the kernels write one element.
-    unsafe {
-        one::value(&mut y).launch(&device, 1, 1)?;
-        print!("{:?} ", y.to_vec()?);
-        two::value(&mut y).launch(&device, 1, 1)?;
-        println!("{:?}", y.to_vec()?);
-    }
+    run!(&device, one);
+    run!(&device, two);
+    run!(&device, one);
     Ok(())
 }
 
@@ -289,37 +301,51 @@ fn lacking() -> Result {
     Ok(())
 }
 
-/// Loads an image with debug information, and then one without. After each launch it prints whether
-/// an image is loaded from memory, and how many image files exist.
+/// Uses a file with an image for the CPU, first without the word `unsafe(cpu)`.
+fn by_path() -> Result {
+    let device = Device::best_for(&by_path::PACK)?;
+    if let Err(error) = by_path::PACK.on(&device) {
+        println!("{error}");
+    }
+    let mut y = device.zeros::<i32>(1)?;
+    if device.kind() == DeviceKind::Cpu {
+        // SAFETY: the kernel writes one element.
+        unsafe { trusted::value(&mut y).launch(&device, 1, 1)? };
+    }
+    println!("{:?}", y.to_vec()?);
+    Ok(())
+}
+
+/// Loads an image with debug information. Prints the source line of its kernel, which another
+/// process reads in the file that the loader names, and the number of files on disk meanwhile.
 fn debug() -> Result {
     let device = Device::cpu();
     let mut y = device.zeros::<i32>(1)?;
-    let in_memory = |maps: String| maps.lines().any(|line| line.contains("/memfd:offload"));
-    let files = || -> Result<usize> {
-        let entries = fs::read_dir(env::temp_dir())?.flatten();
-        Ok(entries
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("offload-"))
-            .count())
-    };
-    // SAFETY: the kernels write one element.
+    // SAFETY: the kernel writes one element.
     unsafe { traced::value(&mut y).launch(&device, 1, 1)? };
-    println!(
-        "{:?}, memory: {}, files: {}",
-        y.to_vec()?,
-        in_memory(fs::read_to_string("/proc/self/maps")?),
-        files()?
-    );
-    // SAFETY: as above.
-    unsafe { one::value(&mut y).launch(&device, 1, 1)? };
-    println!(
-        "{:?}, memory: {}, files: {}",
-        y.to_vec()?,
-        in_memory(fs::read_to_string("/proc/self/maps")?),
-        files()?
-    );
-    drop((device, y));
-    println!("files: {}", files()?);
+    let mut place = Place { file: std::ptr::null(), base: 0, symbol: std::ptr::null(), address: 0 };
+    // SAFETY: the handle is of a loaded library, and the address is of a function in it.
+    let (kernel, file) = unsafe {
+        let kernel = dlsym(traced::PACK.on(&device)?.raw_module()?, c"value".as_ptr());
+        assert_ne!(dladdr(kernel, &mut place), 0);
+        (kernel, CStr::from_ptr(place.file).to_str()?)
+    };
+    let offset = format!("{:#x}", kernel.addr() - place.base);
+    let found = Command::new("addr2line").args(["-e", file, &offset]).output()?;
+    let line = String::from_utf8(found.stdout)? + &String::from_utf8(found.stderr)?;
+    let line = line.trim().rsplit('/').next().unwrap_or_default();
+    let files = fs::read_dir(env::temp_dir())?.count();
+    println!("{:?}, line {line}, files: {files}", y.to_vec()?);
     Ok(())
+}
+
+/// The description of an address, `Dl_info` of `dlfcn.h`.
+#[repr(C)]
+struct Place {
+    file: *const c_char,
+    base: usize,
+    symbol: *const c_char,
+    address: usize,
 }
 
 unsafe extern "C" {
@@ -327,6 +353,8 @@ unsafe extern "C" {
     fn sys_fork() -> c_int;
     fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn atexit(function: extern "C" fn()) -> c_int;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dladdr(address: *const c_void, place: *mut Place) -> c_int;
     safe fn alarm(seconds: u32) -> u32;
 }
 

@@ -1,0 +1,185 @@
+//! The place from which the loader reads an image for the CPU: memory if the system allows it,
+//! otherwise a file on disk. The loader recognizes a library by its path, and some libraries are
+//! never unloaded. Each image therefore has a path that no image of this process has had before.
+
+use crate::text::contains;
+use alloc::format;
+use alloc::string::String;
+use std::collections::hash_map::RandomState;
+use std::env;
+use std::env::consts;
+#[cfg(target_os = "linux")]
+use std::fs::File;
+use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// The file or memory from which the loader reads.
+pub(super) enum Source {
+    /// A file in memory, which is open as long as the image is loaded. Debuggers and sanitizers
+    /// read line numbers from its path, also in other processes.
+    #[cfg(target_os = "linux")]
+    Memory { path: PathBuf, _file: File },
+    /// A file on disk that only this process uses.
+    Disk(TemporaryFile),
+    /// The file was removed after the image was loaded.
+    Gone,
+}
+
+impl Source {
+    pub(super) fn new(bytes: &[u8]) -> Result<Self, String> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = in_memory(bytes)
+            && let Some(path) = path_in_proc(&file)
+        {
+            return Ok(Self::Memory { path, _file: file });
+        }
+        TemporaryFile::create(bytes).map(Self::Disk)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Memory { path, .. } => path,
+            Self::Disk(file) => &file.0,
+            Self::Gone => Path::new(""),
+        }
+    }
+
+    /// Returns advice for a failure to load, from the loader's message; empty if there is none.
+    pub(super) fn hint(&self, reason: &str) -> String {
+        match self {
+            Self::Disk(_) if may_be_noexec(reason) => format!(
+                "\nIf {} does not allow programs to run (noexec), set TMPDIR to a folder that does.",
+                env::temp_dir().display()
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns the source to keep while the library is loaded.
+    pub(super) fn once_loaded(self) -> Self {
+        match self {
+            // On Unix, a loaded library does not need its file. The file is removed now: a program
+            // that aborts, or never drops its device, would leave it on disk.
+            Self::Disk(_) if cfg!(unix) => Self::Gone,
+            other => other,
+        }
+    }
+}
+
+/// Whether the loader failed because a folder is mounted with `noexec`. Another temporary folder
+/// helps only against this failure.
+fn may_be_noexec(reason: &str) -> bool {
+    // The first message is glibc's; the others are errors of mmap, which musl and others report.
+    let reasons = ["failed to map segment", "Operation not permitted", "Permission denied"];
+    cfg!(unix) && reasons.iter().any(|known| contains(reason, known))
+}
+
+/// Returns a file in memory with these bytes, if the system supports such files.
+#[cfg(target_os = "linux")]
+fn in_memory(bytes: &[u8]) -> Option<File> {
+    use core::ffi::{c_char, c_int, c_uint};
+    use std::os::fd::FromRawFd;
+    unsafe extern "C" {
+        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
+    }
+    const MFD_CLOEXEC: c_uint = 1;
+    // SAFETY: the name ends with a NUL.
+    let descriptor = unsafe { memfd_create(c"offload".as_ptr(), MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor was just opened, and nothing else has it.
+    let mut file = unsafe { File::from_raw_fd(descriptor) };
+    file.write_all(bytes).ok().map(|()| file)
+}
+
+/// Returns a new path of an open file in `/proc`. Returns `None` if the path does not lead to this
+/// file: `/proc` may be absent, or belong to other processes.
+#[cfg(target_os = "linux")]
+fn path_in_proc(file: &File) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::MetadataExt;
+    // Another process, such as a sanitizer's or a debugger, also reads the file, so the path
+    // contains this process's number. `/proc` may count processes otherwise than this process does.
+    let own = fs::read_link("/proc/self").ok()?;
+    let path = Path::new("/proc").join(own).join("fd");
+    let path = format!("{}/{}{}", path.to_str()?, detour(random()), file.as_raw_fd()).into();
+    let found = File::open(&path).and_then(|found| found.metadata()).ok()?;
+    let own = file.metadata().ok()?;
+    ((found.dev(), found.ino()) == (own.dev(), own.ino())).then_some(path)
+}
+
+/// Returns a part of a path that leads nowhere else, and differs for each number: `./` for each 1
+/// of the binary number, and `/` for each 0. Without it, paths would come again, because a
+/// descriptor gets the number of a closed one.
+#[cfg(target_os = "linux")]
+fn detour(number: u64) -> String {
+    let digits = format!("{number:b}");
+    digits.chars().map(|digit| if digit == '1' { "./" } else { "/" }).collect()
+}
+
+/// Returns a number that no other call returns, also in another copy of this crate. The keys of the
+/// standard hash tables are random, so the hash of no data is random, too.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// A file that only this process uses. Dropping the value removes the file.
+pub(super) struct TemporaryFile(PathBuf);
+
+impl TemporaryFile {
+    fn create(contents: &[u8]) -> Result<Self, String> {
+        let (process, random) = (process::id(), random());
+        let name = format!("offload-{process}-{random:016x}{}", consts::DLL_SUFFIX);
+        let path = env::temp_dir().join(name);
+        let failed = |error| format!("it could not be written to {}: {error}", path.display());
+        // `create_new` fails if anything, even a link, is already there, so no other user can have
+        // prepared the file.
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o700);
+        let mut file = options.open(&path).map_err(failed)?;
+        let written = file.write_all(contents).map_err(failed);
+        let this = Self(path);
+        written?;
+        Ok(this)
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // A file that cannot be removed from the temporary folder is not worth an error.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::may_be_noexec;
+
+    #[test]
+    fn another_folder_is_advised_only_where_it_may_help() {
+        assert!(may_be_noexec("/tmp/a.so: failed to map segment from shared object"));
+        assert!(may_be_noexec("Error loading shared library /tmp/a.so: Operation not permitted"));
+        assert!(!may_be_noexec("/tmp/a.so: undefined symbol: missing"));
+        assert!(!may_be_noexec("Dynamic loading not supported"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_descriptor_has_a_path_that_it_never_had() {
+        let file = super::in_memory(b"bytes").unwrap();
+        let paths: alloc::vec::Vec<_> =
+            (0..100).map(|_| super::path_in_proc(&file).unwrap()).collect();
+        for (at, path) in paths.iter().enumerate() {
+            assert_eq!(std::fs::read(path).unwrap(), b"bytes");
+            // The loader compares texts; Rust compares paths without their `.` and `//`.
+            assert!(paths[..at].iter().all(|other| other.as_os_str() != path.as_os_str()));
+        }
+    }
+}
