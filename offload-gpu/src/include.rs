@@ -211,7 +211,14 @@ macro_rules! include_offload {
 /// image has other arguments, for example because an `#ifdef` widens a parameter, the build prints
 /// a warning. A call of the kernel then does not compile. The signatures of kernels that nvcc
 /// compiles are unknown, unless build.rs calls `clang_signatures(true)`. The signatures of kernels
-/// in supplied images are unknown, too. For a kernel without a known signature, the macro declares
+/// in supplied images are unknown, too. If there are images for the CPU alone, clang reads the
+/// source as the C++ compiler does.
+///
+/// Builds without clang (`OFFLOAD_SKIP=1`, docs.rs, or the target `cpu` alone) use the signatures
+/// of the package's prebuilt set. If no signature is known, the macro is a compile error with the
+/// reason, unless rustdoc runs or the program declares kernels.
+///
+/// For a kernel without a known signature, the macro declares
 /// a constant, unless the program declares the kernel.
 ///
 /// # Declared kernels

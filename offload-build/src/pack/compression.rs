@@ -161,7 +161,7 @@ mod tests {
         ModuleImages {
             name: "only".to_owned(),
             images: vec![Image { target, path, size, hash, kind, origin }],
-            signatures: Default::default(),
+            signatures: Ok(Default::default()),
         }
     }
 

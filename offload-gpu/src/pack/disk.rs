@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 8\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 
