@@ -391,7 +391,7 @@ impl Build {
         if self.skips(cargo)?.is_some() {
             return Ok(StaticLibrary::absent(name, true));
         }
-        let output = OutDir::create(&cargo.out_dir, name)?;
+        let output = OutDir::create(cargo, name)?;
         let tools = Tools::new(cargo, &output, self.named());
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
@@ -474,7 +474,7 @@ impl Build {
 
     fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         static_library::check_pack(&self.request)?;
-        let output = OutDir::create(&cargo.out_dir, name)?;
+        let output = OutDir::create(cargo, name)?;
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why: &str, skipped: Option<&'static str>| {
