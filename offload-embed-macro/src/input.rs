@@ -39,7 +39,7 @@ pub(crate) struct Options {
 
 /// The version of the interface between expansions and the crate `offload-gpu`, which passes the
 /// version of its own interface, `__expansion`, and the macro compares the two.
-const EXPANSION: u32 = 2;
+const EXPANSION: u32 = 3;
 
 impl Options {
     /// Returns the path of the hidden module of the crate `offload-gpu` whose items expansions use.

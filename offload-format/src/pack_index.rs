@@ -42,6 +42,7 @@
 //! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
 mod image;
+mod interface;
 mod kernel;
 mod limits;
 mod read;
@@ -51,6 +52,7 @@ mod recorded;
 mod write;
 
 pub use image::{Origin, PackImageKind};
+pub use interface::{ChangedKernel, changed_kernel};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
 

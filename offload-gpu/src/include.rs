@@ -148,7 +148,7 @@
 ///
 /// | variable | means |
 /// |---|---|
-/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
+/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. A kernel with other parameters than when the program was compiled is an error, too. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 ///
 /// If the variable changes, Cargo builds the crate again. The build script's own variables are on
 /// the front page of `offload_build`.
@@ -166,7 +166,7 @@
 macro_rules! include_offload {
     // The macro passes on tokens, not a literal. A literal that the macro passes on would lose its
     // place in the user's source, and errors should point at that place.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 3 $crate; $($tokens)*) };
 }
 
 /// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
@@ -298,7 +298,7 @@ macro_rules! include_offload {
 /// still `unsafe`.
 #[macro_export]
 macro_rules! include_kernels {
-    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
+    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 3 $crate; $($tokens)* } };
 }
 
 /// Selects items by the system: the first items, or those after `else`. The first items are used
