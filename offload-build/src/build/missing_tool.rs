@@ -63,10 +63,7 @@ impl MissingTool {
         let help = if cargo.target == cargo.host {
             Wanted::Cxx("CXX").help()
         } else {
-            format!(
-                "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
-                cargo.target.replace('-', "_")
-            )
+            Wanted::CrossCxx(cargo.target.clone()).help()
         };
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
