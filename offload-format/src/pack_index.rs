@@ -37,8 +37,8 @@
 //! bytes of each argument with its type. Limits and arguments are present only if the image records
 //! them. A module's images are followed by its kernels' signatures: `signatures` with a number of
 //! lines, then these lines. The type `Signatures` of the module `signature` prints the lines. If
-//! the build could not read the signatures, `signatures-unknown` and the reason replace them. A pack
-//! that was not built has `absent` and the reason after `name`. After the reason, the index
+//! the build could not read the signatures, `signatures-unknown` and the reason replace them. A
+//! pack that was not built has `absent` and the reason after `name`. After the reason, the index
 //! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
 mod image;

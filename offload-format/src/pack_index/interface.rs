@@ -8,6 +8,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 /// A kernel that has other parameters in one index than in another one.
+///
+/// The format and its references are on the [module's page](super).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedKernel {
     /// The kernel's name in the images, and the module.
