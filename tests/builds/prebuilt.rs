@@ -178,8 +178,8 @@ fn a_stale_set_cannot_be_packaged() {
     with_ptxas(cargo(&scenario, &["build"])).passes();
 }
 
-/// Packages a crate without images. `cargo package` warns if the package lacks the parameters of its
-/// kernels, and fails if they are those of another source.
+/// Packages a crate without images. `cargo package` warns if the package lacks the parameters of
+/// its kernels, and fails if they are those of another source.
 fn a_package_has_the_parameters_of_its_kernels() {
     let scenario = publishable("prebuilt_signatures", WHOLE);
     build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);

@@ -4,9 +4,9 @@ use crate::cargo::Cargo;
 use offload_format::pack_index::{IndexArgument, IndexImage};
 use offload_format::signature::{Record, Signature, Signatures};
 
-/// Returns only the signatures of kernels that some image has, if images record their kernels. If an
-/// image has other arguments than
-/// the source, a warning reports it, and programs that call the kernel do not compile.
+/// Returns only the signatures of kernels that some image has, if images record their kernels. If
+/// an image has other arguments than the source, a warning reports it, and programs that call the
+/// kernel do not compile.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,

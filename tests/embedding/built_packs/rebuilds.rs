@@ -67,8 +67,8 @@ fn a_pack_that_is_no_longer_made_is_gone() {
     printed.has("there is no pack \"kernels\"").has("it has made \"other\"");
 }
 
-/// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and builds
-/// without a change start no build script.
+/// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and
+/// builds without a change start no build script.
 fn an_emptied_folder_is_filled_again() {
     let scenario = Scenario::without_sources("embed_emptied");
     with_pack(&scenario);
