@@ -58,6 +58,12 @@ impl fmt::Display for Error {
             ),
             Error::NoName => f.write_str("the name of a pack is meant: what build.rs gave to compile(...)"),
             Error::FileName(name) => file_name(f, name),
+            Error::NoPack { name, folder, .. } if !folder.is_dir() => write!(
+                f,
+                "there is no pack \"{name}\", because {} is missing: build.rs has to call compile(\"{name}\"). If it does, OUT_DIR \
+                 was emptied after it ran; {CURE}",
+                folder.display()
+            ),
             Error::NoPack { name, folder, others } => {
                 write!(f, "there is no pack \"{name}\" in {}: ", folder.display())?;
                 match suggest::closest(name, others.iter().map(String::as_str)) {

@@ -2,7 +2,7 @@
 //! is a text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 8
+//! offload-pack 9
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -36,11 +36,13 @@
 //! `\r`. A kernel's name is followed by the limits of its launches, then by the offset and size in
 //! bytes of each argument with its type. Limits and arguments are present only if the image records
 //! them. A module's images are followed by its kernels' signatures: `signatures` with a number of
-//! lines, then these lines. The type `Signatures` of the module `signature` prints the lines. A
+//! lines, then these lines. The type `Signatures` of the module `signature` prints the lines. If
+//! the build could not read the signatures, `signatures-unknown` and the reason replace them. A
 //! pack that was not built has `absent` and the reason after `name`. After the reason, the index
 //! has `compressed` if the pack would be compressed, and then the pack's modules without images.
 
 mod image;
+mod interface;
 mod kernel;
 mod limits;
 mod read;
@@ -50,6 +52,7 @@ mod recorded;
 mod write;
 
 pub use image::{Origin, PackImageKind};
+pub use interface::{ChangedKernel, changed_kernel};
 pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 pub use limits::Limits;
 
@@ -62,7 +65,7 @@ use core::fmt;
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
 /// The version of the index's format: build script, macro and `offload-gpu` have to agree on it.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
@@ -117,13 +120,17 @@ pub struct IndexModule {
     /// The signatures of its kernels, as far as a source has them. The text has the lines that
     /// `Signatures` prints. The macro reads this field, but programs do not.
     pub signatures: String,
+    /// The reason why the build could not read the signatures; `None` if it read them
+    /// or if no source has any.
+    pub signatures_unknown: Option<String>,
 }
 
 impl IndexModule {
     /// Makes a module without images.
     #[inline]
     pub fn new(name: String) -> Self {
-        Self { name, bundle: None, stream: None, images: Vec::new(), signatures: String::new() }
+        let (images, signatures) = (Vec::new(), String::new());
+        Self { name, bundle: None, stream: None, images, signatures, signatures_unknown: None }
     }
 }
 

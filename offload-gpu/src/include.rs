@@ -155,7 +155,7 @@
 ///
 /// | variable | means |
 /// |---|---|
-/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
+/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. A kernel with other parameters than when the program was compiled is an error, too. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 ///
 /// If the variable changes, Cargo builds the crate again. The build script's own variables are on
 /// the front page of `offload_build`.
@@ -218,7 +218,14 @@ macro_rules! include_offload {
 /// image has other arguments, for example because an `#ifdef` widens a parameter, the build prints
 /// a warning. A call of the kernel then does not compile. The signatures of kernels that nvcc
 /// compiles are unknown, unless build.rs calls `clang_signatures(true)`. The signatures of kernels
-/// in supplied images are unknown, too. For a kernel without a known signature, the macro declares
+/// in supplied images are unknown, too. If there are images for the CPU alone, clang reads the
+/// source as the C++ compiler does.
+///
+/// Builds without clang (`OFFLOAD_SKIP=1`, docs.rs, or the target `cpu` alone) use the signatures
+/// of the package's prebuilt set. If no signature is known, the macro is a compile error with the
+/// reason, unless rustdoc runs or the program declares kernels.
+///
+/// For a kernel without a known signature, the macro declares
 /// a constant, unless the program declares the kernel.
 ///
 /// # Declared kernels

@@ -16,6 +16,7 @@ const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMoun
 offload_tests::tests! {
     HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
     COMPILERS.slow() => [a_set_that_is_left_out_of_the_package, a_stale_set_cannot_be_packaged],
+    CLANG.slow() => [a_package_has_the_parameters_of_its_kernels],
     CLANG => [
         a_prebuilt_set_can_travel,
         folders_outside_go_by_their_position,
@@ -32,6 +33,13 @@ fn build_script(scenario: &Scenario, calls: &str) {
 
 /// Returns a package in publishable form, with its prebuilt set made.
 fn published(name: &str, include: &str) -> Scenario {
+    let scenario = publishable(name, include);
+    update(&scenario).passes();
+    scenario
+}
+
+/// Returns a package in publishable form, without a prebuilt set.
+fn publishable(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\ninclude = {include}\n\n[workspace]\n\n\
@@ -45,7 +53,6 @@ fn published(name: &str, include: &str) -> Scenario {
          fn main() {\n    for image in ADD.images() {\n        \
            println!(\"{} {} {}\", image.target(), image.origin(), image.bytes().len());\n    }\n}\n",
     );
-    update(&scenario).passes();
     scenario
 }
 
@@ -159,6 +166,37 @@ fn a_stale_set_cannot_be_packaged() {
     // An ordinary build compiles the changes and reports no error.
     scenario.kernel("add", "3.0f");
     with_ptxas(cargo(&scenario, &["build"])).passes();
+}
+
+/// Packages a crate without images. `cargo package` warns if the package lacks the parameters of
+/// its kernels, and fails if they are those of another source.
+fn a_package_has_the_parameters_of_its_kernels() {
+    let scenario = publishable("prebuilt_signatures", WHOLE);
+    build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);
+    let store = "OFFLOAD_PREBUILT=signatures cargo build -p prebuilt_signatures";
+    let warning = "pack \"add\": the package does not contain the parameters of its kernels.";
+    let package = || cargo(&scenario, &["package", "--allow-dirty"]);
+    package().passes().once(warning).once(store);
+    package().env("OFFLOAD_PREBUILT", "never").passes().lacks(warning);
+    let update = || cargo(&scenario, &["build"]).env("OFFLOAD_PREBUILT", "signatures").passes();
+    update();
+    package().passes().lacks(warning);
+    assert!(packaged(&scenario).join("prebuilt/add.signatures").is_file());
+
+    scenario.kernel("add", "2.0f");
+    package()
+        .fails()
+        .once("the kernels' parameters: kernels/add.cu has changed since prebuilt/add.manifest was made")
+        .once(store);
+    update();
+    package().passes().lacks(warning);
+    scenario.write(
+        "Cargo.toml",
+        scenario.text("Cargo.toml").replace("\"prebuilt\"", "\"prebuilt/*.manifest\""),
+    );
+    package()
+        .fails()
+        .has("the kernels' parameters: prebuilt/add.signatures cannot be read: No such file");
 }
 
 fn a_set_that_is_left_out_of_the_package() {

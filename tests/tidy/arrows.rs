@@ -106,7 +106,7 @@ const CRATES: &[Arrows] = &[
             ("error", &[]),
             ("hash", &[]),
             ("cargo", &["error"]),
-            ("output", &["error", "hash"]),
+            ("output", &["cargo", "error", "hash"]),
             ("exec", &["cargo", "error"]),
             ("toolchain", &["cargo", "error", "exec", "hash", "output"]),
             ("targets", &["cargo", "error", "exec", "toolchain"]),

@@ -12,7 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(_WIN32)
+#if defined(OFFLOAD_DESCRIBE)
+/* clang reads this source for the parameters of its kernels, and generates no code.  The section marks kernels in the
+ * LLVM IR; a name of this form is valid for every format of object files. */
+#define __global__ __attribute__((section("__TEXT,offload")))
+#define OFFLOAD_CPU_ENTRY inline
+#elif defined(_WIN32)
 /* A library exports what is marked, and nothing else.  Sources of one module each define the functions that launch, and
  * Windows has no weak definitions: inline functions are merged, and are there although nothing calls them if they are
  * exported. */

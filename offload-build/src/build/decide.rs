@@ -77,10 +77,15 @@ impl Run<'_> {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
                 let sanitizer = self.tools.sanitizer(&cxx)?;
-                Ok(self.fresh_or_stale(
-                    &needed,
-                    self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()),
-                )?)
+                let compilations = self.compilations(&needed, &sdk);
+                let mut compilation = compilations.cpu(&cxx, sanitizer.as_ref());
+                // If there are images for GPUs, their compilers determine what is known.
+                if module.is_for_cpu_alone()
+                    && let Ok(clang) = self.clang()
+                {
+                    compilation.described_by(compilations.cpu_described(&cxx, clang));
+                }
+                Ok(self.fresh_or_stale(&needed, compilation)?)
             }
         }
     }

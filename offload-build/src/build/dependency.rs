@@ -60,7 +60,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     let reserved = ReservedName::of(Product::Pack(pack))?;
-    let output = OutDir::open(&cargo.out_dir, pack)?;
+    let output = OutDir::open(cargo, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));
     };

@@ -74,27 +74,28 @@ impl<'a> Descriptions<'a> {
     }
 
     /// Returns the signatures of each module, once all steps have run; the first step began at
-    /// `start`.
+    /// `start`. Returns `None` for a module if clang has not described its sources.
     pub(super) fn finish(
         self,
         seen: &Seen,
         start: Option<SystemTime>,
         after: &Seen,
-    ) -> Result<Vec<Signatures>, Error> {
+    ) -> Result<Vec<Option<Signatures>>, Error> {
         let mut modules = Vec::new();
         for of_module in &self.modules {
             let mut all = Vec::new();
             for Description { compilation, known } in of_module {
-                all.push(match known {
-                    Some(known) => known.clone(),
+                match known {
+                    Some(known) => all.push(known.clone()),
+                    None if has_failed(compilation) => {}
                     None => {
                         let before =
                             Before { seen, start: start.expect("a description has steps") };
-                        self.read(compilation, before, after)?
+                        all.push(self.read(compilation, before, after)?);
                     }
-                });
+                }
             }
-            modules.push(signatures::merge(all));
+            modules.push((!all.is_empty()).then(|| signatures::merge(all)));
         }
         Ok(modules)
     }
@@ -124,6 +125,11 @@ impl<'a> Descriptions<'a> {
     }
 }
 
+/// Whether a step has not written the description of its source. Only steps that may fail end so.
+fn has_failed(compilation: &Compilation) -> bool {
+    compilation.steps.iter().filter_map(|step| step.output.as_deref()).any(|path| !path.is_file())
+}
+
 /// Records the known signatures of a module, for builds in which nothing is compiled.
 pub(super) fn keep(module: &str, signatures: &Signatures, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&kept(module, output), signatures.to_string().as_bytes())
@@ -135,28 +141,45 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 
 /// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
 /// parameters come from an earlier build, otherwise from the prebuilt set. A program that is only
-/// checked, on a machine without compilers, then has the same functions for its kernels. `modules`
-/// contains the name of each module, and the prefix of the names of its files.
+/// checked, on a machine without compilers, then has the same functions for its kernels.
 pub(super) fn of_absent(
     pack: &str,
-    modules: impl Iterator<Item = (String, String)>,
+    modules: Vec<AbsentModule>,
     folder: Option<&Path>,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Vec<IndexModule> {
+    let folder = folder.unwrap_or(Path::new(prebuilt::FOLDER));
     let of_set = |prefix: &str| {
-        let set = Prebuilt::load(
-            folder.unwrap_or(Path::new(prebuilt::FOLDER)),
-            &prebuilt::stem(pack, prefix),
-        )
-        .ok()??;
-        set.signatures(cargo)
+        let stem = prebuilt::stem(pack, prefix);
+        match Prebuilt::load(folder, &stem).map_err(|error| error.to_string())? {
+            Some(set) => set.recorded_signatures(cargo),
+            None => Err(prebuilt::no_signatures(folder, &stem)),
+        }
     };
-    let module = |(name, prefix): (String, String)| {
+    let module = |AbsentModule { name, prefix, needs_signatures }| {
         let earlier =
             fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
-        let signatures = earlier.or_else(|| of_set(&prefix)).unwrap_or_default();
-        IndexModule { signatures: signatures.to_string(), ..IndexModule::new(name) }
+        let known: Result<Signatures, String> = earlier.map_or_else(|| of_set(&prefix), Ok);
+        let of_name = IndexModule::new(name);
+        match known {
+            Ok(known) => IndexModule { signatures: known.to_string(), ..of_name },
+            Err(why) => IndexModule {
+                signatures_unknown: needs_signatures
+                    .map(|skipped| format!("{skipped}, and no earlier build read them\n{why}")),
+                ..of_name
+            },
+        }
     };
-    modules.map(module).collect()
+    modules.into_iter().map(module).collect()
+}
+
+/// A module of a pack that is not built.
+#[derive(Debug)]
+pub(super) struct AbsentModule {
+    pub(super) name: String,
+    /// The prefix of the names of the module's files.
+    pub(super) prefix: String,
+    /// The reason why the build reads no source, if a build with compilers would read signatures.
+    pub(super) needs_signatures: Option<&'static str>,
 }

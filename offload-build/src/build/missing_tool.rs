@@ -64,10 +64,7 @@ impl MissingTool {
         let help = if cargo.target == cargo.host {
             Wanted::Cxx("CXX").help()
         } else {
-            format!(
-                "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
-                cargo.target.replace('-', "_")
-            )
+            Wanted::CrossCxx(cargo.target.clone()).help()
         };
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
@@ -244,13 +241,22 @@ pub(crate) fn missing(
 
 /// Returns the error for a package whose prebuilt set does not fit it, while Cargo makes the
 /// package. Each reason comes with the targets to which it applies.
-pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
+pub(crate) fn stale_package(
+    reasons: &[(String, Vec<&str>)],
+    has_images: bool,
+    package: &str,
+) -> Error {
+    let command = if has_images {
+        "OFFLOAD_PREBUILT=update cargo build --release"
+    } else {
+        "OFFLOAD_PREBUILT=signatures cargo build"
+    };
     let reasons =
         reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
     let message = format!(
         "the prebuilt set of this package does not fit it:\n  {}\n\
          Remake it where the compilers are, then package again:\n  \
-         OFFLOAD_PREBUILT=update cargo build --release -p {package}\n\
+         {command} -p {package}\n\
          (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
         reasons.collect::<Vec<_>>().join("\n  ")
     );

@@ -17,6 +17,7 @@ pub use dependency::{embed_from, try_embed_from};
 pub use resolved::{ResolvedTarget, ResolvedTargets};
 pub use static_library::StaticLibrary;
 
+use self::kernel_parameters::AbsentModule;
 use self::reserved_name::ReservedName;
 use self::run::Run;
 use crate::cargo::Cargo;
@@ -24,7 +25,7 @@ use crate::compile::include_folders;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
-use crate::plan;
+use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request, Selector, Source};
 use crate::targets::{self, Product, Resolved, Wanted};
 use crate::toolchain::{Named, Tools};
@@ -390,7 +391,7 @@ impl Build {
         if self.skips(cargo)?.is_some() {
             return Ok(StaticLibrary::absent(name, true));
         }
-        let output = OutDir::create(&cargo.out_dir, name)?;
+        let output = OutDir::create(cargo, name)?;
         let mut tools = Tools::new(cargo, &output, self.named());
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
@@ -463,7 +464,7 @@ impl Build {
         &self,
         name: &str,
         why: &str,
-        modules: impl Iterator<Item = (String, String)>,
+        modules: Vec<AbsentModule>,
         output: &OutDir,
         cargo: &Cargo,
     ) -> Result<Pack, Error> {
@@ -474,31 +475,28 @@ impl Build {
 
     fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         static_library::check_pack(&self.request)?;
-        let output = OutDir::create(&cargo.out_dir, name)?;
+        let output = OutDir::create(cargo, name)?;
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
-        let absent = |why| {
+        let absent = |why: &str, skipped: Option<&'static str>| {
             // Missing sources are no error for a pack without images, because no compiler reads
             // them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
-            self.make_absent(
-                name,
-                why,
-                known.iter().map(|(name, module)| (name.clone(), module.prefix())),
-                &output,
-                cargo,
-            )
+            let absent = known.iter().map(|(name, module)| AbsentModule {
+                name: name.clone(),
+                prefix: module.prefix(),
+                needs_signatures: skipped.filter(|_| module.is_read_by_clang()),
+            });
+            self.make_absent(name, why, absent.collect(), &output, cargo)
         };
         if let Some(why) = self.skips(cargo)? {
-            return absent(why);
+            return absent(why, Some(why));
         }
         let machine = match pack::machine(cargo) {
             Ok(machine) => machine,
             Err(_) if self.request.may_be_empty => {
-                return absent(&format!(
-                    "packs cannot be embedded in programs for {}",
-                    cargo.target
-                ));
+                let why = format!("packs cannot be embedded in programs for {}", cargo.target);
+                return absent(&why, None);
             }
             Err(error) => return Err(error),
         };
@@ -510,8 +508,10 @@ impl Build {
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why =
                 format!("it supports none of the targets {}", targets::join(&resolved.targets));
-            let modules = modules.into_iter().map(|module| (module.name, module.prefix));
-            return self.make_absent(name, &why, modules, &output, cargo);
+            let modules = modules.into_iter().map(|PlannedModule { name, prefix, .. }| {
+                AbsentModule { name, prefix, needs_signatures: None }
+            });
+            return self.make_absent(name, &why, modules.collect(), &output, cargo);
         }
         Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools)
             .make_pack(&modules, machine)

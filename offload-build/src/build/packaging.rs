@@ -2,11 +2,12 @@
 
 use super::missing_tool;
 use super::prebuilt::{self, Prebuilt, StandIn};
-use super::run::Run;
+use super::run::{PrebuiltUse, Run};
 use crate::error::Error;
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::Recipe;
 use crate::targets::{Family, Target};
+use offload_format::signature::Signatures;
 use std::path::Path;
 
 impl Run<'_> {
@@ -26,7 +27,14 @@ impl Run<'_> {
             return Ok(());
         }
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        let has_images =
+            sets.iter().all(Option::is_none) || sets.iter().flatten().any(Prebuilt::has_images);
         for (module, set) in modules.iter().zip(sets) {
+            if let Some(set) = set.as_ref().filter(|set| !set.has_images()) {
+                let misfit = set.signatures(&self.prebuilt_setting(module)).err();
+                reasons.extend(misfit.map(|why| (why, vec!["the kernels' parameters"])));
+                continue;
+            }
             for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
                 let misfit = match &set {
                     Some(set) => match set.image(target, &self.prebuilt_setting(module))? {
@@ -48,7 +56,30 @@ impl Run<'_> {
         if reasons.is_empty() {
             Ok(())
         } else {
-            Err(missing_tool::stale_package(&reasons, &self.cargo.package))
+            Err(missing_tool::stale_package(&reasons, has_images, &self.cargo.package))
+        }
+    }
+
+    /// Warns during `cargo package` if the package has no file with the known parameters of
+    /// kernels. Its users, and docs.rs, may lack clang.
+    pub(crate) fn check_packaged_signatures(
+        &self,
+        known: &Signatures,
+        set: Option<&Prebuilt>,
+        folder: &Path,
+        prebuilt_use: PrebuiltUse,
+    ) {
+        let has_file = || set.is_some_and(|set| set.recorded_signatures(self.cargo).is_ok());
+        let is_checked = self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never;
+        if is_checked && !known.kernels.is_empty() && !has_file() {
+            let (name, package) = (self.name(), &self.cargo.package);
+            self.cargo.warn(&format!(
+                "pack \"{name}\": the package does not contain the parameters of its kernels. Where nothing is compiled, as on \
+                 docs.rs, and without clang, include_kernels!(\"{name}\") has no functions. To add them: \
+                 OFFLOAD_PREBUILT=signatures cargo build -p {package}, and package the folder {}. \
+                 OFFLOAD_PREBUILT=never turns this warning off",
+                folder.display()
+            ));
         }
     }
 }

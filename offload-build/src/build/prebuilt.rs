@@ -21,6 +21,9 @@
 //! names is listed by its position, `<folder 1>`; headers of the system are no inputs of a set. A
 //! `.gitattributes` beside the manifests makes git leave the files unchanged.
 //!
+//! A set may have the parameters of kernels alone, without images. Without clang, a build for the
+//! CPU alone uses them under the same conditions as images.
+//!
 //! The build uses an image if build.rs's options are the same, and every input has the same bytes.
 //! The compiler and the optimization are recorded for readers only. The compiler is not compared,
 //! since it is missing on a machine that uses the set. The recorded optimization is the level in
@@ -137,6 +140,13 @@ pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }
 
+/// Returns the reason why a package has no parameters of kernels. `stem` is the start of the names
+/// of the module's files.
+pub(super) fn no_signatures(folder: &Path, stem: &str) -> String {
+    let file = folder.join(image_file_name(stem, "signatures"));
+    format!("the prebuilt set has no {}", file.display())
+}
+
 impl Prebuilt {
     /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has
     /// none.
@@ -243,14 +253,36 @@ impl Prebuilt {
         None
     }
 
-    /// Returns the parameters of the kernels, if the set has them. This function does not check
-    /// whether the set matches the build: the check for the images does.
-    pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
-        let (recorded, file) = self.signatures.as_ref()?;
+    /// Returns the parameters of the kernels.
+    ///
+    /// Returns the reason if the set does not have them, or does not fit this build.
+    pub(crate) fn signatures(&self, setting: &Setting<'_>) -> Result<Signatures, String> {
+        match self.misfit.get_or_init(|| self.misfit(setting)) {
+            Some(misfit) => Err(misfit.clone()),
+            None => self.recorded_signatures(setting.cargo),
+        }
+    }
+
+    /// Returns the parameters of the kernels, whether or not the set fits this build.
+    ///
+    /// Returns the reason if the set does not have them.
+    pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
+        let manifest = self.manifest.display();
+        cargo.watch(&self.manifest);
+        let (recorded, file) =
+            self.signatures.as_ref().ok_or_else(|| format!("{manifest} names no file of them"))?;
         let path = self.folder.join(file);
+        let text = fs::read_to_string(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         cargo.watch(&path);
-        let text = fs::read_to_string(&path).ok()?;
-        (ContentHash::of_bytes(text.as_bytes()).ok()? == *recorded).then(|| text.parse().ok())?
+        let is_recorded = ContentHash::of_bytes(text.as_bytes()).is_ok_and(|it| it == *recorded);
+        let known = text.parse().ok().filter(|_| is_recorded);
+        known.ok_or_else(|| format!("{} is not the file that {manifest} speaks of", path.display()))
+    }
+
+    /// Whether the set has images.
+    pub(crate) fn has_images(&self) -> bool {
+        !self.images.is_empty()
     }
 
     /// Returns the image for a target.
@@ -295,8 +327,9 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: every image except those for the CPU, and the manifest. `made_with`
-/// lists the tools and the levels of optimization, which the manifest contains only for readers.
+/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with these
+/// inputs. `made_with` lists the tools and the levels of optimization, which the manifest contains
+/// only for readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(
@@ -304,7 +337,8 @@ pub(crate) fn update(
     stem: &str,
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
-    images: &[(&Image, &[Input])],
+    images: &[&Image],
+    inputs: &[&Input],
     signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -328,8 +362,8 @@ pub(crate) fn update(
         let _ = writeln!(text, "{word} {made_with}");
     }
     let _ = writeln!(text, "options {options}");
-    let mut inputs: Vec<(String, ContentHash)> = Vec::new();
-    for input in images.iter().flat_map(|(_, inputs)| *inputs).filter(|input| !input.is_of_system) {
+    let mut named: Vec<(String, ContentHash)> = Vec::new();
+    for input in inputs.iter().filter(|input| !input.is_of_system) {
         let name = match setting.output.header_name(&input.path) {
             Some(header) => format!("<{header}>"),
             None => setting.portable(&input.path.to_string_lossy()),
@@ -337,11 +371,11 @@ pub(crate) fn update(
         if Path::new(&name).is_absolute() {
             return Err(refuse(&name));
         }
-        if !inputs.iter().any(|(other, _)| *other == name) {
-            inputs.push((name, input.hash));
+        if !named.iter().any(|(other, _)| *other == name) {
+            named.push((name, input.hash));
         }
     }
-    for (name, hash) in inputs {
+    for (name, hash) in named {
         let _ = writeln!(text, "input {hash} {name}");
     }
     let attributes = folder.join(".gitattributes");
@@ -352,7 +386,7 @@ pub(crate) fn update(
         )?;
     }
     let mut kept = Vec::new();
-    for (image, _) in images {
+    for image in images {
         let extension = image.path.extension().unwrap_or_default().to_string_lossy();
         let file = image_file_name(&format!("{stem}.{}", image.target), &extension);
         let path = folder.join(&file);

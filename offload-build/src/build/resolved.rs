@@ -98,7 +98,7 @@ impl Build {
         if self.skips(cargo)?.is_some() {
             return Ok(None);
         }
-        let output = OutDir::open(&cargo.out_dir, "")?;
+        let output = OutDir::open(cargo, "")?;
         let tools = Tools::new(cargo, &output, self.named());
         let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(None) };
         nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
@@ -112,7 +112,7 @@ impl Build {
             // A list that a build would refuse is not an error if nothing is built.
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
-            let output = OutDir::open(&cargo.out_dir, "")?;
+            let output = OutDir::open(cargo, "")?;
             let tools = Tools::new(cargo, &output, self.named());
             Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };

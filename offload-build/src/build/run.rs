@@ -11,7 +11,7 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
-use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
+use crate::exec::{self, How, Kind, Launcher, Printed, Sorted, Step};
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
@@ -31,7 +31,10 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrebuiltUse {
     WhereCompilersAreMissing,
+    /// Write the set.
     Update,
+    /// Write a set without images, which has only the kernels' parameters.
+    Signatures,
     Only,
     Never,
 }
@@ -41,13 +44,14 @@ type ImageWithInputs = (Image, Vec<Input>);
 impl PrebuiltUse {
     /// Parses the value of `OFFLOAD_PREBUILT`; `variable` is the name of the variable that is set.
     ///
-    /// Returns an error for a word that is not one of the three values.
+    /// Returns an error for a word that is not one of the values.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
         match value {
             "update" => Ok(PrebuiltUse::Update),
+            "signatures" => Ok(PrebuiltUse::Signatures),
             "only" => Ok(PrebuiltUse::Only),
             "never" => Ok(PrebuiltUse::Never),
-            _ => Err(refused(variable, value, "it can be update, only or never")),
+            _ => Err(refused(variable, value, "it can be update, signatures, only or never")),
         }
     }
 }
@@ -71,6 +75,8 @@ pub(crate) struct Run<'a> {
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
+    /// The messages of clang about sources that it could not describe.
+    undescribed: RefCell<Vec<String>>,
 }
 
 /// The place from which the build gets the image of one target.
@@ -119,6 +125,7 @@ impl<'a> Run<'a> {
             tools,
             seen: Seen::default(),
             probed: RefCell::default(),
+            undescribed: RefCell::default(),
         }
     }
 
@@ -138,7 +145,7 @@ impl<'a> Run<'a> {
         let mut sets = Vec::new();
         for module in modules {
             let set = match prebuilt_use {
-                PrebuiltUse::Never | PrebuiltUse::Update => None,
+                PrebuiltUse::Never | PrebuiltUse::Update | PrebuiltUse::Signatures => None,
                 _ => Prebuilt::load(&folder, &self.prebuilt_stem(module))?,
             };
             for target in &module.targets {
@@ -155,6 +162,9 @@ impl<'a> Run<'a> {
                     (None, PrebuiltUse::Never) => StandIn::Misfit("OFFLOAD_PREBUILT=never".into()),
                     (None, PrebuiltUse::Update) => {
                         StandIn::Misfit("OFFLOAD_PREBUILT=update is to make one".into())
+                    }
+                    (None, PrebuiltUse::Signatures) => {
+                        StandIn::Misfit("OFFLOAD_PREBUILT=signatures makes none".into())
                     }
                     (None, _) => StandIn::Misfit(format!(
                         "the package has no prebuilt set in {}/",
@@ -189,14 +199,17 @@ impl<'a> Run<'a> {
         for (module, set) in modules.iter().zip(&sets) {
             let images: Vec<ImageWithInputs> = images.by_ref().take(module.targets.len()).collect();
             check_kernels(module, &images)?;
-            let mut signatures = signatures.next().unwrap_or_default();
-            if images.iter().any(|(image, _)| image.origin == Origin::Prebuilt) {
-                let of_set = set.as_ref().and_then(|set| set.signatures(self.cargo));
-                signatures = signatures::merge([signatures].into_iter().chain(of_set));
+            let has_prebuilt = images.iter().any(|(image, _)| image.origin == Origin::Prebuilt);
+            let described = signatures.next().flatten();
+            let signatures =
+                self.signatures(module, described, set.as_ref(), &folder, has_prebuilt);
+            if let Ok(known) = &signatures {
+                kernel_parameters::keep(&module.name, known, self.output)?;
+                self.check_packaged_signatures(known, set.as_ref(), &folder, prebuilt_use);
             }
-            kernel_parameters::keep(&module.name, &signatures, self.output)?;
-            if prebuilt_use == PrebuiltUse::Update {
-                self.update_prebuilt(&folder, module, &images, &signatures)?;
+            if let PrebuiltUse::Update | PrebuiltUse::Signatures = prebuilt_use {
+                let has_images = prebuilt_use == PrebuiltUse::Update;
+                self.update_prebuilt(&folder, module, &images, &signatures, has_images)?;
             }
             let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
             let sources = module.sources.iter().filter(|it| it.language.has_templates());
@@ -204,6 +217,46 @@ impl<'a> Run<'a> {
             packed.push(ModuleImages { name: module.name.clone(), images, signatures, sources });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
+    }
+
+    /// Returns the signatures of a module's kernels: those that clang has read, and those of the
+    /// prebuilt set for images of the set.
+    ///
+    /// Returns the reason if no signatures are known and images do not name the kernels.
+    fn signatures(
+        &self,
+        module: &PlannedModule,
+        described: Option<Signatures>,
+        set: Option<&Prebuilt>,
+        folder: &Path,
+        has_prebuilt: bool,
+    ) -> Result<Signatures, String> {
+        let needs_set = module.is_for_cpu_alone() && described.is_none();
+        let of_set = (needs_set || has_prebuilt).then(|| match set {
+            Some(set) => set.signatures(&self.prebuilt_setting(module)),
+            None => Err(prebuilt::no_signatures(folder, &self.prebuilt_stem(module))),
+        });
+        match of_set {
+            Some(Err(why)) if needs_set => Err(format!("{}\n{why}", self.why_undescribed())),
+            of_set => {
+                Ok(signatures::merge(described.into_iter().chain(of_set.and_then(Result::ok))))
+            }
+        }
+    }
+
+    /// Returns the reason why clang has not described the source of an image for the CPU.
+    fn why_undescribed(&self) -> String {
+        match (self.clang(), self.undescribed.borrow().first()) {
+            (Err(NotMade::MissingTool(missing)), _) => {
+                format!("{}; {}", missing.fact(), missing.help().unwrap_or_default())
+            }
+            (Err(NotMade::Fatal(error)), _) => error.to_string(),
+            (Ok(clang), message) => format!(
+                "{} does not read the source as the C++ compiler does: {}",
+                clang.path.display(),
+                message.map_or("", String::as_str)
+            ),
+        }
     }
 
     /// Makes the images of a module, but no pack. If a compiler is missing, no prebuilt image
@@ -215,6 +268,11 @@ impl<'a> Run<'a> {
         }
         self.make_images(sources, Descriptions::new(self.output, self.cargo))?;
         Ok(())
+    }
+
+    /// Returns the name of the pack.
+    pub(super) fn name(&self) -> &str {
+        self.name
     }
 
     /// Returns the start of the names of a module's files in the prebuilt set.
@@ -300,12 +358,12 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the steps that compile the missing images. Returns every image with its inputs, in the
-    /// order of `sources`, and the signatures of each module's kernels.
+    /// order of `sources`, and the signatures of each module's kernels if clang has read them.
     fn make_images(
         &self,
         sources: Vec<(Source, &Target)>,
         descriptions: Descriptions<'_>,
-    ) -> Result<(Vec<ImageWithInputs>, Vec<Signatures>), Error> {
+    ) -> Result<(Vec<ImageWithInputs>, Vec<Option<Signatures>>), Error> {
         let mut stale: Vec<&Compilation> = Vec::new();
         for (source, _) in &sources {
             if let Source::Compile(compilation) = source {
@@ -361,7 +419,8 @@ impl<'a> Run<'a> {
         }
         let compilations: Vec<usize> =
             (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
-        for step in steps.iter_mut().filter(|step| step.kind == Kind::Describe) {
+        let describes = |step: &&mut Step| matches!(step.kind, Kind::Describe { .. });
+        for step in steps.iter_mut().filter(describes) {
             step.after.extend(&compilations);
         }
         if steps.is_empty() {
@@ -398,7 +457,13 @@ impl<'a> Run<'a> {
     /// `cargo build -vv` shows the rest of their output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
-        for Printed { output, text } in printed {
+        for Printed { output, text, failed } in printed {
+            if *failed {
+                let message = text.lines().find(|line| line.contains("error: "));
+                let message = message.or(text.lines().next()).unwrap_or_default();
+                self.undescribed.borrow_mut().push(message.to_owned());
+                continue;
+            }
             let Sorted { warnings, chatter } = exec::sort(text);
             for warning in warnings {
                 if !shown.contains(&warning) {
@@ -421,37 +486,59 @@ impl<'a> Run<'a> {
         folder: &Path,
         module: &PlannedModule,
         images: &[ImageWithInputs],
-        signatures: &Signatures,
+        signatures: &Result<Signatures, String>,
+        has_images: bool,
     ) -> Result<(), Error> {
+        let compiled = || images.iter().filter(|(image, _)| image.origin == Origin::Compiled);
+        let for_gpus: Vec<&ImageWithInputs> = compiled()
+            .filter(|(image, _)| has_images && image.target.family() != Family::Cpu)
+            .collect();
+        let signatures = match signatures {
+            Ok(known) if !for_gpus.is_empty() || !known.kernels.is_empty() => known,
+            Ok(_) => return Ok(()),
+            Err(why) if !has_images => {
+                return Err(Error::new(
+                    ErrorKind::Prebuilt,
+                    format!(
+                        "the parameters of the kernels of the module \"{}\" are not known: {why}",
+                        module.name
+                    ),
+                ));
+            }
+            Err(_) => return Ok(()),
+        };
         let mut made_with = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
             made_with.push(("compiler", clang.version.clone()));
         }
-        if let Some(nvcc) = self.tools.used_nvcc() {
+        if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
             made_with.push(("nvcc", nvcc.version.clone()));
         }
-        for ptxas in self.tools.used_ptxas() {
+        for ptxas in self.tools.used_ptxas().into_iter().filter(|_| has_images) {
             made_with.push(("ptxas", ptxas.version()));
         }
-        let images: Vec<(&Image, &[Input])> = images
-            .iter()
-            .filter(|(image, _)| {
-                image.target.family() != Family::Cpu && image.origin == Origin::Compiled
-            })
-            .map(|(image, inputs)| (image, &**inputs))
-            .collect();
-        if images.is_empty() {
-            return Ok(());
-        }
         let mut levels: Vec<String> = Vec::new();
-        for level in
-            images.iter().flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo))
+        for level in for_gpus
+            .iter()
+            .flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo))
         {
             if !levels.contains(&level) {
                 levels.push(level);
             }
         }
-        made_with.push(("optimization", levels.join(", ")));
+        if !levels.is_empty() {
+            made_with.push(("optimization", levels.join(", ")));
+        }
+        // Without images, the inputs are those of all targets, and without this crate's headers:
+        // they do not change the parameters.
+        let (of_images, of_all) = (for_gpus.iter().copied(), compiled());
+        let inputs: Vec<&Input> = if for_gpus.is_empty() {
+            let inputs = of_all.flat_map(|(_, inputs)| inputs);
+            inputs.filter(|input| self.output.header_name(&input.path).is_none()).collect()
+        } else {
+            of_images.flat_map(|(_, inputs)| inputs).collect()
+        };
+        let images: Vec<&Image> = for_gpus.iter().map(|(image, _)| image).collect();
         let setting = self.prebuilt_setting(module);
         prebuilt::update(
             folder,
@@ -459,6 +546,7 @@ impl<'a> Run<'a> {
             &setting,
             &made_with,
             &images,
+            &inputs,
             signatures,
         )
     }

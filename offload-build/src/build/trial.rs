@@ -29,7 +29,7 @@ pub(crate) struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// Makes a trial, and writes the source of its kernel.
     pub(crate) fn new(cargo: &'a Cargo, tools: &'a Tools<'a>) -> Result<Self, Error> {
-        let output = OutDir::create(&cargo.out_dir, NAME)?;
+        let output = OutDir::create(cargo, NAME)?;
         let source = cargo.out_dir.join("trial.cu");
         fs::write(&source, KERNEL).map_err(|error| Error::io("write", &source, error))?;
         let mut build = Build::new();

@@ -1,8 +1,8 @@
 //! Command lines of the image for the CPU: a shared object, plain or with a sanitizer.
 
-use super::{Compilation, Compilations, args};
+use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
-use crate::toolchain::{Check, Cxx, Sanitizer};
+use crate::toolchain::{Check, Clang, Cxx, Sanitizer};
 use std::ffi::OsString;
 
 /// The functions with which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
@@ -91,6 +91,37 @@ impl Compilations<'_> {
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
         link.extend(objects.into_iter().map(OsString::from));
         compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        compilation
+    }
+
+    /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang
+    /// gets the C++ compiler's options, so that conditional code and types are those of the image.
+    /// clang may refuse such an option or a source: many are written for another compiler.
+    pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("so", &[&clang.identity]);
+        compilation.identities.extend(cxx.env_identities());
+        let mut common = Vec::new();
+        if self.cargo.target != self.cargo.host {
+            // Cargo's name of this architecture has the extensions, which clang's has not.
+            let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);
+            common.push(format!("--target={triple}").into());
+        }
+        common.extend(cxx.args.clone());
+        common.extend(args(&["-std=c++17", "-DOFFLOAD_DESCRIBE"]));
+        common.extend(self.kernel_header());
+        let mut describing = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let mut describe = common.clone();
+            describe.extend(self.source_args(source));
+            describe.extend(args(&["-x", "c++", "-S", "-emit-llvm", "-g", "-w"]));
+            describe.extend(args(&["-Xclang", "-disable-llvm-passes"]));
+            describe.push(source.path.clone().into());
+            let step = Step::new(Kind::Describe { may_fail: true }, &clang.path, describe)
+                .env(&cxx.env)
+                .output(&self.work(&format!("{index}.ll")));
+            describing.push(step.depfile(self.work(&format!("{index}.ll.d")), DepfileBy::Driver));
+        }
+        compilation.described = Described::BySteps(describing);
         compilation
     }
 }

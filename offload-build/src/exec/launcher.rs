@@ -96,7 +96,7 @@ impl Launcher {
             | Kind::Link
             | Kind::Nvcc
             | Kind::Scan
-            | Kind::Describe => {
+            | Kind::Describe { .. } => {
                 return step.clone();
             }
         }

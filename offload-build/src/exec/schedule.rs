@@ -28,12 +28,14 @@ pub(crate) struct How {
     pub(crate) launcher: Option<Launcher>,
 }
 
-/// The output of a step that succeeded.
+/// The output of a step that succeeded, or that may fail.
 #[derive(Debug)]
 pub(crate) struct Printed {
     /// The file that the step wrote.
     pub(crate) output: Option<PathBuf>,
     pub(crate) text: String,
+    /// Whether the step failed; the text is then the error.
+    pub(crate) failed: bool,
 }
 
 /// The number of a step that has ended, and its output.
@@ -221,10 +223,16 @@ impl State<'_> {
     fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
         self.running -= 1;
         self.ended[index] = true;
-        let text = status::check_exit_status(&self.step(index), output)?;
-        let output = self.steps[index].output.clone();
-        let is_new = !text.trim().is_empty() && self.steps[index].kind != Kind::Describe;
-        self.printed.extend(is_new.then_some(Printed { output, text }));
+        let step = &self.steps[index];
+        let ended = status::check_exit_status(&self.step(index), output);
+        let (text, failed) = match (step.kind, ended) {
+            (Kind::Describe { may_fail: true }, Err(error)) => (error.to_string(), true),
+            (_, ended) => (ended?, false),
+        };
+        let is_new =
+            failed || !(text.trim().is_empty() || matches!(step.kind, Kind::Describe { .. }));
+        let output = step.output.clone();
+        self.printed.extend(is_new.then_some(Printed { output, text, failed }));
         Ok(())
     }
 }

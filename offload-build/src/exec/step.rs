@@ -38,8 +38,9 @@ pub(crate) enum Kind {
     /// clang lists the includes of a source, and compiles nothing.
     Scan,
     /// clang describes the declarations of a source. The compilation of the source reports the
-    /// errors in the source; this step prints none.
-    Describe,
+    /// errors in the source; this step prints none. If another compiler makes the image, clang may
+    /// refuse the source, which is no error of the build.
+    Describe { may_fail: bool },
 }
 
 /// A dependency file, which lists the includes of a source.

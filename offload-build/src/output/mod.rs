@@ -4,6 +4,7 @@
 
 pub(crate) mod record;
 
+use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::ContentHash;
 use offload_format::layout::{Layout, Piece};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
+use std::time::{Duration, SystemTime};
 
 /// The folders and file names of one pack in `OUT_DIR`; `docs/guide/src/reference/out-dir.md` shows
 /// them.
@@ -69,10 +71,13 @@ const HEADERS: [(&str, &str); 30] = headers![
 impl OutDir {
     /// Makes the folder for packs in `OUT_DIR`, without the folders and headers that compilers
     /// need.
-    pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
-        let root = out_dir.join("offload");
+    pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
+        let root = cargo.out_dir.join("offload");
         fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
-        lock(&root);
+        if lock(&root) {
+            // If OUT_DIR is emptied, this file is missing, and Cargo runs the script again.
+            cargo.watch(&root.join(LOCK));
+        }
         let images = root.join(pack);
         let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
         dir.remove_earlier_indexes();
@@ -80,8 +85,8 @@ impl OutDir {
     }
 
     /// Makes the folders for packs and for compilers, and writes the kernel header with its parts.
-    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
-        let dir = Self::open(out_dir, pack)?;
+    pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
+        let dir = Self::open(cargo, pack)?;
         for folder in
             [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")]
         {
@@ -168,22 +173,33 @@ impl OutDir {
     }
 }
 
+/// The name of the file that a running build script locks.
+const LOCK: &str = "lock";
+
+/// The time of the lock file, in seconds since 1970: a time before every build.
+const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
+
 /// Waits until no other process works in the folder, and locks it until this process ends. If a
 /// user ends only Cargo, its build script continues, and could write at the same time as the script
 /// of the next build.
-fn lock(root: &Path) {
-    static LOCK: OnceLock<Option<File>> = OnceLock::new();
-    LOCK.get_or_init(|| {
+///
+/// Returns whether Cargo can watch the lock file. Cargo runs a script again if a watched file is
+/// newer than the start of the script's last run. The file therefore gets an old time.
+fn lock(root: &Path) -> bool {
+    static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
+    let locked = LOCKED.get_or_init(|| {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(root.join("lock"))
+            .open(root.join(LOCK))
             .ok()?;
         // Errors are ignored: a file system without locks is no reason to refuse a build.
         let _ = file.lock();
-        Some(file)
+        let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
+        Some((file, is_old))
     });
+    locked.as_ref().is_some_and(|(_, is_old)| *is_old)
 }
 
 /// Returns a file name such as `gfx90a_xnack-.hsaco`: file names cannot have colons on every

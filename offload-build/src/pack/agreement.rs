@@ -4,8 +4,9 @@ use crate::cargo::Cargo;
 use offload_format::pack_index::{IndexArgument, IndexImage};
 use offload_format::signature::{Record, Signature, Signatures};
 
-/// Returns only the signatures of kernels that some image has. If an image has other arguments than
-/// the source, a warning reports it, and programs that call the kernel do not compile.
+/// Returns only the signatures of kernels that some image has, if images record their kernels. If
+/// an image has other arguments than the source, a warning reports it, and programs that call the
+/// kernel do not compile.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -13,12 +14,13 @@ pub(super) fn agreed(
     cargo: &Cargo,
 ) -> Signatures {
     let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
+    let are_known = images.iter().any(|image| image.kernels.is_some());
     for kernel in &signatures.kernels {
         let mut found = images
             .iter()
             .filter_map(|image| Some((&image.target, image.kernel(&kernel.symbol)?)))
             .peekable();
-        if found.peek().is_none() {
+        if are_known && found.peek().is_none() {
             continue;
         }
         let mut kernel = kernel.clone();

@@ -146,6 +146,7 @@ fn module_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cargo::Cargo;
     use crate::hash::ContentHash;
     use crate::targets::Target;
     use offload_format::pack_index::{Origin, PackImageKind};
@@ -161,7 +162,7 @@ mod tests {
         ModuleImages {
             name: "only".to_owned(),
             images: vec![Image { target, path, size, hash, kind, origin }],
-            signatures: Default::default(),
+            signatures: Ok(Default::default()),
             sources: Vec::new(),
         }
     }
@@ -192,8 +193,9 @@ mod tests {
     #[test]
     fn what_was_compressed_before_is_taken_only_whole() {
         let scratch = tempfile::tempdir().unwrap();
-        let folder = scratch.path();
-        let output = OutDir::create(folder, "pack").unwrap();
+        let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu", true);
+        cargo.out_dir = scratch.path().to_owned();
+        let output = OutDir::create(&cargo, "pack").unwrap();
         let (one, two) = (vec![b'1'; 5000], vec![b'2'; 6000]);
         for section in [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading] {
             let first = module(&output, &one);

@@ -15,7 +15,9 @@ use std::path::PathBuf;
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
-    pub(crate) signatures: Signatures,
+    /// The signatures of its kernels, as far as sources have them; or the reason why they are
+    /// unknown.
+    pub(crate) signatures: Result<Signatures, String>,
     /// The sources in CUDA's dialect or HIP, in which a kernel can be a template.
     pub(crate) sources: Vec<PathBuf>,
 }

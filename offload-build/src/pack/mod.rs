@@ -249,9 +249,14 @@ pub(crate) fn write(
                 images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
             }
             kernels::warn_of_none(name, module, &images, cargo);
-            let signatures =
-                agreement::agreed(&module.name, &module.signatures, &images, cargo).to_string();
-            Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
+            let (signatures, signatures_unknown) = match &module.signatures {
+                Ok(known) => {
+                    (agreement::agreed(&module.name, known, &images, cargo).to_string(), None)
+                }
+                Err(why) => (String::new(), Some(why.clone())),
+            };
+            let name = module.name.clone();
+            Ok(IndexModule { name, bundle, stream, images, signatures, signatures_unknown })
         };
     let index_modules: Result<Vec<IndexModule>, Error> =
         modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();

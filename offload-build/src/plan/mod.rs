@@ -13,7 +13,7 @@ use crate::plan::constraints::Constraints;
 use crate::request::{
     Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source,
 };
-use crate::targets::{self, Product, Target};
+use crate::targets::{self, Family, Product, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +82,11 @@ impl PlannedModule {
     /// Returns the sources of the image for this target.
     pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
         self.sources.iter().filter(|source| source.is_for(target)).collect()
+    }
+
+    /// Whether the module has images for the CPU and for no GPU.
+    pub(crate) fn is_for_cpu_alone(&self) -> bool {
+        !self.targets.is_empty() && self.targets.iter().all(|it| it.family() == Family::Cpu)
     }
 
     /// Returns the start of the names of the module's files. `name` is the part for the target, or

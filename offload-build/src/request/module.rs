@@ -1,6 +1,6 @@
 //! One module, with its own options.
 
-use crate::request::{Compiler, Options, Selector, Source};
+use crate::request::{Compiler, Language, Options, Selector, Source};
 use std::path::Path;
 
 /// A module of a pack: one device program. Programs select a module by its name,
@@ -45,6 +45,13 @@ impl Module {
     /// no prefix.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
+    }
+
+    /// Whether clang can read the parameters of kernels from one of the sources.
+    pub(crate) fn is_read_by_clang(&self) -> bool {
+        let language =
+            |source: &Source| source.language.or_else(|| Language::of(&source.path).ok());
+        self.sources.iter().filter_map(language).any(Language::is_preprocessed)
     }
 
     /// Returns a module of this name, without sources.

@@ -90,12 +90,36 @@ pub(crate) fn kernels(
         );
         return Err(Error::new(kernel.name.span(), message));
     }
+    let unknown = unknown(pack, declared).map(|message| {
+        // rustdoc reads no function bodies, so documentation needs no functions.
+        quote! {
+            #[cfg(not(doc))]
+            #expansion::core::compile_error! { #message }
+        }
+    });
     let doc = format!("The pack `{name}`.");
     Ok(quote! {
+        #unknown
         #[doc = #doc]
         pub static PACK: #expansion::KernelPack<#form> = #value;
         #(#items)*
     })
+}
+
+/// Returns the error for a pack with modules about whose kernels nothing is known, if the program
+/// declares no kernels. Each call of a kernel would be an error that does not contain the reason.
+fn unknown(pack: &Pack<'_>, declared: &Declarations) -> Option<String> {
+    let has_names =
+        |module: &IndexModule| module.images.iter().any(|image| image.kernels.is_some());
+    let module = pack.modules.iter().find(|module| !has_names(module))?;
+    let why = module.signatures_unknown.as_ref().filter(|_| declared.is_empty())?;
+    let name = pack.name;
+    Some(format!(
+        "the parameters of the kernels of the pack \"{name}\" are not known, so there are no functions for them: {why}\n\
+         build with clang; or store the parameters in the package, on a machine with clang: OFFLOAD_PREBUILT=signatures cargo \
+         build; or declare the kernels: include_kernels!(\"{name}\", extern {{ fn scale(n: i32, x: *mut f32); }}). \
+         include_offload!(\"{name}\") embeds the pack without functions"
+    ))
 }
 
 /// A module of a pack.

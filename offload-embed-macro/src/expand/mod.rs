@@ -79,6 +79,8 @@ fn form(options: &Options, is_compressed: bool) -> TokenStream {
 fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
     let expansion = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
+    // The program compares this index with the files that it reads.
+    let index = Index::Built(pack.clone()).to_string();
     let tables = tables::tables(&expansion, &pack.modules, false);
     let form = form(options, pack.is_compressed());
     quote! {{
@@ -86,7 +88,7 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
         fn load() -> &'static #expansion::KernelPack<#form> {
             static LOADED: ::std::sync::OnceLock<#expansion::KernelPack<#form>> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
-                #expansion::load_from_disk(#name, #folder, |path| {
+                #expansion::load_from_disk(#name, #folder, #index, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
                 })
             })

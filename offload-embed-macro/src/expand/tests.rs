@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_pack_is_a_symbol_of_its_library_and_a_table() {
-    let index = "offload-pack 8\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+    let index = "offload-pack 9\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\nlimits threads=1024 wavefront=64\n";
     let expected = quote! {{
@@ -40,7 +40,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
 #[test]
 fn a_pack_that_was_not_built_says_why() {
     let index =
-        Index::parse("offload-pack 8\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n")
+        Index::parse("offload-pack 9\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n")
             .unwrap();
     let expected = quote! {{
         const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
@@ -56,7 +56,7 @@ fn a_pack_that_was_not_built_says_why() {
 fn a_large_pack_is_not_copied_into_the_crate() {
     let index = |size: u64| {
         let index = format!(
-            "offload-pack 8\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
+            "offload-pack 9\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
              symbol offload_pack_90f2\nsection .hip_fatbin\nsize {size}\nmodule saxpy\n"
         );
         pack(&Index::parse(&index).unwrap(), &Options::default(), None).to_string()

@@ -8,6 +8,7 @@ use super::{
     KERNELS_UNKNOWN, Origin, PackImageKind, PackIndex, VERSION,
 };
 use crate::compression::Method;
+use crate::escape::unescape;
 use crate::section::{DeviceSection, ObjectFormat};
 use crate::target::PtxVersion;
 use alloc::string::{String, ToString};
@@ -152,13 +153,17 @@ impl<'a> Parser<'a> {
             modules.push(IndexModule::new(name));
             return Ok(true);
         }
-        let (Ok(count), Some(module)) = (self.this_field("signatures"), modules.last_mut()) else {
-            return Ok(false);
-        };
+        let Some(module) = modules.last_mut() else { return Ok(false) };
+        if let Ok(why) = self.this_field("signatures-unknown") {
+            let is_first = module.signatures.is_empty() && module.signatures_unknown.is_none();
+            module.signatures_unknown = unescape(&why).filter(|_| is_first);
+            return if module.signatures_unknown.is_some() { Ok(true) } else { Err(self.error()) };
+        }
+        let Ok(count) = self.this_field("signatures") else { return Ok(false) };
         let count: usize = count
             .parse()
             .ok()
-            .filter(|_| module.signatures.is_empty())
+            .filter(|_| module.signatures.is_empty() && module.signatures_unknown.is_none())
             .ok_or_else(|| self.error())?;
         for _ in 0..count {
             let line = self.line().ok_or_else(|| self.error())?;

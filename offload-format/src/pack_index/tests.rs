@@ -48,7 +48,7 @@ fn index() -> Index {
             method: Method::Zstd,
         });
         let signatures = SIGNATURES.to_string();
-        IndexModule { name: name.into(), bundle, stream, images, signatures }
+        IndexModule { bundle, stream, images, signatures, ..IndexModule::new(name.into()) }
     };
     let triple = "x86_64-unknown-linux-gnu".to_string();
     Index::Built(PackIndex {
@@ -93,10 +93,16 @@ fn what_is_written_is_read() {
             name: "saxpy".into(),
             why: "OFFLOAD_SKIP was set".into(),
             compressed,
-            modules: alloc::vec![IndexModule {
-                signatures: SIGNATURES.to_string(),
-                ..IndexModule::new("affine".into())
-            }],
+            modules: alloc::vec![
+                IndexModule {
+                    signatures: SIGNATURES.to_string(),
+                    ..IndexModule::new("affine".into())
+                },
+                IndexModule {
+                    signatures_unknown: Some("no clang was found\nin PATH".into()),
+                    ..IndexModule::new("scale".into())
+                }
+            ],
         };
         assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
     }
@@ -107,7 +113,7 @@ fn another_version_is_named() {
     let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
     assert_eq!(error, IndexError::Version { found: "99".into() });
     let expected =
-        "the pack's index is of version 99, and this version of offload-gpu reads version 8: ";
+        "the pack's index is of version 99, and this version of offload-gpu reads version 9: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 

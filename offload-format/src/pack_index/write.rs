@@ -2,7 +2,7 @@
 
 use super::{
     ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel,
-    IndexStream, KERNELS_UNKNOWN, Limits, PackImageKind, VERSION,
+    IndexModule, IndexStream, KERNELS_UNKNOWN, Limits, PackImageKind, VERSION,
 };
 use crate::escape::escape;
 use core::fmt;
@@ -18,7 +18,7 @@ impl fmt::Display for Index {
                 }
                 return modules.iter().try_for_each(|module| {
                     writeln!(f, "module {}", module.name)?;
-                    write_signatures(f, &module.signatures)
+                    write_signatures(f, module)
                 });
             }
             Index::Built(index) => index,
@@ -38,16 +38,18 @@ impl fmt::Display for Index {
                 writeln!(f, "stream {offset} {size} {inflated_size} {method}")?;
             }
             module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
-            write_signatures(f, &module.signatures)?;
+            write_signatures(f, module)?;
         }
         Ok(())
     }
 }
 
-fn write_signatures(f: &mut fmt::Formatter<'_>, signatures: &str) -> fmt::Result {
-    match signatures.lines().count() {
-        0 => Ok(()),
-        count => write!(f, "signatures {count}\n{signatures}"),
+fn write_signatures(f: &mut fmt::Formatter<'_>, module: &IndexModule) -> fmt::Result {
+    let IndexModule { signatures, signatures_unknown, .. } = module;
+    match (signatures.lines().count(), signatures_unknown) {
+        (0, Some(why)) => writeln!(f, "signatures-unknown {}", escape(why)),
+        (0, None) => Ok(()),
+        (count, _) => write!(f, "signatures {count}\n{signatures}"),
     }
 }
 

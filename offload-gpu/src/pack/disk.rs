@@ -16,7 +16,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
-use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use offload_format::pack_index::{
+    ChangedKernel, Index, IndexError, IndexImage, IndexStream, PackIndex, changed_kernel,
+};
 use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
@@ -35,6 +37,8 @@ pub enum DiskError {
     Library(String, &'static str),
     /// The library at this path has a compressed pack, which the program does not expect.
     Compressed(String),
+    /// In the index at this path, a kernel has other parameters than at the program's compilation.
+    Parameters(String, ChangedKernel),
 }
 
 impl fmt::Display for DiskError {
@@ -49,11 +53,19 @@ impl fmt::Display for DiskError {
                 f,
                 "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
             ),
+            DiskError::Parameters(path, ChangedKernel { kernel, before, after }) => write!(
+                f,
+                "the kernel {kernel} has the parameters {after} in {path}, and had {before} when the program was compiled: build \
+                 the program again"
+            ),
         }?;
         f.write_str(
-            " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled; `cargo build \
-             --lib` of its package makes it)",
-        )
+            " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled",
+        )?;
+        f.write_str(match self {
+            DiskError::Compressed(_) | DiskError::Parameters(..) => ")",
+            _ => "; `cargo build --lib` of its package makes it)",
+        })
     }
 }
 
@@ -64,26 +76,38 @@ pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// Loads the pack of this name that is in `folder` now. The bytes stay in memory until the program
 /// ends.
-pub fn load<F: Form>(name: &'static str, folder: &str, read: Read) -> KernelPack<F> {
-    try_load(name, folder, read)
+///
+/// `compiled` is the index at the program's compilation. The program passes the parameters that
+/// kernels had then, so the pack is refused if a kernel has others now.
+pub fn load<F: Form>(
+    name: &'static str,
+    folder: &str,
+    compiled: &str,
+    read: Read,
+) -> KernelPack<F> {
+    try_load(name, folder, compiled, read)
         .unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
 }
 
 fn try_load<F: Form>(
     name: &'static str,
     folder: &str,
+    compiled: &str,
     read: Read,
 ) -> Result<KernelPack<F>, DiskError> {
     let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
     let path = format!("{folder}/{name}.index");
     let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
-    let index = match Index::parse(&text).map_err(|error| DiskError::Index(path, error))? {
+    let index = match Index::parse(&text).map_err(|error| DiskError::Index(path.clone(), error))? {
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
             let modules = modules.into_iter().map(|it| module(it.name, 0, 0)).collect::<Vec<_>>();
             return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };
+    if let Some(changed) = changed_kernel(compiled, &text) {
+        return Err(DiskError::Parameters(path, changed));
+    }
     // The library's name contains the hash of its content, so this library belongs to this index.
     let path = format!("{folder}/lib{}.a", index.library);
     let library = file(&path)?;
@@ -191,14 +215,15 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 8\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 9\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
-                         image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
+                         image gfx90a 8 16 compiled code-object 6\nkernel saxpy\narguments 0+4\n";
 
     fn read(path: &str) -> Result<Vec<u8>, String> {
         match path {
             "out/saxpy.index" => Ok(INDEX.into()),
             "out/old.index" => Ok("offload-pack 1\n".into()),
+            "out/other.index" => Ok(INDEX.replace("0+4", "0+8").into()),
             "out/bytes.index" => Ok(vec![0xff]),
             "out/cut.index" => Ok(INDEX.replace("size 24", "size 48").into()),
             "out/odd.index" => Ok(INDEX.replace("gfx90a 8", "gfx90a 4").into()),
@@ -209,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_lies_there_is_the_pack() {
-        let pack: KernelPack = load("saxpy", "out", read);
+        let pack: KernelPack = load("saxpy", "out", INDEX, read);
         assert_eq!((pack.bytes()[0], pack.bytes().len(), pack.absent()), (8, 24, None));
         assert_eq!(pack.bytes().as_ptr().addr() % 4096, 0);
         let choice = pack.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
@@ -229,12 +254,17 @@ mod tests {
                 "out/old.index: the pack's index is of version 1, and this version of offload-gpu ",
             ),
             ("bytes", "out/bytes.index is not text ("),
+            (
+                "other",
+                "the kernel saxpy of the module \"saxpy\" has the parameters (0+8) in out/other.index, and had (0+4) when the \
+                 program was compiled: build the program again (",
+            ),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
         ] {
-            let error = try_load::<Plain>(name, "out", read).unwrap_err().to_string();
+            let error = try_load::<Plain>(name, "out", INDEX, read).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");
-            let pack: KernelPack = load(name, "out", read);
+            let pack: KernelPack = load(name, "out", INDEX, read);
             assert_eq!((pack.absent(), pack.images().len()), (Some(&*error), 0));
         }
     }

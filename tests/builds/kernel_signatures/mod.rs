@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency];
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency, functions_for_the_cpu_alone];
     all::tests(),
     declared::tests(),
     random::tests(),
@@ -173,12 +173,64 @@ fn builds_without_compilers_have_the_same_functions() {
     let fresh = fresh.own_target(scratch::folder("signatures_skipped_target"));
     fresh.write("src/main.rs", CALL);
     let printed = fresh.check().env("OFFLOAD_SKIP", "1").fails();
-    assert!(
-        printed.stderr.contains("cannot find function `saxpy` in module `kernels`"),
-        "{printed}"
-    );
+    printed
+        .once(UNKNOWN)
+        .once("OFFLOAD_SKIP was set, and no earlier build read them")
+        .once("the prebuilt set has no prebuilt/pack.signatures")
+        .lacks("E0425");
+    // Documentation needs no functions.
+    fresh.cargo(&["doc", "--no-deps"]).env("DOCS_RS", "1").passes();
     fresh.build().passes();
     fresh.check().env("OFFLOAD_SKIP", "1").passes();
+}
+
+const UNKNOWN: &str = "error: the parameters of the kernels of the pack \"pack\" are not known, so there are no functions for them: ";
+
+/// A kernel whose parameter has another type on GPUs, and a kernel that only the CPU has.
+const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)\ntypedef long wide;\n#else\ntypedef short wide;\n\
+    __global__ void on_cpu(float4 *rows) { rows->x = 1; }\n#endif\n\
+    template <typename T> __global__ void fill(T *x, wide n) { x[n] = T(); }\n\
+    template __global__ void fill<float>(float *, wide);\n";
+
+/// Tests builds for the CPU and for no GPU. clang reads the parameters that the image for the CPU
+/// has; without clang, a file in the package has them.
+fn functions_for_the_cpu_alone() {
+    const CPU: (&str, &str) = ("OFFLOAD_ARCH", "cpu");
+    const NO_CLANG: (&str, &str) = ("OFFLOAD_CLANG", "/nowhere/clang");
+    let scenario = with_source("signatures_cpu", GUARDED.as_bytes());
+    let main = "mod kernels { offload_gpu::include_kernels!(\"pack\"DECLARED); }\n\
+        fn main() { println!(\"{:?}\", kernels::fill_float(std::ptr::null_mut(), 1_i16).kernel().name());CALL }";
+    let calls =
+        main.replace("CALL", "let _ = kernels::on_cpu(std::ptr::null_mut::<kernels::float4>());");
+    scenario.write("src/main.rs", calls.replace("DECLARED", ""));
+    let named = "\"_Z4fillIfEvPT_s\"\n";
+    assert_eq!(scenario.run().envs([CPU]).passes().stdout, named);
+
+    let unknown = || scenario.build().envs([CPU, NO_CLANG]).fails();
+    unknown().once(UNKNOWN).once("OFFLOAD_CLANG names /nowhere/clang").lacks("E0425");
+    scenario.build().envs([CPU, ("OFFLOAD_PREBUILT", "signatures")]).passes();
+    let mut files: Vec<_> = scratch::times(&scenario.folder.join("prebuilt")).into_keys().collect();
+    files.sort_unstable();
+    let names = [".gitattributes", "pack.manifest", "pack.signatures"];
+    assert_eq!(files, names.map(|name| scenario.folder.join("prebuilt").join(name)));
+    assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
+    // The file is not used for another source.
+    scenario.write("kernels/types.cu", GUARDED.replace("short", "char"));
+    unknown().once("kernels/types.cu has changed since prebuilt/pack.manifest was made");
+    // Programs may declare kernels, and need no functions.
+    let declared =
+        ", extern { #[link_name = \"_Z4fillIfEvPT_s\"] fn fill_float(x: *mut f32, n: i16); }";
+    let declared = main.replace("DECLARED", declared).replace("CALL", "");
+    scenario.write("src/main.rs", declared);
+    assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
+
+    // A source that only the C++ compiler accepts is built. If the program needs its functions, the
+    // error has clang's message.
+    let source = format!("#ifdef __clang__\n#error not for clang\n#endif\n{GUARDED}");
+    scenario.write("kernels/types.cu", source);
+    scenario.run().envs([CPU]).passes();
+    scenario.write("src/main.rs", calls.replace("DECLARED", ""));
+    scenario.build().envs([CPU]).fails().once(UNKNOWN).once("error: not for clang");
 }
 
 /// Tests packs that programs read from disk, compressed packs, and packs of several modules.

@@ -156,5 +156,5 @@ fn a_prebuilt_set_beside_a_static_library() {
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");
     build("OFFLOAD_PREBUILT", "always")
         .fails()
-        .has("OFFLOAD_PREBUILT is 'always'; it can be update, only or never");
+        .has("OFFLOAD_PREBUILT is 'always'; it can be update, signatures, only or never");
 }

@@ -9,7 +9,7 @@ use std::fs;
 
 offload_tests::tests! {
     CLANG.slow() => [a_changed_kernel_is_embedded_anew],
-    CLANG => [a_pack_that_is_no_longer_made_is_gone],
+    CLANG => [a_pack_that_is_no_longer_made_is_gone, an_emptied_folder_is_filled_again],
 }
 
 /// Lists that are shorter than [`super::MIXED`] and [`AMD`], because each build compiles one image
@@ -65,4 +65,28 @@ fn a_pack_that_is_no_longer_made_is_gone() {
     scenario.pack("other", PACK);
     let printed = AMD.set(scenario.build()).fails();
     printed.has("there is no pack \"kernels\"").has("it has made \"other\"");
+}
+
+/// Empties OUT_DIR, as users and restored caches do. The next build makes the pack again, and
+/// builds without a change start no build script.
+fn an_emptied_folder_is_filled_again() {
+    let scenario = Scenario::without_sources("embed_emptied");
+    with_pack(&scenario);
+    program_with_packs(&scenario, &["kernels"]);
+    let build = || AMD.set(scenario.build()).arg("-v").passes();
+    build();
+    build().found_fresh("embed_emptied");
+    let out_dir = scenario.out_dir("debug");
+    fs::remove_dir_all(&out_dir).expect("the folder can be removed");
+    fs::create_dir(&out_dir).expect("the folder can be made");
+    scenario.write("src/main.rs", scenario.text("src/main.rs") + "\n");
+    build();
+    AMD.set(scenario.start("debug")).passes();
+    build().found_fresh("embed_emptied");
+
+    // Without a folder for packs, OUT_DIR may have been emptied, or the build script makes none.
+    fs::remove_dir_all(out_dir.join("offload")).expect("the folder can be removed");
+    scenario.build_script("");
+    let printed = AMD.set(scenario.build()).fails();
+    printed.has("there is no pack \"kernels\", because ").has("OUT_DIR was emptied after it ran");
 }

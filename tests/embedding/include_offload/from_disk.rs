@@ -5,7 +5,7 @@ use super::{image, with_packs};
 use crate::linked_program::{Section, sections};
 use crate::sources::{FORBID, pack};
 use offload_tests::data::read;
-use offload_tests::registry::LLVM;
+use offload_tests::registry::{CLANG, LLVM};
 use offload_tests::scenario::Scenario;
 use std::fs;
 
@@ -15,6 +15,7 @@ offload_tests::tests! {
         a_build_that_does_not_read_from_disk_embeds_the_pack,
         another_value_than_1_and_0_is_an_error,
     ],
+    CLANG.slow() => [a_program_older_than_its_kernels_is_refused],
 }
 
 const MAIN: &str = r#"
@@ -101,6 +102,55 @@ fn a_build_that_does_not_read_from_disk_embeds_the_pack() {
         let found = sections(&scenario.program(profile, scenario.name()), &[".hip_fatbin"]);
         assert_eq!(found, [Section::hip_fatbin()], "{profile}, OFFLOAD_FROM_DISK={from_disk}");
     }
+}
+
+/// The program is not built again after a change of a kernel. If the kernel then has other
+/// parameters, the pack is refused.
+fn a_program_older_than_its_kernels_is_refused() {
+    const SOURCE: &str = "struct Point { float x; int id; };\n\
+        extern \"C\" __global__ void shift(int n, Point by, Point *to) { to[n].x += by.x; }\n";
+    let scenario = Scenario::without_sources("include_from_disk_older");
+    scenario
+        .pack("points", r#".file("kernels/points.cu").archs(["gfx90a", "compute_80"])"#)
+        .write("kernels/points.cu", SOURCE)
+        .write("src/lib.rs", "pub mod kernels { offload_gpu::include_kernels!(\"points\"); }\n")
+        .write(
+            "src/main.rs",
+            "use include_from_disk_older::kernels::PACK;\nfn main() {\n    \
+             let device = offload_gpu::DeviceInfo::parse(\"gfx90a\").unwrap();\n    \
+             match PACK.select(&device) {\n        Ok(_) => println!(\"selected\"),\n        \
+             Err(error) => println!(\"{error}\"),\n    }\n}\n",
+        );
+    build(&scenario, "--bins", "debug", "1");
+    let run = |source: &str| {
+        scenario.write("kernels/points.cu", source);
+        build(&scenario, "--lib", "debug", "1");
+        scenario.start("debug").passes().stdout
+    };
+    let other_body = SOURCE.replace("+= by.x;", "-= by.x;").replace("int n", "int count");
+    for same in [SOURCE, &format!("// One more line.\n{}", other_body.replace("[n]", "[count]"))] {
+        assert_eq!(run(same), "selected\n");
+    }
+    let index = scenario.output("debug", "points.index").display().to_string();
+    let parameters = |id: &str, n: &str| {
+        format!("(n: {n}, by: Point, to: *mut Point); Point 8 4 fields: 0 f32, 4 {id}")
+    };
+    let message = |now: &str| {
+        format!(
+            "no image for gfx90a: the kernel shift of the module \"points\" has the parameters {now} in {index}, and had {} when \
+             the program was compiled: build the program again (",
+            parameters("i32", "i32")
+        )
+    };
+    for (from, to, now) in [
+        ("int n", "long n", parameters("i32", "i64")),
+        ("int id", "float id", parameters("f32", "i32")),
+    ] {
+        let printed = run(&SOURCE.replace(from, to));
+        assert!(printed.starts_with(&message(&now)), "{printed}\nis not\n{}", message(&now));
+    }
+    build(&scenario, "--bins", "debug", "1");
+    assert_eq!(scenario.start("debug").passes().stdout, "selected\n");
 }
 
 fn another_value_than_1_and_0_is_an_error() {

@@ -240,7 +240,9 @@ fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
                 run.cargo.own_variable("OFFLOAD_PREBUILT")
             )));
         }
-        PrebuiltUse::Never | PrebuiltUse::WhereCompilersAreMissing => {}
+        PrebuiltUse::Never
+        | PrebuiltUse::Signatures
+        | PrebuiltUse::WhereCompilersAreMissing => {}
     }
     Ok(())
 }

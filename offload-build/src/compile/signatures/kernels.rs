@@ -5,8 +5,12 @@
 //! | AMD | `define … amdgpu_kernel void @name(` |
 //! | NVIDIA, clang 20 and newer | `define … ptx_kernel void @name(` |
 //! | NVIDIA, older | `!nvvm.annotations` lists it with `!"kernel"` |
+//! | the CPU | `define … @name(…) … section "__TEXT,offload"`, from `offload/cpu.h` |
 
 use super::metadata::{Id, Metadata, reference, split, string};
+
+/// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
+const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
 #[derive(Debug)]
@@ -39,10 +43,10 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
         let (name, rest) = rest.split_at(end);
         let is_kernel =
             before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel"));
-        if !is_kernel && !annotated.contains(&name) {
+        let (arguments, behind) = arguments(rest)?;
+        if !is_kernel && !annotated.contains(&name) && !behind.contains(SECTION_ON_CPU) {
             return None;
         }
-        let (arguments, behind) = arguments(rest)?;
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
         Some(Kernel { symbol, arguments, subprogram })
@@ -86,11 +90,12 @@ mod tests {
                   define void @_Z3oldi(i32 %0) #1 !dbg !3 {\n\
                   define void @device(i32 %0) #1 !dbg !4 {\n\
                   define ptx_kernel void @bare() {\n\
+                  define weak_odr void @cpu(i32 %0) #0 section \"__TEXT,offload\" comdat !dbg !5 {\n\
                   !nvvm.annotations = !{!7, !8}\n!7 = !{ptr @_Z3oldi, !\"kernel\", i32 1}\n!8 = !{ptr @device, !\"maxnreg\", i32 1}\n";
         let found = kernels(ir, &Metadata::parse(ir));
         let names: Vec<(&str, Id)> =
             found.iter().map(|kernel| (kernel.symbol.as_str(), kernel.subprogram)).collect();
-        assert_eq!(names, [("a b", 1), ("k", 2), ("_Z3oldi", 3)]);
+        assert_eq!(names, [("a b", 1), ("k", 2), ("_Z3oldi", 3), ("cpu", 5)]);
         let aligns: Vec<_> = found[0].arguments.iter().map(|it| memory_align(it)).collect();
         assert_eq!(aligns, [None, Some(8)]);
     }

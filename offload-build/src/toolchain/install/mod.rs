@@ -25,6 +25,8 @@ pub(crate) enum Wanted {
     LinkingClang,
     /// The C++ compiler, and the variables that can name another.
     Cxx(&'static str),
+    /// The C++ compiler for another host: its target triple.
+    CrossCxx(String),
     /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
     Ptxas {
         old: bool,
@@ -146,6 +148,14 @@ impl ByPip {
     }
 }
 
+/// Returns the start of the names of GNU's compilers for this triple, if it is one of Linux.
+fn gnu_name(triple: &str) -> Option<String> {
+    let (arch, system) = triple.split_once('-')?;
+    // Cargo's name of this architecture has the extensions.
+    let arch = if arch == "riscv64gc" { "riscv64" } else { arch };
+    (system == "unknown-linux-gnu").then(|| format!("{arch}-linux-gnu"))
+}
+
 impl Wanted {
     /// Returns the packages to install and the commands, on this system. Lines that begin with two
     /// spaces are commands.
@@ -185,6 +195,16 @@ impl Wanted {
                 ),
             ),
             Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
+            Self::CrossCxx(triple) => {
+                let variable = triple.replace('-', "_");
+                let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
+                let instead = format!(
+                    "or name one in CXX_{variable}, or leave 'cpu' out of the targets; Cargo's linker is CARGO_TARGET_{}_LINKER{}",
+                    variable.to_uppercase(),
+                    linker.unwrap_or_default()
+                );
+                ("a cross compiler for C++", instead)
+            }
             Self::Ptxas { old } => {
                 let ptx = if *old {
                     "compute_70 in place of sm_70"
@@ -263,6 +283,12 @@ impl Wanted {
             Self::Cxx(_) => match installer {
                 Installer::Brew => vec!["xcode-select --install".to_owned()],
                 _ => install(packages.cxx),
+            },
+            Self::CrossCxx(triple) => match gnu_name(triple) {
+                Some(name) if installer == Installer::Apt => {
+                    install(&format!("g++-{}", name.replace('_', "-")))
+                }
+                _ => Vec::new(),
             },
             Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
             Self::Ptxas { old: true } => OLD_PTXAS.commands(system, packages),

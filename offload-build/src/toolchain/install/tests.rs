@@ -56,6 +56,27 @@ fn a_user_who_is_not_root_asks_sudo() {
 }
 
 #[test]
+fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
+    let help = |triple: &str, os_release: &str| {
+        Wanted::CrossCxx(triple.to_owned()).help_on(&System::of("linux", os_release))
+    };
+    let printed = help("riscv64gc-unknown-linux-gnu", TRIXIE);
+    assert!(printed.contains(" g++-riscv64-linux-gnu\n"), "{printed}");
+    assert!(printed.contains("or name one in CXX_riscv64gc_unknown_linux_gnu,"), "{printed}");
+    let linker = "CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc";
+    assert!(printed.ends_with(linker), "{printed}");
+    let printed = help("x86_64-unknown-linux-gnu", TRIXIE);
+    assert!(printed.contains(" g++-x86-64-linux-gnu\n"), "{printed}");
+    // No package is known on these systems.
+    for (triple, os_release) in
+        [("aarch64-linux-android", TRIXIE), ("aarch64-unknown-linux-gnu", FEDORA)]
+    {
+        let printed = help(triple, os_release);
+        assert!(printed.starts_with("install a cross compiler for C++\nor name one"), "{printed}");
+    }
+}
+
+#[test]
 fn ptxas_without_root_where_pip_is() {
     let system = System { needs_sudo: true, has_pip: true, ..System::of("linux", BOOKWORM) };
     let folder = "$HOME/.local/share/offload/ptxas";

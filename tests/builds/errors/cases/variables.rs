@@ -16,7 +16,7 @@ pub const CASES: &[Case] = &[
     fails_with_env(
         "prebuilt-value",
         &[("OFFLOAD_PREBUILT", "yes")],
-        &["OFFLOAD_PREBUILT is 'yes'; it can be update, only or never"],
+        &["OFFLOAD_PREBUILT is 'yes'; it can be update, signatures, only or never"],
     ),
     fails_with_env(
         "prebuilt-update-of-some",
