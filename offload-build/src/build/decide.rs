@@ -76,10 +76,10 @@ impl Run<'_> {
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
-                let sanitizer = self.tools.sanitizer(&cxx)?;
+                let sanitizers = self.tools.sanitizers(&cxx)?;
                 Ok(self.fresh_or_stale(
                     &needed,
-                    self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()),
+                    self.compilations(&needed, &sdk).cpu(&cxx, &sanitizers),
                 )?)
             }
         }

@@ -7,10 +7,8 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! A line in `kernels` has four parts, separated by TABs: `launched` or `found`, the process, the
-//! kernel, and the name of the thread that launched it. Rust's test harness gives each test's
-//! thread the name of the test. A line that starts with `endless` is for a kernel that did not end
-//! in time. It also contains the last known place in the kernel.
+//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
+//! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -28,10 +26,11 @@ pub struct Log {
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
-    /// The launches with a finding: lines with `found`.
-    pub found: Vec<Launch>,
-    /// Kernels that did not end in time, each with its last place.
-    pub endless: Vec<(Launch, String)>,
+    /// The findings that programs counted: the process, the number of the launch, and how many.
+    pub found: Vec<(u32, usize, usize)>,
+    /// Kernels that did not end in time: the process, the number of the launch, and the last
+    /// place.
+    pub endless: Vec<(u32, usize, String)>,
     /// The programs that ran.
     pub programs: Vec<Program>,
     /// The reports of sanitizers: process, file and text.
@@ -45,6 +44,10 @@ pub struct Entries {
 pub struct Launch {
     /// The number of the process that launched the kernel.
     pub process: u32,
+    /// The number of this kernel and this thread in the process.
+    pub number: usize,
+    /// Whether the image checks the kernel.
+    pub is_checked: bool,
     /// The kernel's symbol.
     pub kernel: String,
     /// The name of the thread that launched the kernel.
@@ -122,24 +125,30 @@ impl Log {
         let mut entries = Entries::default();
         for line in self.lines("kernels") {
             let words: Vec<&str> = line.split('\t').collect();
-            let launch = |process: &str, kernel: &str, thread: &str| {
+            let launch = |process: &str, number: &str, image: &str, kernel: &str, thread: &str| {
                 Some(Launch {
                     process: process.parse().ok()?,
+                    number: number.parse().ok()?,
+                    is_checked: image == "checked",
                     kernel: kernel.to_owned(),
                     thread: thread.to_owned(),
                 })
             };
             match *words {
-                ["launched", process, kernel, thread] => {
-                    entries.launched.extend(launch(process, kernel, thread))
+                ["launched", process, number, image, kernel, thread] => {
+                    entries.launched.extend(launch(process, number, image, kernel, thread))
                 }
-                ["found", process, kernel, thread] => {
-                    entries.found.extend(launch(process, kernel, thread))
+                ["found", process, number, findings] => {
+                    let numbers =
+                        (process.parse().ok(), number.parse().ok(), findings.parse().ok());
+                    if let (Some(process), Some(number), Some(findings)) = numbers {
+                        entries.found.push((process, number, findings));
+                    }
                 }
-                ["endless", process, kernel, thread, place] => {
-                    entries.endless.extend(
-                        launch(process, kernel, thread).map(|launch| (launch, place.to_owned())),
-                    );
+                ["endless", process, number, place] => {
+                    if let (Ok(process), Ok(number)) = (process.parse(), number.parse()) {
+                        entries.endless.push((process, number, place.to_owned()));
+                    }
                 }
                 _ => {}
             }

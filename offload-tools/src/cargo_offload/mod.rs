@@ -7,6 +7,7 @@
 //! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
 //! | `record` | what an image for the CPU says of the sanitizer that it was built with |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
+//! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
 //! | `summary` | what is printed at the end |
 //! | `interrupt` | Ctrl-C |
@@ -17,12 +18,17 @@ mod interrupt;
 mod log;
 mod passes;
 mod record;
+mod results;
 mod runner;
 mod summary;
 
 use arguments::{Asked, Command};
+use results::Results;
 use std::env;
 use std::process::ExitCode;
+
+/// The exit status if findings may be missing: a sanitizer failed, or reports are lost.
+const INCOMPLETE: u8 = 3;
 
 /// The exit status if no kernel was launched on the CPU, so that nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
@@ -60,9 +66,9 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
     let mut outcome = summary::Outcome::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
-        anstream::eprintln!("{}", pass.title());
+        anstream::eprintln!("offload: tests, {}", pass.title());
         let log = log::Log::new(&place.folder(&pass))?;
-        let status = passes::run(&pass, asked, &place, &log)?;
+        let (status, output) = passes::run(&pass, asked, &place, &log)?;
         if interrupt::came() {
             return Ok(ExitCode::from(interrupt::STATUS));
         }
@@ -71,7 +77,11 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
             // No test program ran, and Cargo has already printed the reason.
             return Ok(runner::code(status));
         }
-        outcome.add(pass, asked, status, entries);
+        let results = Results::read(&output);
+        if status.success() && results.is_known {
+            anstream::println!("{}, {}", results.text(), pass.title());
+        }
+        outcome.add(pass, asked, status, entries, &results);
     }
     outcome.print();
     Ok(outcome.exit_code())

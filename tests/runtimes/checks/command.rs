@@ -171,9 +171,9 @@ fn each_end_has_its_status() {
             .spawn()
             .expect("Cargo starts");
         let log = folder.join(if line.contains("orders") {
-            "orders/log/kernels"
+            "log/orders/kernels"
         } else {
-            "memory/log/kernels"
+            "log/memory/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
         // The log of an earlier run must be removed: the test would take it as proof that this run

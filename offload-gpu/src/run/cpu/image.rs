@@ -89,8 +89,7 @@ impl LoadedImage {
         if IS_STATIC {
             return Err(STATIC.to_string());
         }
-        let checked = Checked::of(bytes);
-        checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
+        let (checked, bytes) = Checked::choose(bytes)?;
         let source = Source::new(bytes, checked.is_some())?;
         let path = source.path();
         // SAFETY: this program's build compiled the image, which runs only code of its source when

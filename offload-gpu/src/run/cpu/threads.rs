@@ -53,7 +53,7 @@ pub(super) unsafe fn run(
 ) -> Result<(), String> {
     // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
-    log::launched(name);
+    let number = log::launched(name, kernel.launchers.is_checked);
     // Checked images enforce the time limit themselves: the message that they print also contains
     // the source line.
     let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
@@ -67,7 +67,7 @@ pub(super) unsafe fn run(
         )?;
         // SAFETY: the caller of `run` guarantees the same conditions.
         return unsafe {
-            run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments)
+            run_on_one(kernel, with, (order, limit), (name, number), launch, invoke, arguments)
         };
     }
     let grid = launch.grid.0;
@@ -120,12 +120,12 @@ unsafe fn run_on_one(
     kernel: &Kernel,
     with: LaunchWith,
     (order, limit): (Option<Order>, Option<Duration>),
-    name: &str,
+    (name, number): (&str, Option<usize>),
     launch: &Launch,
     invoke: Invoke,
     arguments: *const u8,
 ) -> Result<(), String> {
-    let c_name = CString::new(name).ok();
+    let c_name = CString::new(log::name_in_reports(number, name)).ok();
     let progress = Progress::default();
     let settings = Settings::new(order, c_name.as_deref(), &progress);
     let (grid, block) = (launch.grid.0, launch.block.0);
@@ -149,13 +149,15 @@ unsafe fn run_on_one(
         }
     };
     match limit {
-        Some(limit) => log::within(limit, name, &|| place(&progress, grid, block), &mut call),
+        Some(limit) => {
+            log::within(limit, (name, number), &|| place(&progress, grid, block), &mut call)
+        }
         None => call(),
     }
     if findings == 0 {
         return Ok(());
     }
-    log::found(name);
+    log::found(number, findings);
     Err(found(findings))
 }
 

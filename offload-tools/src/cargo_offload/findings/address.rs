@@ -37,7 +37,13 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
     let notes = located.map(without_addresses).into_iter().collect();
     Some((
-        Finding { kind: kind.to_owned(), places: vec![place], notes, ..Finding::default() },
+        Finding {
+            kind: kind.to_owned(),
+            places: vec![place],
+            notes,
+            is_counted: true,
+            ..Finding::default()
+        },
         size,
     ))
 }

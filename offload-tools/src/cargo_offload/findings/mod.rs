@@ -23,6 +23,11 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
+    /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
+    pub launches: Vec<usize>,
+    /// Whether the program counted the report, too, among the findings of the launch. It does not
+    /// count races.
+    pub is_counted: bool,
     /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
@@ -65,7 +70,9 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
             .or_else(|| undefined::read(rest))
             .or_else(|| own::read(rest));
         if let Some((finding, size)) = found {
-            read.findings.push(Finding { process, report: report.to_owned(), ..finding });
+            let mut finding = Finding { process, report: report.to_owned(), ..finding };
+            finding.set_kernel(finding.kernel.clone());
+            read.findings.push(finding);
             at += size;
             continue;
         }
@@ -78,6 +85,26 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
         at += 1;
     }
     read
+}
+
+impl Finding {
+    /// Sets the kernel from its name in a report, which begins with the number of the launch in the
+    /// log of kernels: `#3 scale`.
+    fn set_kernel(&mut self, in_report: Option<String>) {
+        let numbered = in_report.as_deref().and_then(|text| {
+            let (number, name) = text.strip_prefix('#')?.split_once(' ')?;
+            Some((number.parse().ok()?, name.to_owned()))
+        });
+        self.kernel = match numbered {
+            Some((number, name)) => {
+                if !self.launches.contains(&number) {
+                    self.launches.push(number);
+                }
+                Some(name)
+            }
+            None => in_report,
+        };
+    }
 }
 
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
