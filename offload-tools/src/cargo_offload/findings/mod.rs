@@ -109,7 +109,10 @@ impl Finding {
 
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
-    let at = line.find("FATAL: ")?;
+    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
+    let at = line
+        .find("FATAL: ")
+        .or_else(|| line.find("ThreadSanitizer: ").filter(|_| line.ends_with("Dying.")))?;
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
@@ -195,8 +198,10 @@ mod tests {
     #[test]
     fn a_failure_has_its_cure() {
         let text = "FATAL: ThreadSanitizer: unexpected memory mapping 0x7b0-0x7c0\n";
-        let read = read(7, Path::new("report.7"), text);
+        let read = super::read(7, Path::new("report.7"), text);
         assert!(read.findings.is_empty());
         assert!(read.failure.unwrap().contains("vm.mmap_rnd_bits=28"));
+        let text = "==300==ThreadSanitizer: Thread limit (8128 threads) exceeded. Dying.\n";
+        assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains("8128"));
     }
 }
