@@ -3,6 +3,7 @@
 //! | file | written by | has |
 //! |---|---|---|
 //! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `kernels-HASH.so` | `offload_gpu::run` | each image that checks its kernels |
 //! | `programs` | the runner | process, package and path of each test program, with TABs between |
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
@@ -10,6 +11,7 @@
 //! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
 //! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
+use super::symbols;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -169,6 +171,13 @@ impl Log {
             }
         }
         entries.reports.sort();
+        let before = entries.reports.clone();
+        symbols::resolve(&self.folder, entries.reports.iter_mut().map(|(_, _, text)| text));
+        for ((_, path, text), (_, _, old)) in entries.reports.iter().zip(before) {
+            if *text != old {
+                fs::write(path, text).map_err(failed)?;
+            }
+        }
         Ok(entries)
     }
 

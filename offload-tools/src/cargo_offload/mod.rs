@@ -9,6 +9,7 @@
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
+//! | `symbols` | the source lines of stack frames in images |
 //! | `summary` | what is printed at the end |
 //! | `interrupt` | Ctrl-C |
 
@@ -21,6 +22,7 @@ mod record;
 mod results;
 mod runner;
 mod summary;
+mod symbols;
 
 use arguments::{Asked, Command};
 use results::Results;

@@ -79,7 +79,9 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
-        command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
+        // The last part is the image and the offset in it, which `symbols` reads.
+        let frames = "stack_trace_format='    #%n %p %F %L %M'";
+        command.env(name, format!("{own}{frames}:log_path='{report}'{symbolizer}{of_user}"));
     }
 }
 

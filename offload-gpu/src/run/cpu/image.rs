@@ -4,6 +4,7 @@
 use super::super::library::address;
 use super::Address;
 use super::check::{Checked, Settings};
+use super::log;
 use crate::text::contains;
 use alloc::boxed::Box;
 use alloc::format;
@@ -14,9 +15,10 @@ use core::ffi::{CStr, c_uint, c_void};
 use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 use libloading::Library;
-use std::collections::hash_map::RandomState;
+use std::collections::hash_map::{DefaultHasher, RandomState};
 use std::env;
 use std::env::consts;
+use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::fs::File;
 use std::fs::{self, OpenOptions};
@@ -183,12 +185,34 @@ impl Source {
         // A checked image needs no temporary file for debuggers: sanitizers can also read a file in
         // memory. A sanitizer ends the program after a finding, so a temporary file would stay on
         // disk.
+        if is_checked && let Some(log) = log::path() {
+            return Self::in_log(bytes, log);
+        }
         let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
             return Ok(Self::Memory(file));
         }
-        TemporaryFile::create(bytes, is_for_debuggers).map(Self::Temporary)
+        let name = format!("{}{:016x}{}", own_prefix(), random(), consts::DLL_SUFFIX);
+        let path = env::temp_dir().join(name);
+        TemporaryFile::create(path, bytes, is_for_debuggers).map(Self::Temporary)
+    }
+
+    /// Returns a file beside the log of launches. A tool that reads reports gets the source lines
+    /// from a link to the file, `LOG-HASH.so`, which stays. The file's name is that of the link
+    /// with a random number.
+    fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        let mut link = log;
+        link.push(format!("-{:016x}", hasher.finish()));
+        let mut path = link.clone();
+        path.push(format!("-{:016x}.so", random()));
+        link.push(".so");
+        let file = TemporaryFile::create(path.into(), bytes, true)?;
+        // The link may be there already. Without it, reports have fewer source lines.
+        let _ = fs::hard_link(&file.path, link);
+        Ok(Self::Temporary(file))
     }
 
     fn path(&self) -> PathBuf {
@@ -276,11 +300,7 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    fn create(contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
-        // The keys of the standard hash tables are random, so the hash of no data is random, too.
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
-        let path = env::temp_dir().join(name);
+    fn create(path: PathBuf, contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
         // `create_new` fails if anything, even a link, is already there, so no other user can have
         // prepared the file.
@@ -294,6 +314,12 @@ impl TemporaryFile {
         written?;
         Ok(this)
     }
+}
+
+/// Returns a random number.
+fn random() -> u64 {
+    // The keys of the standard hash tables are random, so the hash of no data is random, too.
+    RandomState::new().build_hasher().finish()
 }
 
 /// Returns the common start of the names of this process's files.

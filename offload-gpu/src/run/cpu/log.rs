@@ -13,6 +13,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -23,11 +24,16 @@ use std::{env, eprintln, process, thread};
 /// status.
 const ENDED: i32 = 124;
 
+/// Returns the path of the log, if there is one.
+pub(super) fn path() -> Option<OsString> {
+    env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty())
+}
+
 /// Records that this thread launches a kernel of an image that checks it, or of a plain one.
 /// Returns the number in the log of this kernel and this thread; `None` if there is no log.
 pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     static KNOWN: Mutex<Vec<(String, bool, ThreadId)>> = Mutex::new(Vec::new());
-    env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty())?;
+    path()?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let this = thread::current();
     let own = (kernel.to_string(), is_checked, this.id());
@@ -56,7 +62,7 @@ pub(super) fn name_in_reports(number: Option<usize>, kernel: &str) -> String {
 
 /// Writes a line with one system call, since processes share the file.
 fn write(what: &str, words: &[&str]) {
-    let Some(path) = env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty()) else { return };
+    let Some(path) = path() else { return };
     let mut line = format!("{what}\t{}", process::id());
     for word in words {
         line.push('\t');
