@@ -28,8 +28,8 @@ pub struct Log {
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
-    /// The findings that programs counted: the process, the number of the launch, and how many.
-    pub found: Vec<(u32, usize, usize)>,
+    /// The launches in which programs counted findings.
+    pub found: Vec<Found>,
     /// Kernels that did not end in time: the process, the number of the launch, and the last
     /// place.
     pub endless: Vec<(u32, usize, String)>,
@@ -54,6 +54,19 @@ pub struct Launch {
     pub kernel: String,
     /// The name of the thread that launched the kernel.
     pub thread: String,
+}
+
+/// A launch with findings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the launch, as in [`Launch`].
+    pub number: usize,
+    /// The number of findings.
+    pub findings: usize,
+    /// The parameters that are addresses, each with its number, which begins at 1.
+    pub addresses: Vec<(usize, u64)>,
 }
 
 /// A test program.
@@ -140,11 +153,16 @@ impl Log {
                 ["launched", process, number, image, kernel, thread] => {
                     entries.launched.extend(launch(process, number, image, kernel, thread))
                 }
-                ["found", process, number, findings] => {
-                    let numbers =
-                        (process.parse().ok(), number.parse().ok(), findings.parse().ok());
-                    if let (Some(process), Some(number), Some(findings)) = numbers {
-                        entries.found.push((process, number, findings));
+                ["found", process, number, findings, addresses] => {
+                    if let (Ok(process), Ok(number), Ok(findings)) =
+                        (process.parse(), number.parse(), findings.parse())
+                    {
+                        let address = |word: &str| {
+                            let (number, address) = word.split_once('=')?;
+                            Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
+                        };
+                        let addresses = addresses.split(' ').filter_map(address).collect();
+                        entries.found.push(Found { process, number, findings, addresses });
                     }
                 }
                 ["endless", process, number, place] => {

@@ -10,6 +10,7 @@
 //! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
 //! | `symbols` | the source lines of stack frames in images |
+//! | `parameters` | the names of kernels' parameters, from the indexes of packs |
 //! | `summary` | what is printed at the end |
 //! | `interrupt` | Ctrl-C |
 
@@ -17,6 +18,7 @@ pub mod arguments;
 mod findings;
 mod interrupt;
 mod log;
+mod parameters;
 mod passes;
 mod record;
 mod results;
@@ -83,7 +85,8 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
         if status.success() && results.is_known {
             anstream::println!("{}, {}", results.text(), pass.title());
         }
-        outcome.add(pass, asked, status, entries, &results);
+        let names = parameters::ParameterNames::find(place.target_folder(&pass));
+        outcome.add(pass, asked, status, entries, &results, &names);
     }
     outcome.print();
     Ok(outcome.exit_code())

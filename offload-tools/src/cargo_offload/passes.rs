@@ -6,7 +6,7 @@ use super::results::Results;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 /// A run of `cargo test`.
@@ -114,6 +114,14 @@ impl Place {
             format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace(['-', '.'], "_"));
         let target_folder = PathBuf::from(target_folder);
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
+    }
+
+    /// Returns the target folder of a pass.
+    pub fn target_folder(&self, pass: &Pass) -> &Path {
+        match pass {
+            Pass::Check(_) => &self.folder,
+            Pass::Orders => &self.target_folder,
+        }
     }
 
     /// Returns the folder in which programs of a pass write their logs.

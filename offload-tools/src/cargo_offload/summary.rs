@@ -3,9 +3,11 @@
 use super::arguments::{Asked, Check};
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
+use super::parameters::ParameterNames;
 use super::passes::Pass;
 use super::results::{Died, Results};
 use super::{INCOMPLETE, NOTHING_CHECKED};
+use crate::text::grouped;
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -48,6 +50,7 @@ impl Outcome {
         status: ExitStatus,
         entries: Entries,
         results: &Results,
+        names: &ParameterNames,
     ) {
         if !status.success() {
             self.failed = self
@@ -60,11 +63,8 @@ impl Outcome {
         if checked.is_empty() {
             self.without_kernels.push(pass.command(asked));
         }
-        let names = |launches: Vec<&Launch>| -> Vec<String> {
-            launches.into_iter().map(|launch| launch.kernel.clone()).collect()
-        };
-        self.kernels.extend(names(checked));
-        self.unchecked.extend(names(plain));
+        self.kernels.extend(checked.into_iter().map(|launch| launch.kernel.clone()));
+        self.unchecked.extend(plain.into_iter().map(|launch| launch.kernel.clone()));
         let mut found: Vec<Finding> = Vec::new();
         for (process, file, text) in &entries.reports {
             let read = findings::read(*process, file, text);
@@ -86,6 +86,9 @@ impl Outcome {
                 .iter()
                 .find(|it| it.process == finding.process && Some(&it.number) == first);
             finding.kernel = launch.map(|it| it.kernel.clone()).or(finding.kernel.take());
+            if let Some(note) = parameter(finding, &entries, names) {
+                finding.notes = vec![note];
+            }
         }
         for finding in found {
             let (tests, again) =
@@ -231,6 +234,28 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
     }
 }
 
+/// Returns the parameter that leads to the memory of the finding's access: `parameter 2, x, of
+/// 4,000 bytes: read at 4,000`.
+fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
+    let access = finding.access?;
+    let launches = entries.found.iter().filter(|launch| {
+        launch.process == finding.process && finding.launches.contains(&launch.number)
+    });
+    let is_inside = |(_, start): &&(usize, u64)| (access.start..access.end).contains(start);
+    let (number, start) = launches.flat_map(|launch| &launch.addresses).find(is_inside)?;
+    let name = names.get(finding.kernel.as_deref()?, *number);
+    let name = name.map_or_else(String::new, |name| format!(", `{name}`"));
+    let was_freed = if finding.kind.contains("use-after-free") { ", which were freed" } else { "" };
+    let kind = finding.places.first().and_then(|place| place.what.split(' ').next());
+    let sign = if access.address < *start { "-" } else { "" };
+    Some(format!(
+        "parameter {number}{name}, of {} bytes{was_freed}: {} at {sign}{}",
+        grouped(access.end - start),
+        kind.unwrap_or("accessed"),
+        grouped(access.address.abs_diff(*start))
+    ))
+}
+
 /// Returns the launches that a finding is about.
 fn launches_of<'a>(finding: &'a Finding, entries: &'a Entries) -> impl Iterator<Item = &'a Launch> {
     entries.launched.iter().filter(|launch| {
@@ -248,8 +273,8 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
 /// Returns messages about programs that counted more findings than their reports contain.
 fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     let mut counted: BTreeMap<(u32, usize), usize> = BTreeMap::new();
-    for (process, number, findings) in &entries.found {
-        *counted.entry((*process, *number)).or_default() += findings;
+    for launch in &entries.found {
+        *counted.entry((launch.process, launch.number)).or_default() += launch.findings;
     }
     let mut messages = Vec::new();
     for ((process, number), counted) in counted {

@@ -94,16 +94,20 @@ fn findings_are_those_of_each_kernel_alone() {
             assert_eq!(printed.status.code(), Some(1), "{check} {threads}\n{printed}");
             findings(&printed.stdout)
         });
-        assert_eq!(found[0], found[1], "{check}");
+        // ThreadSanitizer keeps four accesses for each address and forgets others at random. Of two
+        // races at one address it may report one.
+        let alike = found.clone().map(|all| {
+            let lines = |it: Finding| if check == "races" { Vec::new() } else { it.lines };
+            let alike = |it: Finding| (it.kernel.clone(), it.kind.clone(), lines(it));
+            all.into_iter().map(alike).collect::<BTreeSet<_>>()
+        });
+        assert_eq!(alike[0], alike[1], "{check}");
         let kernels: BTreeSet<String> = found[0].iter().map(|it| it.kernel.clone()).collect();
         assert_eq!(kernels, wrong, "{check}");
-        for kernel in wrong {
-            let lines = lines(&kernel);
-            let mut of_kernel = found[0].iter().filter(|it| it.kernel == kernel);
-            let named = |line: &usize| lines.contains(line);
-            assert!(of_kernel.any(|it| it.lines.iter().any(named)), "{check} {kernel}: {found:?}");
-        }
-        for finding in &found[0] {
+        for finding in found.iter().flatten() {
+            let lines = lines(&finding.kernel);
+            let is_named = finding.lines.iter().any(|line| lines.contains(line));
+            assert!(is_named, "{check}: {finding:?}, and not at {lines:?}");
             assert_eq!(finding.launched_by, format!("tests::{}", finding.kernel), "{check}");
         }
     }
@@ -122,6 +126,11 @@ fn findings_are_those_of_each_kernel_alone() {
     let expected = "error: a test program ended before its tests: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
+    // The build knows no names of the kernels' parameters.
+    let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
+    let expected = "\n   parameter 1, of 512 bytes, which were freed: read at 0\n";
+    assert!(printed.stdout.contains(expected), "{printed}");
+
     // The program counts a finding, and its report is in another place.
     let elsewhere = format!("log_path={}", scenario.folder.join("elsewhere").display());
     let variables = [("ASAN_OPTIONS", &*elsewhere)];
@@ -137,7 +146,7 @@ fn findings_are_those_of_each_kernel_alone() {
 }
 
 /// A finding as the command prints it, without what differs from run to run.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     kernel: String,
     kind: String,

@@ -4,7 +4,7 @@
 //! | line | when |
 //! |---|---|
 //! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
-//! | `found`, process, number, findings | a launch in which a checked image reports this many findings |
+//! | `found`, process, number, findings, addresses | a launch in which a checked image reports this many findings; `2=7f0000001000` for an address in parameter 2 |
 //! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
@@ -47,10 +47,17 @@ pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     Some(number)
 }
 
-/// Records that a checked image reported findings in a launch.
-pub(super) fn found(number: Option<usize>, findings: u32) {
+/// Records that a checked image reported findings in a launch, and the arguments of this launch
+/// that are addresses, each with its position.
+pub(super) fn found(
+    number: Option<usize>,
+    findings: u32,
+    addresses: impl Iterator<Item = (usize, usize)>,
+) {
     if let Some(number) = number {
-        write("found", &[&number.to_string(), &findings.to_string()]);
+        let words: Vec<String> =
+            addresses.map(|(at, address)| format!("{}={address:x}", at + 1)).collect();
+        write("found", &[&number.to_string(), &findings.to_string(), &words.join(" ")]);
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Finding {
     pub kernel: Option<String>,
     /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
     pub launches: Vec<usize>,
+    /// The access of an error in memory of the allocator.
+    pub access: Option<Access>,
     /// Whether the program counted the report, too, among the findings of the launch. It does not
     /// count races.
     pub is_counted: bool,
@@ -36,6 +38,17 @@ pub struct Finding {
     pub process: u32,
     /// The file with the whole report.
     pub report: PathBuf,
+}
+
+/// An access to memory of the allocator, or beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The address of the access.
+    pub address: u64,
+    /// The start of the memory.
+    pub start: u64,
+    /// The end of the memory.
+    pub end: u64,
 }
 
 /// A place in a source.
