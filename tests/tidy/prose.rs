@@ -117,6 +117,7 @@ const OWN: [&str; 32] = [
     "Read",
     "Recorded",
     "RunError",
+    "Stored",
     "StreamRecord",
     "Wrapper",
 ];

@@ -8,7 +8,6 @@
 //! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
-use super::image;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -104,12 +103,12 @@ pub(super) fn time_limit() -> Result<Option<Duration>, String> {
     seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
 }
 
-/// Calls `launch`, and ends the process if the call exceeds the time limit; the message then
-/// contains the block and thread that `place` returns.
+/// Calls `launch`. If the call exceeds the time limit, calls `late` and ends the process. The message
+/// contains the block and thread that `late` returns.
 pub(super) fn within(
     limit: Duration,
     (kernel, number): (&str, Option<usize>),
-    place: &(dyn Fn() -> String + Sync),
+    late: &(dyn Fn() -> String + Sync),
     launch: &mut dyn FnMut(),
 ) {
     let (has_ended, signal) = (Mutex::new(false), Condvar::new());
@@ -118,7 +117,7 @@ pub(super) fn within(
         let waited = signal.wait_timeout_while(waiting, limit, |has_ended| !*has_ended);
         let (has_ended, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if !*has_ended {
-            let place = place();
+            let place = late();
             if let Some(number) = number {
                 write("endless", &[&number.to_string(), &place]);
             }
@@ -126,7 +125,6 @@ pub(super) fn within(
                 "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
                 limit.as_secs()
             );
-            image::remove_files();
             process::exit(ENDED);
         }
     };

@@ -2,7 +2,7 @@
 
 use super::beside::beside;
 use super::check::{Order, Progress, Settings, found};
-use super::image::{Kernel, LaunchWith};
+use super::image::{self, Kernel, LaunchWith};
 use super::log;
 use crate::call::Invoke;
 use crate::run::backend::Arguments;
@@ -153,7 +153,12 @@ unsafe fn run_on_one(
     };
     match limit {
         Some(limit) => {
-            log::within(limit, (name, number), &|| place(&progress, grid, block), &mut call)
+            // The process ends without running destructors, which remove files of images.
+            let late = || {
+                image::remove_files();
+                place(&progress, grid, block)
+            };
+            log::within(limit, (name, number), &late, &mut call)
         }
         None => call(),
     }
@@ -162,8 +167,8 @@ unsafe fn run_on_one(
     }
     let is_address = |at: &usize| *at < 64 && arguments.addresses >> at & 1 != 0;
     let addresses = (0..arguments.pointers.len()).filter(is_address).map(|at| {
-        // SAFETY: the argument is set to an address, which has the size of a `usize`. Arguments need
-        // not be aligned.
+        // SAFETY: the argument is set to an address, which has the size of a `usize`. It need not
+        // be aligned.
         (at, unsafe { arguments.pointers[at].cast::<usize>().read_unaligned() })
     });
     log::found(number, findings, addresses);
