@@ -16,6 +16,19 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
+/// Returns a number with commas between its thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Returns `text` in a style; output streams that are not a terminal remove the style.
 pub fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
@@ -95,6 +108,12 @@ pub fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn thousands() {
+        let grouped = [0, 999, 1000, 40192, 1234567].map(super::grouped);
+        assert_eq!(grouped, ["0", "999", "1,000", "40,192", "1,234,567"]);
+    }
+
     use super::*;
 
     #[test]

@@ -172,7 +172,7 @@ const CRATES: &[Arrows] = &[
             ("describe", &["text"]),
             ("packager", &["files", "llvm_args", "text"]),
             ("bundler", &["compress", "files", "llvm_args", "text"]),
-            ("cargo_offload", &["files"]),
+            ("cargo_offload", &["files", "text"]),
             ("unpack", &["files", "text"]),
             (
                 "offload",

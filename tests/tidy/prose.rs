@@ -154,6 +154,7 @@ const OWN: [&str; 32] = [
     "Read",
     "Recorded",
     "RunError",
+    "Stored",
     "StreamRecord",
     "Wrapper",
 ];

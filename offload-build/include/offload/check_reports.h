@@ -74,8 +74,9 @@ inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sa
   line.print(summary);
 }
 
-/* GCC has a runtime of UndefinedBehaviorSanitizer beside that of AddressSanitizer, to which all names lead: nobody tells
- * the other one where its reports go (log_path in UBSAN_OPTIONS). */
+/* GCC has a runtime of UndefinedBehaviorSanitizer beside that of AddressSanitizer, to which all names lead.  With its first
+ * report, the one sends the other's reports to log_path in UBSAN_OPTIONS, and its own to nowhere.  A runtime empties a file
+ * that it opens, so each needs a file of its own, and its path is set once: the runtime stays when an image goes. */
 struct undefined_runtime {
   void (*summary)(const char *) = __sanitizer_report_error_summary;
 
@@ -100,15 +101,33 @@ struct undefined_runtime {
     bool is_quoted = *path == '\'' || *path == '"';
     const char *ends = is_quoted ? (*path == '"' ? "\"" : "'") : ": ,\t\n";
     path += is_quoted;
-    static char own[4096];
-    snprintf(own, sizeof own, "%.*s", int(strcspn(path, ends)), path);
+    char own[3072];
+    int length = snprintf(own, sizeof own, "%.*s-own-", int(strcspn(path, ends)), path);
+    if (length < 0 || size_t(length) + 32 > sizeof own)
+      return;
+    /* GCC 11 has no such function: each image that is loaded then has a file. */
+    auto get_path = reinterpret_cast<const char *(*)()>(dlsym(library, "__sanitizer_get_report_path"));
+    if (get_path != nullptr && strncmp(get_path(), own, size_t(length)) == 0)
+      return;
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(own + length, sizeof own - size_t(length), "%llx-%lx", (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
     set_path(own);
   }
 #endif
 };
 
+/* OFFLOAD_CPU_CHECK_ONLY is the one check that is asked for, of an image that does two. */
+inline bool is_asked_for(const char *check) {
+  const char *only = getenv("OFFLOAD_CPU_CHECK_ONLY");
+  return only == nullptr || *only == 0 || strcmp(only, check) == 0;
+}
+
 #if defined(OFFLOAD_CPU_CHECK_MEMORY)
-inline void of_address_sanitizer(const char *) { of_sanitizer(reinterpret_cast<uintptr_t>(__asan_get_report_address())); }
+inline void of_address_sanitizer(const char *) {
+  if (is_asked_for("memory"))
+    of_sanitizer(reinterpret_cast<uintptr_t>(__asan_get_report_address()));
+}
 inline void begin() { __asan_set_error_report_callback(of_address_sanitizer); }
 #else
 inline void begin() {}
@@ -191,19 +210,22 @@ inline void describe(text &to, const launch &l, const groups &of) {
   }
 }
 
-/* Once for each place: kernels come to a barrier often. */
+/* Once for each place in a launch: kernels come to a barrier often.  Only what is told counts as a finding: whoever reads
+ * the reports compares their number with that of the findings. */
 inline bool is_new(const launch &l, const groups &of) {
-  static uint64_t told[256];
-  static unsigned count;
+  uint64_t *told = l.checks->told;
+  unsigned &count = l.checks->told_count;
   uint64_t key = 0;
   for (const char *c = kernel_of(l); *c != 0; ++c)
     key = permutation::mixed(key ^ uint64_t(*c));
   for (unsigned g = 0; g < of.count; ++g)
     key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now) + uint64_t(of.all[g].function) * 8;
   for (unsigned i = 0; i < count; ++i)
-    if (told[i] == key)
+    if (told[i] == key) {
+      --l.checks->findings;
       return false;
-  if (count < 256)
+    }
+  if (count < sizeof l.checks->told / sizeof *told)
     told[count++] = key;
   return true;
 }
@@ -293,7 +315,8 @@ extern "C" {
 
 /* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and
  * marks it by its column. */
-#define OFFLOAD_CPU_WRAP(handler)                                                                                      \
+#define OFFLOAD_CPU_WRAP(handler) OFFLOAD_CPU_WRAP_OF(handler, "undefined")
+#define OFFLOAD_CPU_WRAP_OF(handler, check)                                                                            \
   __attribute__((weak)) void __real___ubsan_handle_##handler(void *, uintptr_t, uintptr_t, uintptr_t);                 \
   __attribute__((visibility("hidden"))) void __wrap___ubsan_handle_##handler(void *data, uintptr_t a, uintptr_t b,     \
                                                                              uintptr_t c) {                            \
@@ -301,6 +324,8 @@ extern "C" {
       const char *file;                                                                                                \
       unsigned line, column;                                                                                           \
     } *at = static_cast<location *>(data);                                                                             \
+    if (!offload_cpu::reports::is_asked_for("undefined") && !offload_cpu::reports::is_asked_for(check))                \
+      return;                                                                                                          \
     offload_cpu::reports::undefined_runtime::get();                                                                    \
     bool is_new = at->column != ~0u;                                                                                   \
     __real___ubsan_handle_##handler(data, a, b, c);                                                                    \
@@ -314,8 +339,8 @@ OFFLOAD_CPU_WRAP(mul_overflow)
 OFFLOAD_CPU_WRAP(negate_overflow)
 OFFLOAD_CPU_WRAP(divrem_overflow)
 OFFLOAD_CPU_WRAP(shift_out_of_bounds)
-OFFLOAD_CPU_WRAP(out_of_bounds)
-OFFLOAD_CPU_WRAP(type_mismatch_v1)
+OFFLOAD_CPU_WRAP_OF(out_of_bounds, "memory")
+OFFLOAD_CPU_WRAP_OF(type_mismatch_v1, "memory")
 OFFLOAD_CPU_WRAP(pointer_overflow)
 OFFLOAD_CPU_WRAP(load_invalid_value)
 OFFLOAD_CPU_WRAP(float_cast_overflow)
@@ -323,4 +348,5 @@ OFFLOAD_CPU_WRAP(vla_bound_not_positive)
 OFFLOAD_CPU_WRAP(nonnull_arg)
 #endif
 #undef OFFLOAD_CPU_WRAP
+#undef OFFLOAD_CPU_WRAP_OF
 }

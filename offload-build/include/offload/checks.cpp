@@ -29,6 +29,8 @@ namespace offload_cpu {
 struct checked_launch {
   const char *kernel;
   unsigned findings;
+  unsigned told_count;
+  uint64_t told[64]; /* the places of findings about barriers: see reports::is_new */
   struct shared_memory *shared;
   struct fiber_set *set;
   unsigned blocks; /* so many have begun */
@@ -82,6 +84,16 @@ extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_c
     "kind " OFFLOAD_CPU_CHECK_KIND "\n"
     "library " OFFLOAD_CPU_CHECK_LIBRARY "\n"
     "symbolizer " OFFLOAD_CPU_CHECK_SYMBOLIZER "\n";
+
+/* Another image for other checks, after its size: offload_gpu::run chooses by the sanitizer that is in the program. */
+#if defined(OFFLOAD_CPU_CHECK_INSIDE)
+__asm__(".pushsection .offload_inside,\"a\",@progbits\n"
+        ".ascii \"offload-cpu-inside 1\\n\"\n"
+        ".quad 2f - 1f\n"
+        "1: .incbin \"" OFFLOAD_CPU_CHECK_INSIDE "\"\n"
+        "2:\n"
+        ".popsection\n");
+#endif
 
 namespace offload_cpu {
 

@@ -76,9 +76,9 @@ impl Run<'_> {
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
                 let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
-                let sanitizer = self.tools.sanitizer(&cxx)?;
+                let sanitizers = self.tools.sanitizers(&cxx)?;
                 let compilations = self.compilations(&needed, &sdk);
-                let mut compilation = compilations.cpu(&cxx, sanitizer.as_ref());
+                let mut compilation = compilations.cpu(&cxx, &sanitizers);
                 // If there are images for GPUs, their compilers determine what is known.
                 if module.is_for_cpu_alone()
                     && let Ok(clang) = self.clang()

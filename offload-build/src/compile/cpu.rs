@@ -4,6 +4,7 @@ use super::{Compilation, Compilations, Described, args};
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::toolchain::{Check, Clang, Cxx, Sanitizer};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The functions with which UndefinedBehaviorSanitizer reports; `offload/check_reports.h` adds the
 /// thread to the reports.
@@ -27,9 +28,40 @@ const REPORTS: [&str; 13] = [
 const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 impl Compilations<'_> {
-    pub(crate) fn cpu(&self, cxx: &Cxx, sanitizer: Option<&Sanitizer>) -> Compilation {
+    /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
+    /// the first one contains the images for the others.
+    pub(crate) fn cpu(&self, cxx: &Cxx, sanitizers: &[Sanitizer]) -> Compilation {
         let mut compilation = self.compilation("so", &[&cxx.identity]);
         compilation.identities.extend(cxx.env_identities());
+        let mut inside = None;
+        for sanitizer in sanitizers.iter().skip(1).rev() {
+            let name = sanitizer.check.name();
+            let (after, link) =
+                self.cpu_objects(&mut compilation, cxx, Some(sanitizer), inside.as_deref(), name);
+            let image = self.work(&format!("{name}.so"));
+            let step = Step::new(Kind::Link, &cxx.path, link).env(&cxx.env).output(&image);
+            compilation.steps.push(Step { after, ..step });
+            inside = Some(image);
+        }
+        let (_, link) =
+            self.cpu_objects(&mut compilation, cxx, sanitizers.first(), inside.as_deref(), "");
+        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        compilation
+    }
+
+    /// Adds the steps that make the objects of an image, whose files begin with `name`. Returns the
+    /// positions of these steps, and the arguments of the link.
+    fn cpu_objects(
+        &self,
+        compilation: &mut Compilation,
+        cxx: &Cxx,
+        sanitizer: Option<&Sanitizer>,
+        inside: Option<&Path>,
+        name: &str,
+    ) -> (Vec<usize>, Vec<OsString>) {
+        let first = compilation.steps.len();
+        let file =
+            |end: String| self.work(&if name.is_empty() { end } else { format!("{name}.{end}") });
         let mut common = cxx.args.clone();
         common.extend(args(&["-fPIC"]));
         // Without this option, static variables of templates and inline functions are the same in
@@ -37,8 +69,7 @@ impl Compilations<'_> {
         common.extend(cxx.is_gcc().then(|| "-fno-gnu-unique".into()));
         let mut objects = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
-            let (object, depfile) =
-                (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
+            let (object, depfile) = (file(format!("{index}.o")), file(format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
             // These options replace those of Cargo's profile, which the crate `cc` puts first.
@@ -57,7 +88,7 @@ impl Compilations<'_> {
             objects.push(object);
         }
         if let Some(sanitizer) = sanitizer {
-            let (object, depfile) = (self.work("checks.o"), self.work("checks.d"));
+            let (object, depfile) = (file("checks.o".to_owned()), file("checks.d".to_owned()));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden", "-O2"]));
             compile.extend(self.kernel_header());
@@ -67,10 +98,18 @@ impl Compilations<'_> {
             compile.extend(
                 defines.filter(|it| it.starts_with("-DOFFLOAD_CPU_STACK=")).map(OsString::from),
             );
+            // Compiler launchers do not know that the object contains another image.
+            let kind = if inside.is_some() { Kind::Generate } else { Kind::Compile };
+            let inside = inside.map(|image| image.display().to_string());
+            compile.extend(
+                inside.as_ref().map(|it| format!("-DOFFLOAD_CPU_CHECK_INSIDE={it:?}").into()),
+            );
             compile.extend(args(&["-x", "c++", "-c"]));
             compile.push(self.output.include().join("offload/checks.cpp").into());
-            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
-            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
+            let step = Step::new(kind, &cxx.path, compile).env(&cxx.env);
+            let after = if inside.is_some() { vec![first - 1] } else { Vec::new() };
+            let step = step.output(&object).depfile(depfile, DepfileBy::Driver);
+            compilation.steps.push(Step { after, ..step });
             objects.push(object);
         }
         let mut link = common;
@@ -90,8 +129,7 @@ impl Compilations<'_> {
         }
         link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
         link.extend(objects.into_iter().map(OsString::from));
-        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
-        compilation
+        ((first..compilation.steps.len()).collect(), link)
     }
 
     /// Returns a compilation in which clang describes the kernels of the image for the CPU. clang

@@ -160,8 +160,8 @@ impl<'a> Tools<'a> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
-    /// Returns the sanitizer that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
-    pub(crate) fn sanitizer(&self, cxx: &Cxx) -> Result<Option<Sanitizer>, Error> {
+    /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for images of the CPU.
+    pub(crate) fn sanitizers(&self, cxx: &Cxx) -> Result<Vec<Sanitizer>, Error> {
         Sanitizer::find(cxx, &self.probes, self.cargo)
     }
 

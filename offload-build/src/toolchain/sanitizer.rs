@@ -17,38 +17,33 @@ pub(crate) enum Check {
     Races,
     /// UndefinedBehaviorSanitizer.
     Undefined,
-    /// All checks that one image can do together.
-    All,
+    /// Memory and undefined behaviour, checked by one image.
+    MemoryAndUndefined,
 }
 
 impl Check {
     const VARIABLE: &'static str = "OFFLOAD_CPU_CHECK";
 
-    /// Returns the check that the environment requests.
-    fn asked(cargo: &Cargo) -> Result<Option<Self>, Error> {
-        let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(None) };
-        if word == "all" {
-            cargo.warn_once(&format!(
-                "{0}=all checks memory and undefined behaviour: ThreadSanitizer cannot be in the same image. Build with \
-                 {0}=races, too",
-                Self::VARIABLE
-            ));
-        }
-        Self::parse(&word).map(Some).ok_or_else(|| {
+    /// Returns the checks that the environment requests. Each check needs an image of its own.
+    fn asked(cargo: &Cargo) -> Result<&'static [Self], Error> {
+        let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(&[]) };
+        Self::parse(&word).ok_or_else(|| {
             Error::config(format!(
-                "{} is '{word}'; it can be memory, races, undefined, or all (memory and undefined: races need an image \
-                 of their own)",
+                "{} is '{word}'; it can be memory, races, undefined, `memory,undefined`, or all (an image that contains \
+                 another one for races)",
                 Self::VARIABLE
             ))
         })
     }
 
-    fn parse(word: &str) -> Option<Self> {
+    fn parse(word: &str) -> Option<&'static [Self]> {
         Some(match word {
-            "memory" => Self::Memory,
-            "races" => Self::Races,
-            "undefined" => Self::Undefined,
-            "all" | "memory,undefined" => Self::All,
+            "memory" => &[Self::Memory],
+            "races" => &[Self::Races],
+            "undefined" => &[Self::Undefined],
+            "memory,undefined" => &[Self::MemoryAndUndefined],
+            // ThreadSanitizer cannot be in one image with AddressSanitizer.
+            "all" => &[Self::MemoryAndUndefined, Self::Races],
             _ => return None,
         })
     }
@@ -58,7 +53,7 @@ impl Check {
             Self::Memory => "memory",
             Self::Races => "races",
             Self::Undefined => "undefined",
-            Self::All => "all",
+            Self::MemoryAndUndefined => "memory,undefined",
         }
     }
 
@@ -68,7 +63,7 @@ impl Check {
             Self::Memory => &[Self::Memory],
             Self::Races => &[Self::Races],
             Self::Undefined => &[Self::Undefined],
-            Self::All => &[Self::Memory, Self::Undefined],
+            Self::MemoryAndUndefined => &[Self::Memory, Self::Undefined],
         }
     }
 
@@ -81,14 +76,14 @@ impl Check {
             Self::Memory => "-fsanitize=address,bounds,alignment",
             Self::Races => "-fsanitize=thread",
             Self::Undefined => "-fsanitize=undefined",
-            Self::All => "-fsanitize=address,undefined",
+            Self::MemoryAndUndefined => "-fsanitize=address,undefined",
         }
     }
 
     /// Returns the name of the sanitizer's library in GCC and in LLVM.
     fn runtime(self) -> (&'static str, &'static str) {
         match self {
-            Self::Memory | Self::All => ("asan", "asan"),
+            Self::Memory | Self::MemoryAndUndefined => ("asan", "asan"),
             Self::Races => ("tsan", "tsan"),
             Self::Undefined => ("ubsan", "ubsan_standalone"),
         }
@@ -113,15 +108,14 @@ impl Sanitizer {
         self.check.option(self.is_clang)
     }
 
-    /// Returns the sanitizer that the environment requests.
+    /// Returns the sanitizers that the environment requests.
     ///
-    /// Returns an error if the compiler or the host program's system lacks the sanitizer.
-    pub(super) fn find(
-        cxx: &Cxx,
-        probes: &ProbeCache,
-        cargo: &Cargo,
-    ) -> Result<Option<Self>, Error> {
-        let Some(check) = Check::asked(cargo)? else { return Ok(None) };
+    /// Returns an error if the compiler or the host program's system lacks a sanitizer.
+    pub(super) fn find(cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Vec<Self>, Error> {
+        Check::asked(cargo)?.iter().map(|check| Self::of(*check, cxx, probes, cargo)).collect()
+    }
+
+    fn of(check: Check, cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Self, Error> {
         let needs = format!("{}={}", Check::VARIABLE, check.name());
         if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
             return Err(Error::config(format!(
@@ -167,7 +161,7 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
         })?;
         let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
         let symbolizer = symbolizer.filter(|path| path.is_absolute());
-        Ok(Some(Self { check, is_clang, runtime, symbolizer }))
+        Ok(Self { check, is_clang, runtime, symbolizer })
     }
 }
 
@@ -193,8 +187,8 @@ mod tests {
 
     #[test]
     fn each_check_is_asked_for_by_its_name() {
-        for check in [Check::Memory, Check::Races, Check::Undefined, Check::All] {
-            assert_eq!(Check::parse(check.name()), Some(check));
+        for check in [Check::Memory, Check::Races, Check::Undefined, Check::MemoryAndUndefined] {
+            assert_eq!(Check::parse(check.name()), Some(&[check][..]));
         }
         assert_eq!(Check::parse("race"), None);
     }

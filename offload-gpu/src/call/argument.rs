@@ -23,10 +23,25 @@ pub trait Argument<T>: Passed {}
 #[doc(hidden)]
 pub trait Passed {
     /// The type whose bytes are the argument's bytes.
-    type Value: Copy;
+    type Value: Stored;
 
     /// Returns the value that the kernel gets.
     fn pass(self) -> Self::Value;
+}
+
+/// A value in the memory of arguments. Only macro expansions use it.
+#[doc(hidden)]
+pub trait Stored: Copy {
+    /// Whether the value is an address.
+    const IS_POINTER: bool = false;
+}
+
+impl<T> Stored for *const T {
+    const IS_POINTER: bool = true;
+}
+
+impl<T> Stored for *mut T {
+    const IS_POINTER: bool = true;
 }
 
 /// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`: the
@@ -105,6 +120,7 @@ macro_rules! impl_argument {
 macro_rules! numbers {
     ($($number:ty)*) => {
         impl_passed! { $([] $number => $number, it it;)* }
+        $(impl Stored for $number {})*
         impl_argument! { $([] $number => $number;)* }
     };
 }
@@ -140,6 +156,8 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
+        impl $crate::__expansion::Stored for $record {}
+
         impl $crate::__expansion::Passed for $record {
             type Value = $record;
 

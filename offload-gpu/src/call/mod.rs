@@ -4,7 +4,7 @@ mod argument;
 mod check;
 mod parameter;
 
-pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed};
+pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed, Stored};
 pub use check::{Declaration, Recorded, check};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
@@ -47,6 +47,9 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
     invoke: Option<Invoke>,
     offsets: [usize; N],
+    /// A bit for each of the first 64 arguments: whether it is an address.
+    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "findings on the CPU use it"))]
+    addresses: u64,
     arguments: Aligned<BYTES>,
 }
 
@@ -81,7 +84,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
-        Self { kernel, invoke, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
+        let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
+        Self { kernel, invoke, offsets, addresses: 0, arguments }
     }
 
     /// Returns the function that calls a kernel for the CPU with these arguments.
@@ -90,13 +94,23 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         self.invoke
     }
 
+    /// Returns a bit for each of the first 64 arguments: whether it is set to an address, which has
+    /// the size of a `usize`.
+    #[cfg(feature = "run")]
+    pub(crate) fn addresses(&self) -> u64 {
+        self.addresses
+    }
+
     /// Sets an argument. Only macro expansions use it.
     ///
     /// # Panics
     /// Panics if the value does not fit between its offset and the end of the arguments.
     #[doc(hidden)]
     #[allow(unsafe_code)]
-    pub fn set<T: Copy>(&mut self, number: usize, value: T) {
+    pub fn set<T: Stored>(&mut self, number: usize, value: T) {
+        if T::IS_POINTER && number < 64 && size_of::<T>() == size_of::<usize>() {
+            self.addresses |= 1 << number;
+        }
         let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
         // SAFETY: the place is as long as a `T`, and is inside of `self`. The write need not be
         // aligned.

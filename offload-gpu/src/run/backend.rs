@@ -31,6 +31,8 @@ pub(super) struct Arguments<'a> {
     pub(super) kernel: &'a str,
     /// The address of each argument.
     pub(super) pointers: &'a mut [*mut c_void],
+    /// A bit for each of the first 64 arguments: whether it is an address.
+    pub(super) addresses: u64,
     /// The address of the memory that contains all arguments.
     pub(super) start: *const u8,
     /// The function that calls a kernel for the CPU with these arguments.

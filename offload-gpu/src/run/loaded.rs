@@ -158,7 +158,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         }
         let mut pointers = self.pointers();
         let (start, invoke) = (self.start(), self.invoke());
-        let arguments = Arguments { kernel: kernel.name(), pointers: &mut pointers, start, invoke };
+        let (kernel, addresses) = (kernel.name(), self.addresses());
+        let arguments = Arguments { kernel, pointers: &mut pointers, addresses, start, invoke };
         // SAFETY: the kernel is of a module that this device has loaded, and the arguments have the
         // types that the kernel needs. The caller guarantees the rest.
         unsafe { context.backend.launch(found.handle, launch, arguments) }

@@ -1,6 +1,7 @@
 //! Output of `-verbose` about compressed bundles, on standard error.
 
 use crate::compress::Compressed;
+use crate::text::grouped;
 use offload_format::compressed::{CompressOptions, CompressedBundle, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
@@ -63,26 +64,4 @@ fn rates(size: u64, payload: u64) {
 
 fn speed(size: u64, took: Duration) -> String {
     format!("{:.2}", size as f64 / f64::from(1 << 20) / took.as_secs_f64())
-}
-
-/// Returns a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn thousands() {
-        let grouped = [0, 999, 1000, 40192, 1234567].map(super::grouped);
-        assert_eq!(grouped, ["0", "999", "1,000", "40,192", "1,234,567"]);
-    }
 }

@@ -20,11 +20,12 @@ Options:
                           End a kernel that runs longer [default: 300]
   -h, --help              Print help
 
-Each kind of check has a target folder of its own, in target/offload-check.
+All checks share the target folder target/offload-check.
 
 Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if no kernel was launched on the
-CPU, so that nothing was checked, and for wrong arguments; Cargo's own if a test failed and no
-kernel is to blame.
+CPU, so that nothing was checked, and for wrong arguments; 3 if a sanitizer failed or reports are
+missing, so that the list of findings may be incomplete; Cargo's own if a test failed and no kernel
+is to blame.
 ";
 
 /// A parsed command line.
@@ -71,9 +72,8 @@ pub enum Check {
 }
 
 impl Check {
-    /// Returns the value of `OFFLOAD_CPU_CHECK` for the build, which is also an argument of
-    /// `--check`.
-    pub fn variable(self) -> &'static str {
+    /// Returns the name of the check, which is an argument of `--check`.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Races => "races",
@@ -82,12 +82,26 @@ impl Check {
         }
     }
 
-    /// Returns the name of the folder for the builds and logs of this check. The name contains no
-    /// comma: the folder is part of a sanitizer's option `log_path`, which a comma would end.
+    /// Returns the check with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Memory, Self::Races, Self::Undefined, Self::MemoryAndUndefined];
+        all.into_iter().find(|check| check.name() == name)
+    }
+
+    /// Returns the name of the folder for the logs of this check. The name contains no comma: the
+    /// folder is part of a sanitizer's option `log_path`, which a comma would end.
     pub fn folder(self) -> &'static str {
         match self {
             Self::MemoryAndUndefined => "memory-undefined",
-            other => other.variable(),
+            other => other.name(),
+        }
+    }
+
+    /// Returns the check of the image that makes this check.
+    pub fn of_image(self) -> Self {
+        match self {
+            Self::Races => Self::Races,
+            _ => Self::MemoryAndUndefined,
         }
     }
 }

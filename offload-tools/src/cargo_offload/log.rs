@@ -3,15 +3,15 @@
 //! | file | written by | has |
 //! |---|---|---|
 //! | `kernels` | `offload_gpu::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `kernels-HASH.so` | `offload_gpu::run` | each image that checks its kernels |
 //! | `programs` | the runner | process, package and path of each test program, with TABs between |
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! A line in `kernels` has four parts, separated by TABs: `launched` or `found`, the process, the
-//! kernel, and the name of the thread that launched it. Rust's test harness gives each test's
-//! thread the name of the test. A line that starts with `endless` is for a kernel that did not end
-//! in time. It also contains the last known place in the kernel.
+//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They name the thread that
+//! launched the kernel: Rust's test harness gives each test's thread the name of the test.
 
+use super::symbols;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -28,10 +28,11 @@ pub struct Log {
 pub struct Entries {
     /// The first launch of each kernel by each thread.
     pub launched: Vec<Launch>,
-    /// The launches with a finding: lines with `found`.
-    pub found: Vec<Launch>,
-    /// Kernels that did not end in time, each with its last place.
-    pub endless: Vec<(Launch, String)>,
+    /// The launches in which programs counted findings.
+    pub found: Vec<Found>,
+    /// Kernels that did not end in time: the process, the number of the launch, and the last
+    /// place.
+    pub endless: Vec<(u32, usize, String)>,
     /// The programs that ran.
     pub programs: Vec<Program>,
     /// The reports of sanitizers: process, file and text.
@@ -45,10 +46,27 @@ pub struct Entries {
 pub struct Launch {
     /// The number of the process that launched the kernel.
     pub process: u32,
+    /// The number of this kernel and this thread in the process.
+    pub number: usize,
+    /// Whether the image checks the kernel.
+    pub is_checked: bool,
     /// The kernel's symbol.
     pub kernel: String,
     /// The name of the thread that launched the kernel.
     pub thread: String,
+}
+
+/// A launch with findings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the launch, as in [`Launch`].
+    pub number: usize,
+    /// The number of findings.
+    pub findings: usize,
+    /// The parameters that are addresses, each with its number, which begins at 1.
+    pub addresses: Vec<(usize, u64)>,
 }
 
 /// A test program.
@@ -122,24 +140,35 @@ impl Log {
         let mut entries = Entries::default();
         for line in self.lines("kernels") {
             let words: Vec<&str> = line.split('\t').collect();
-            let launch = |process: &str, kernel: &str, thread: &str| {
+            let launch = |process: &str, number: &str, image: &str, kernel: &str, thread: &str| {
                 Some(Launch {
                     process: process.parse().ok()?,
+                    number: number.parse().ok()?,
+                    is_checked: image == "checked",
                     kernel: kernel.to_owned(),
                     thread: thread.to_owned(),
                 })
             };
             match *words {
-                ["launched", process, kernel, thread] => {
-                    entries.launched.extend(launch(process, kernel, thread))
+                ["launched", process, number, image, kernel, thread] => {
+                    entries.launched.extend(launch(process, number, image, kernel, thread))
                 }
-                ["found", process, kernel, thread] => {
-                    entries.found.extend(launch(process, kernel, thread))
+                ["found", process, number, findings, addresses] => {
+                    if let (Ok(process), Ok(number), Ok(findings)) =
+                        (process.parse(), number.parse(), findings.parse())
+                    {
+                        let address = |word: &str| {
+                            let (number, address) = word.split_once('=')?;
+                            Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
+                        };
+                        let addresses = addresses.split(' ').filter_map(address).collect();
+                        entries.found.push(Found { process, number, findings, addresses });
+                    }
                 }
-                ["endless", process, kernel, thread, place] => {
-                    entries.endless.extend(
-                        launch(process, kernel, thread).map(|launch| (launch, place.to_owned())),
-                    );
+                ["endless", process, number, place] => {
+                    if let (Ok(process), Ok(number)) = (process.parse(), number.parse()) {
+                        entries.endless.push((process, number, place.to_owned()));
+                    }
                 }
                 _ => {}
             }
@@ -160,6 +189,13 @@ impl Log {
             }
         }
         entries.reports.sort();
+        let before = entries.reports.clone();
+        symbols::resolve(&self.folder, entries.reports.iter_mut().map(|(_, _, text)| text));
+        for ((_, path, text), (_, _, old)) in entries.reports.iter().zip(before) {
+            if *text != old {
+                fs::write(path, text).map_err(failed)?;
+            }
+        }
         Ok(entries)
     }
 

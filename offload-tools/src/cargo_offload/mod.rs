@@ -7,7 +7,10 @@
 //! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
 //! | `record` | what an image for the CPU says of the sanitizer that it was built with |
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
+//! | `results` | the results of tests, from the output of test programs |
 //! | `findings` | reports of sanitizers, read |
+//! | `symbols` | the source lines of stack frames in images |
+//! | `parameters` | the names of kernels' parameters, from the indexes of packs |
 //! | `summary` | what is printed at the end |
 //! | `interrupt` | Ctrl-C |
 
@@ -15,14 +18,21 @@ pub mod arguments;
 mod findings;
 mod interrupt;
 mod log;
+mod parameters;
 mod passes;
 mod record;
+mod results;
 mod runner;
 mod summary;
+mod symbols;
 
 use arguments::{Asked, Command};
+use results::Results;
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// The exit status if findings may be missing: a sanitizer failed, or reports are lost.
+const INCOMPLETE: u8 = 3;
 
 /// The exit status if no kernel was launched on the CPU, so that nothing was checked.
 const NOTHING_CHECKED: u8 = 2;
@@ -60,9 +70,9 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
     let mut outcome = summary::Outcome::default();
     interrupt::ignore();
     for pass in passes::of(asked) {
-        anstream::eprintln!("{}", pass.title());
+        anstream::eprintln!("offload: tests, {}", pass.title());
         let log = log::Log::new(&place.folder(&pass))?;
-        let status = passes::run(&pass, asked, &place, &log)?;
+        let (status, output) = passes::run(&pass, asked, &place, &log)?;
         if interrupt::came() {
             return Ok(ExitCode::from(interrupt::STATUS));
         }
@@ -71,7 +81,12 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
             // No test program ran, and Cargo has already printed the reason.
             return Ok(runner::code(status));
         }
-        outcome.add(pass, asked, status, entries);
+        let results = Results::read(&output);
+        if status.success() && results.is_known {
+            anstream::println!("{}, {}", results.text(), pass.title());
+        }
+        let names = parameters::ParameterNames::find(place.target_folder(&pass));
+        outcome.add(pass, asked, status, entries, &results, &names);
     }
     outcome.print();
     Ok(outcome.exit_code())

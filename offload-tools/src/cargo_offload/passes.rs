@@ -2,10 +2,12 @@
 
 use super::arguments::{Asked, Check};
 use super::log::Log;
+use super::results::Results;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// A run of `cargo test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum Pass {
 pub mod variables {
     /// The variable with the folder for the logs of the pass.
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
+    /// The variable with the check of the pass.
+    pub const CHECK: &str = "OFFLOAD_TEST_CHECK";
     /// The variable with the number of orders of blocks and threads in which a program runs.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
     /// The variable with the seed of the first random order.
@@ -33,22 +37,18 @@ pub fn of(asked: &Asked) -> Vec<Pass> {
 }
 
 impl Pass {
-    /// Returns the line that is printed before the pass runs.
+    /// Returns what is done to the tests in this pass.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Check(Check::Memory) => {
-                "offload: tests, checked for accesses to memory that is not theirs"
-            }
-            Self::Check(Check::Races) => "offload: tests, checked for races",
-            Self::Check(Check::Undefined) => "offload: tests, checked for undefined behaviour",
-            Self::Check(Check::MemoryAndUndefined) => {
-                "offload: tests, checked for memory and undefined behaviour"
-            }
-            Self::Orders => "offload: tests, in several orders of blocks and threads",
+            Self::Check(Check::Memory) => "checked for accesses to memory that is not theirs",
+            Self::Check(Check::Races) => "checked for races",
+            Self::Check(Check::Undefined) => "checked for undefined behaviour",
+            Self::Check(Check::MemoryAndUndefined) => "checked for memory and undefined behaviour",
+            Self::Orders => "in several orders of blocks and threads",
         }
     }
 
-    /// Returns the name of the pass's folder.
+    /// Returns the name of the folder for the pass's logs.
     fn name(self) -> &'static str {
         match self {
             Self::Check(check) => check.folder(),
@@ -59,7 +59,7 @@ impl Pass {
     /// Returns the command that runs only this pass.
     pub fn command(self, asked: &Asked) -> String {
         let option = match self {
-            Self::Check(check) => format!("--check {}", check.variable()),
+            Self::Check(check) => format!("--check {}", check.name()),
             Self::Orders => format!("--orders {}", asked.orders),
         };
         let words = asked.cargo.iter().map(|word| word.to_string_lossy());
@@ -72,7 +72,7 @@ impl Pass {
 pub struct Place {
     /// `target`.
     target_folder: PathBuf,
-    /// `target/offload-check`.
+    /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
     folder: PathBuf,
     /// The name of the environment variable that tells Cargo the program with which to start test
     /// programs.
@@ -116,16 +116,30 @@ impl Place {
         Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
+    /// Returns the target folder of a pass.
+    pub fn target_folder(&self, pass: &Pass) -> &Path {
+        match pass {
+            Pass::Check(_) => &self.folder,
+            Pass::Orders => &self.target_folder,
+        }
+    }
+
     /// Returns the folder in which programs of a pass write their logs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
-        self.folder.join(pass.name()).join("log")
+        self.folder.join("log").join(pass.name())
     }
 }
 
-/// Runs `cargo test`. Returns the exit status.
+/// Runs `cargo test`. Returns the exit status, and the output of the test programs, which is also
+/// printed if a test fails, or if the user asks for the output of tests.
 ///
 /// Returns a message if Cargo cannot be started.
-pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitStatus, String> {
+pub fn run(
+    pass: &Pass,
+    asked: &Asked,
+    place: &Place,
+    log: &Log,
+) -> Result<(ExitStatus, String), String> {
     let mut command = cargo();
     command.args(["test", "--no-fail-fast"]).args(without_target_folder(&asked.cargo));
     if !asked.program.is_empty() {
@@ -154,21 +168,46 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         command.env("OFFLOAD_DEVICE", "cpu");
     }
     match pass {
+        // One build has the images of all checks, so another check compiles nothing.
         Pass::Check(check) => command
-            .env("OFFLOAD_CPU_CHECK", check.variable())
-            .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
+            .env("OFFLOAD_CPU_CHECK", "all")
+            .env(variables::CHECK, check.name())
+            .env("CARGO_TARGET_DIR", &place.folder)
             .env_remove(variables::ORDERS),
         // This pass uses the same images as a plain `cargo test`, so it also uses the ordinary
         // target folder.
         Pass::Orders => command
             .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")
+            .env_remove(variables::CHECK)
             .env(variables::ORDERS, asked.orders.to_string())
             .env(variables::SEED, asked.seed.to_string()),
     };
-    command
-        .status()
-        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
+    let program = command.get_program().to_owned();
+    let failed = |error| format!("cannot start {}: {error}", program.display());
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let shows = asked.program.iter().any(|word| {
+        matches!(word.to_str(), Some("--nocapture" | "--no-capture" | "--show-output" | "--list"))
+    });
+    let mut output = Vec::new();
+    let mut from = BufReader::new(child.stdout.take().expect("it is piped"));
+    loop {
+        let start = output.len();
+        // An error of the pipe is the end of the output: the exit status decides.
+        if from.read_until(b'\n', &mut output).unwrap_or(0) == 0 {
+            break;
+        }
+        if shows {
+            anstream::print!("{}", String::from_utf8_lossy(&output[start..]));
+        }
+    }
+    let status = child.wait().map_err(failed)?;
+    let output = String::from_utf8_lossy(&output).into_owned();
+    let is_understood = status.success() && Results::read(&output).is_known;
+    if !shows && !is_understood {
+        anstream::print!("{output}");
+    }
+    Ok((status, output))
 }
 
 /// Returns a command for the Cargo that started this program, or for the `cargo` in `PATH`.

@@ -19,21 +19,28 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns the first record in the images of a program. Returns `None` if no image has a
-    /// record.
+    /// Returns the first record of this kind in the images of a program. Returns `None` if no image
+    /// has such a record.
     ///
     /// Returns a message if the program cannot be read.
-    pub fn of_program(program: &Path) -> Result<Option<Self>, String> {
+    pub fn of_program(program: &Path, kind: &str) -> Result<Option<Self>, String> {
         let input = Input::open(program)
             .map_err(|error| format!("cannot read {}: {error}", program.display()))?;
         let inventory = Inventory::of(input.bytes(), MEMORY_LIMIT);
         let mut images = Images::new(MEMORY_LIMIT);
-        Ok(inventory.images.iter().find_map(|image| Self::among(&images.read(image).ok()?)))
+        let found =
+            |image| Self::among(&images.read(image).ok()?).into_iter().find(|it| it.kind == kind);
+        Ok(inventory.images.iter().find_map(found))
     }
 
-    fn among(image: &[u8]) -> Option<Self> {
-        let start = image.windows(START.len()).position(|part| part == START)?;
-        let text = image[start..].split(|byte| *byte == 0).next()?;
+    /// Returns the records in an image: its own, and those of images inside of it.
+    fn among(image: &[u8]) -> Vec<Self> {
+        let places = image.windows(START.len()).enumerate().filter(|(_, part)| *part == START);
+        places.filter_map(|(at, _)| Self::parse(&image[at..])).collect()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = bytes.split(|byte| *byte == 0).next()?;
         let text = std::str::from_utf8(text).ok()?;
         let value =
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -52,10 +59,16 @@ mod tests {
 
     #[test]
     fn lines_are_values() {
-        let image = b"\x7fELF...offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
-        let record =
-            Record { kind: "races".into(), library: "/lib/libtsan.so.2".into(), symbolizer: None };
-        assert_eq!(Record::among(image), Some(record));
-        assert_eq!(Record::among(b"\x7fELF..."), None);
+        let image = b"\x7fELF...offload-cpu-check 1\nkind memory\nlibrary l\nsymbolizer s\n\0...\
+            offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
+        let record = |kind: &str, library: &str, symbolizer: Option<&str>| Record {
+            kind: kind.into(),
+            library: library.into(),
+            symbolizer: symbolizer.map(PathBuf::from),
+        };
+        let expected =
+            [record("memory", "l", Some("s")), record("races", "/lib/libtsan.so.2", None)];
+        assert_eq!(Record::among(image), expected);
+        assert_eq!(Record::among(b"\x7fELF..."), []);
     }
 }

@@ -1,5 +1,6 @@
 //! The program that Cargo starts instead of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
+use super::arguments::Check;
 use super::interrupt;
 use super::log::{Log, Program};
 use super::passes::variables;
@@ -27,8 +28,14 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
         return in_orders(program, arguments, count, number(variables::SEED).unwrap_or(1), &log);
     }
     let mut command = plain(program, arguments);
-    if let Some(record) = Record::of_program(program)? {
+    let check = env::var(variables::CHECK).ok().and_then(|name| Check::named(&name));
+    if let Some(check) = check
+        && let Some(record) = Record::of_program(program, check.of_image().name())?
+    {
         put_before(&record, &log, &mut command);
+        if check != check.of_image() {
+            command.env("OFFLOAD_CPU_CHECK_ONLY", check.name());
+        }
     }
     become_program(command)
 }
@@ -36,7 +43,7 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
 fn plain(program: &Path, arguments: &[OsString]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments);
-    for name in [variables::LOG, variables::ORDERS, variables::SEED] {
+    for name in [variables::LOG, variables::CHECK, variables::ORDERS, variables::SEED] {
         command.env_remove(name);
     }
     command
@@ -66,7 +73,9 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
-        command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
+        // The last part is the image and the offset in it, which `symbols` reads.
+        let frames = "stack_trace_format='    #%n %p %F %L %M'";
+        command.env(name, format!("{own}{frames}:log_path='{report}'{symbolizer}{of_user}"));
     }
 }
 

@@ -1,12 +1,15 @@
 //! The summary after all passes have run.
 
-use super::NOTHING_CHECKED;
-use super::arguments::Asked;
+use super::arguments::{Asked, Check};
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
+use super::parameters::ParameterNames;
 use super::passes::Pass;
+use super::results::{Died, Results};
+use super::{INCOMPLETE, NOTHING_CHECKED};
+use crate::text::grouped;
 use cpp_demangle::{DemangleOptions, Symbol};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::process::{ExitCode, ExitStatus};
 
@@ -16,8 +19,12 @@ pub struct Outcome {
     /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
     findings: Vec<Found>,
-    /// The reasons why sanitizers did not work.
+    /// The reasons why findings may be missing.
     failures: BTreeSet<String>,
+    /// Kernels that were launched from images that check nothing.
+    unchecked: BTreeSet<String>,
+    /// The programs that ended before all of their tests.
+    died: Vec<Died>,
     /// The first exit status of Cargo that is not success.
     failed: Option<u8>,
     /// The commands of passes that launched no kernel on the CPU.
@@ -36,23 +43,53 @@ struct Found {
 
 impl Outcome {
     /// Adds the result of a pass.
-    pub fn add(&mut self, pass: Pass, asked: &Asked, status: ExitStatus, entries: Entries) {
+    pub fn add(
+        &mut self,
+        pass: Pass,
+        asked: &Asked,
+        status: ExitStatus,
+        entries: Entries,
+        results: &Results,
+        names: &ParameterNames,
+    ) {
         if !status.success() {
             self.failed = self
                 .failed
                 .or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
         }
-        if entries.launched.is_empty() {
+        self.died.extend(&results.died);
+        let (checked, plain): (Vec<&Launch>, Vec<&Launch>) =
+            entries.launched.iter().partition(|launch| pass == Pass::Orders || launch.is_checked);
+        if checked.is_empty() {
             self.without_kernels.push(pass.command(asked));
         }
-        self.kernels.extend(entries.launched.iter().map(|launch| launch.kernel.clone()));
+        self.kernels.extend(checked.into_iter().map(|launch| launch.kernel.clone()));
+        self.unchecked.extend(plain.into_iter().map(|launch| launch.kernel.clone()));
         let mut found: Vec<Finding> = Vec::new();
         for (process, file, text) in &entries.reports {
             let read = findings::read(*process, file, text);
             found.extend(read.findings);
             self.failures.extend(read.failure);
         }
-        found.extend(entries.endless.iter().map(|(launch, place)| endless(launch, place)));
+        self.failures.extend(lost(&found, &entries));
+        if pass == Pass::Check(Check::Undefined) {
+            // The image checks accesses to memory, too, and names no kernel in their reports.
+            found.retain(|finding| finding.kernel.is_some());
+        }
+        let late = entries.endless.iter();
+        found.extend(late.map(|(process, number, place)| endless(*process, *number, place)));
+        for finding in &mut found {
+            // ThreadSanitizer shortens names. The first launch is that of the later access.
+            let first = finding.launches.first();
+            let launch = entries
+                .launched
+                .iter()
+                .find(|it| it.process == finding.process && Some(&it.number) == first);
+            finding.kernel = launch.map(|it| it.kernel.clone()).or(finding.kernel.take());
+            if let Some(note) = parameter(finding, &entries, names) {
+                finding.notes = vec![note];
+            }
+        }
         for finding in found {
             let (tests, again) =
                 (tests_of(&finding, &entries), again(pass, asked, &finding, &entries));
@@ -77,7 +114,8 @@ impl Outcome {
 
     /// Returns the exit status, which [`HELP`](super::arguments::HELP) describes.
     pub fn exit_code(&self) -> ExitCode {
-        match (self.findings.is_empty() && self.failures.is_empty(), self.failed) {
+        match (self.findings.is_empty(), self.failed) {
+            _ if !self.failures.is_empty() => ExitCode::from(INCOMPLETE),
             (false, _) => ExitCode::FAILURE,
             (true, Some(code)) => ExitCode::from(code),
             (true, None) if !self.without_kernels.is_empty() => ExitCode::from(NOTHING_CHECKED),
@@ -102,9 +140,26 @@ impl Outcome {
         let count = |count: usize, what: &str| {
             format!("{count} {what}{}", if count == 1 { "" } else { "s" })
         };
+        for Died { tests, ended } in &self.died {
+            let _ = writeln!(
+                text,
+                "\nerror: a test program ended before its tests: of {}, {} have no result",
+                count(*tests, "test"),
+                tests.saturating_sub(*ended)
+            );
+        }
+        if !self.unchecked.is_empty() {
+            let _ = writeln!(
+                text,
+                "\nwarning: images that check nothing have these kernels: {}. A build script that this command runs has to \
+                 compile them",
+                self.unchecked.iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
+            );
+        }
         let _ = writeln!(
             text,
-            "\n{} in {} launched on the CPU",
+            "\n{}{} in {} launched on the CPU",
+            if self.failures.is_empty() { "" } else { "findings may be missing: " },
             count(self.findings.len(), "finding"),
             count(self.kernels.len(), "kernel")
         );
@@ -169,31 +224,76 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     one.kernel == other.kernel && one.kind == other.kind && lines(one) == lines(other)
 }
 
-fn endless(launch: &Launch, place: &str) -> Finding {
+fn endless(process: u32, number: usize, place: &str) -> Finding {
     Finding {
         kind: "a kernel that does not end in time".to_owned(),
-        kernel: Some(launch.kernel.clone()),
+        launches: vec![number],
         notes: vec![format!("it was in {place}")],
-        process: launch.process,
+        process,
         ..Finding::default()
     }
 }
 
-/// Returns the tests that launched the finding's kernel in the process with the finding. If some of
-/// these launches failed, returns only the tests with a failed launch. A race does not make a
-/// launch fail, so all tests that launched the kernel may be returned for it.
+/// Returns the parameter that leads to the memory of the finding's access: `parameter 2, x, of
+/// 4,000 bytes: read at 4,000`.
+fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
+    let access = finding.access?;
+    let launches = entries.found.iter().filter(|launch| {
+        launch.process == finding.process && finding.launches.contains(&launch.number)
+    });
+    let is_inside = |(_, start): &&(usize, u64)| (access.start..access.end).contains(start);
+    let (number, start) = launches.flat_map(|launch| &launch.addresses).find(is_inside)?;
+    let name = names.get(finding.kernel.as_deref()?, *number);
+    let name = name.map_or_else(String::new, |name| format!(", `{name}`"));
+    let was_freed = if finding.kind.contains("use-after-free") { ", which were freed" } else { "" };
+    let kind = finding.places.first().and_then(|place| place.what.split(' ').next());
+    let sign = if access.address < *start { "-" } else { "" };
+    Some(format!(
+        "parameter {number}{name}, of {} bytes{was_freed}: {} at {sign}{}",
+        grouped(access.end - start),
+        kind.unwrap_or("accessed"),
+        grouped(access.address.abs_diff(*start))
+    ))
+}
+
+/// Returns the launches that a finding is about.
+fn launches_of<'a>(finding: &'a Finding, entries: &'a Entries) -> impl Iterator<Item = &'a Launch> {
+    entries.launched.iter().filter(|launch| {
+        launch.process == finding.process && finding.launches.contains(&launch.number)
+    })
+}
+
+/// Returns the names of the threads that launched the finding's kernel. The harness gives each
+/// test's thread the name of the test.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
-    let names = |launches: &[Launch]| -> BTreeSet<String> {
-        let of_process = launches.iter().filter(|launch| launch.process == finding.process);
-        let of_kernel = of_process
-            .filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
-        of_kernel
-            .map(|launch| launch.thread.clone())
-            .filter(|name| !name.is_empty() && name != "main")
-            .collect()
-    };
-    let failed = names(&entries.found);
-    if failed.is_empty() { names(&entries.launched) } else { failed }
+    let names = launches_of(finding, entries).map(|launch| launch.thread.clone());
+    names.filter(|name| !name.is_empty() && name != "main").collect()
+}
+
+/// Returns messages about programs that counted more findings than their reports contain.
+fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
+    let mut counted: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+    for launch in &entries.found {
+        *counted.entry((launch.process, launch.number)).or_default() += launch.findings;
+    }
+    let mut messages = Vec::new();
+    for ((process, number), counted) in counted {
+        let is_read = |finding: &&Finding| {
+            finding.is_counted && finding.process == process && finding.launches.contains(&number)
+        };
+        let read = found.iter().filter(is_read).count();
+        if read < counted {
+            let launch =
+                entries.launched.iter().find(|it| (it.process, it.number) == (process, number));
+            let (kernel, thread) = launch.map_or(("?", "?"), |it| (&*it.kernel, &*it.thread));
+            messages.push(format!(
+                "reports are missing: the program with process {process} counted {counted} findings in launches of the \
+                 kernel {} by {thread}, and its reports contain {read}. Run its tests one at a time: -- --test-threads=1",
+                readable(kernel)
+            ));
+        }
+    }
+    messages
 }
 
 /// Returns a command that repeats the finding. If the tests that may have caused it are known, the

@@ -166,7 +166,9 @@ fn each_end_has_its_status() {
     );
     // The kernel is correct, so the exit status depends only on whether its test passes.
     let printed = ends("--check memory --lib -- --exact right", 0);
-    assert!(printed.contains("\n0 findings in 1 kernel launched on the CPU\n"), "{printed}");
+    let expected = "1 test passed, checked for accesses to memory that is not theirs\n\n\
+                    0 findings in 1 kernel launched on the CPU\n";
+    assert_eq!(printed, expected);
     ends("--check memory --lib -- --exact right wrong_without_a_kernel", 101);
     ends("--check memory --lib -- --exact children_have_no_sanitizer large_stacks", 0);
     // The loader splits the variable that preloads libraries at spaces.
@@ -182,6 +184,8 @@ fn each_end_has_its_status() {
     let expected = "\n1. heap-buffer-overflow, in the kernel scale\n   kernels/scale.cu:2  read of size 4  block (0, 0, 0), \
                     thread (60, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
+    let missed = "\n   parameter 1, `x`, of 240 bytes: read at 240\n   launched by past_the_end\n";
+    assert!(printed.contains(missed), "{printed}");
     let again = "   again: cargo offload test --check memory --lib -p check-command -- --exact past_the_end\n";
     assert!(printed.contains(again), "{printed}");
     let report = printed
@@ -223,9 +227,9 @@ fn each_end_has_its_status() {
             .spawn()
             .expect("Cargo starts");
         let log = folder.join(if line.contains("orders") {
-            "orders/log/kernels"
+            "log/orders/kernels"
         } else {
-            "memory/log/kernels"
+            "log/memory/kernels"
         });
         let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
         // The log of an earlier run must be removed: the test would take it as proof that this run

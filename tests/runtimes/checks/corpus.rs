@@ -46,7 +46,7 @@ fn sanitizers(compiler: Compiler) -> Needs {
 
 /// Returns the lines that a report may name, for each wrong kernel and each check that finds its
 /// error.
-fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
+pub(super) fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let mut kernel = "";
     for (number, line) in KERNELS.lines().enumerate() {

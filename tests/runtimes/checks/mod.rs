@@ -7,6 +7,7 @@ mod candle;
 mod command;
 mod corpus;
 mod orders;
+mod together;
 
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::llvm_bin;
@@ -21,6 +22,7 @@ offload_tests::tests! {
     command::tests(),
     corpus::tests(),
     orders::tests(),
+    together::tests(),
 }
 
 /// The kernels of the corpus.

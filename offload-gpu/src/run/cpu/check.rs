@@ -3,6 +3,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_uint};
 use core::ptr;
 use core::sync::atomic::AtomicU64;
@@ -19,12 +20,45 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// Returns the sanitizer's description from the bytes of an image. `None` if the image checks
-    /// nothing.
-    pub(super) fn of(image: &'a [u8]) -> Option<Self> {
-        const START: &[u8] = b"offload-cpu-check 1\n";
-        let start = image.windows(START.len()).position(|part| part == START)?;
-        let text = CStr::from_bytes_until_nul(&image[start..]).ok()?.to_str().ok()?;
+    /// Returns the image to load: `image`, or an image inside of it for the sanitizer that is in
+    /// this program. Also returns the description of its sanitizer; `None` if it has none.
+    ///
+    /// Returns an error if the program was started without the library of a sanitizer: loading that
+    /// library later would end the program, or crash it.
+    pub(super) fn choose(image: &'a [u8]) -> Result<(Option<Self>, &'a [u8]), String> {
+        let all = Self::all(image);
+        if all.is_empty() {
+            return Ok((None, image));
+        }
+        let hints: String = all.iter().map(|(checked, _)| checked.hint()).collect();
+        match all.into_iter().find(|(checked, _)| checked.is_loadable()) {
+            Some((checked, image)) => Ok((Some(checked), image)),
+            None => {
+                Err(format!("the sanitizer that it was built with is not in this program.{hints}"))
+            }
+        }
+    }
+
+    /// Returns the descriptions in an image with the images that they describe: this image, and
+    /// then images inside of it.
+    fn all(image: &'a [u8]) -> Vec<(Self, &'a [u8])> {
+        const START: &[u8] = b"offload-cpu-";
+        let (mut own, mut inside) = (None, Vec::new());
+        let mut rest = image;
+        while let Some(at) = rest.windows(START.len()).position(|part| part == START) {
+            rest = &rest[at + START.len()..];
+            if let Some(text) = rest.strip_prefix(b"check 1\n") {
+                own = own.or_else(|| Self::parse(text));
+            } else if let Some(other) = rest.strip_prefix(b"inside 1\n").and_then(sized) {
+                inside.extend(Self::all(other));
+                rest = &rest[b"inside 1\n".len() + size_of::<u64>() + other.len()..];
+            }
+        }
+        own.map(|checked| (checked, image)).into_iter().chain(inside).collect()
+    }
+
+    fn parse(text: &'a [u8]) -> Option<Self> {
+        let text = CStr::from_bytes_until_nul(text).ok()?.to_str().ok()?;
         let value =
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Some(Self {
@@ -34,23 +68,13 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Returns an error if the program was started without the sanitizer's library: loading that
-    /// library later would end the program, or crash it.
-    pub(super) fn is_loadable(&self) -> Result<(), String> {
-        let symbol = match self.kind {
-            "races" => "__tsan_init",
-            "memory" | "all" => "__asan_init",
+    fn is_loadable(&self) -> bool {
+        match self.kind {
+            "races" => is_there("__tsan_init"),
             // The library of UndefinedBehaviorSanitizer may be loaded later, if the loader finds
             // it.
-            _ => return Ok(()),
-        };
-        if is_there(symbol) {
-            Ok(())
-        } else {
-            Err(format!(
-                "the sanitizer that it was built with is not in this program.{}",
-                self.hint()
-            ))
+            "undefined" => true,
+            _ => is_there("__asan_init"),
         }
     }
 
@@ -73,6 +97,12 @@ impl<'a> Checked<'a> {
              {options}{symbolizer}, or build it without the variable."
         )
     }
+}
+
+/// Returns the bytes after their size, which is a 64-bit number.
+fn sized(bytes: &[u8]) -> Option<&[u8]> {
+    let (size, bytes) = bytes.split_first_chunk::<{ size_of::<u64>() }>()?;
+    bytes.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)
 }
 
 /// Whether the program, or a library that it was started with, has a function of this name.
@@ -182,8 +212,27 @@ mod tests {
     fn an_image_says_what_it_checks() {
         let image = b"\x7fELF...offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
         let checked = Checked { kind: "races", library: "/lib/libtsan.so.2", symbolizer: "" };
-        assert_eq!(Checked::of(image), Some(checked));
-        assert_eq!(Checked::of(b"\x7fELF..."), None);
+        assert_eq!(Checked::all(image), [(checked, &image[..])]);
+        assert_eq!(Checked::all(b"\x7fELF..."), []);
+    }
+
+    #[test]
+    fn an_image_may_contain_another() {
+        let text = |kind| {
+            format!("\x7fELF..offload-cpu-check 1\nkind {kind}\nlibrary l\nsymbolizer \n\0..")
+        };
+        let (own, other) = (text("memory,undefined").into_bytes(), text("races").into_bytes());
+        let mut inside = b"offload-cpu-inside 1\n".to_vec();
+        inside.extend((other.len() as u64).to_le_bytes());
+        inside.extend(&other);
+        for image in [[&own[..], &inside].concat(), [&inside, &own[..]].concat()] {
+            let found = Checked::all(&image);
+            let found: Vec<_> = found.iter().map(|(it, image)| (it.kind, *image)).collect();
+            assert_eq!(found, [("memory,undefined", &*image), ("races", &*other)]);
+        }
+        // The size is more than there is.
+        inside.truncate(inside.len() - 1);
+        assert_eq!(Checked::all(&inside).len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::super::library::address;
 use super::Address;
 use super::check::{Checked, Settings};
+use super::log;
 use super::source::Source;
 use alloc::boxed::Box;
 use alloc::format;
@@ -78,9 +79,9 @@ impl LoadedImage {
         if IS_STATIC {
             return Err(STATIC.to_string());
         }
-        let checked = Checked::of(bytes);
-        checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
-        let source = Source::new(bytes)?;
+        let (checked, bytes) = Checked::choose(bytes)?;
+        let log = checked.as_ref().and_then(|_| log::path());
+        let source = Source::new(bytes, log)?;
         // SAFETY: this program's build compiled the image, which runs only code of its source when
         // it is loaded or unloaded.
         let library = unsafe { Library::new(source.path()) }.map_err(|error| {

@@ -3,9 +3,9 @@
 //!
 //! | line | when |
 //! |---|---|
-//! | `launched`, process, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
-//! | `found`, process, kernel, thread | a launch in which a checked image reports something |
-//! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
+//! | `launched`, process, number, `checked` or `plain`, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
+//! | `found`, process, number, findings, addresses | a launch in which a checked image reports this many findings; `2=7f0000001000` for an address in parameter 2 |
+//! | `endless`, process, number, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use super::beside::beside;
 use super::positive;
@@ -13,6 +13,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -23,28 +24,54 @@ use std::{env, eprintln, process, thread};
 /// status.
 const ENDED: i32 = 124;
 
-pub(super) fn launched(kernel: &str) {
-    static KNOWN: Mutex<Vec<(String, ThreadId)>> = Mutex::new(Vec::new());
-    if env::var_os("OFFLOAD_CPU_LOG").is_none() {
-        return;
-    }
+/// Returns the path of the log, if there is one.
+pub(super) fn path() -> Option<OsString> {
+    env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty())
+}
+
+/// Records that this thread launches a kernel of an image that checks it, or of a plain one.
+/// Returns the number in the log of this kernel and this thread; `None` if there is no log.
+pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
+    static KNOWN: Mutex<Vec<(String, bool, ThreadId)>> = Mutex::new(Vec::new());
+    path()?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let this = thread::current();
-    if !known.iter().any(|(name, thread)| name == kernel && *thread == this.id()) {
-        known.push((kernel.to_string(), this.id()));
-        write("launched", kernel, &[this.name().unwrap_or("")]);
+    let own = (kernel.to_string(), is_checked, this.id());
+    if let Some(number) = known.iter().position(|other| *other == own) {
+        return Some(number);
+    }
+    known.push(own);
+    let number = known.len() - 1;
+    let image = if is_checked { "checked" } else { "plain" };
+    write("launched", &[&number.to_string(), image, kernel, this.name().unwrap_or("")]);
+    Some(number)
+}
+
+/// Records that a checked image reported findings in a launch, and the arguments of this launch
+/// that are addresses, each with its position.
+pub(super) fn found(
+    number: Option<usize>,
+    findings: u32,
+    addresses: impl Iterator<Item = (usize, usize)>,
+) {
+    if let Some(number) = number {
+        let words: Vec<String> =
+            addresses.map(|(at, address)| format!("{}={address:x}", at + 1)).collect();
+        write("found", &[&number.to_string(), &findings.to_string(), &words.join(" ")]);
     }
 }
 
-pub(super) fn found(kernel: &str) {
-    write("found", kernel, &[thread::current().name().unwrap_or("")]);
+/// Returns the kernel's name for a checked image, which puts it into reports. A number in the log
+/// comes first, so that a tool finds out which thread launched the kernel.
+pub(super) fn name_in_reports(number: Option<usize>, kernel: &str) -> String {
+    number.map_or_else(|| kernel.to_string(), |number| format!("#{number} {kernel}"))
 }
 
 /// Writes a line with one system call, since processes share the file.
-fn write(what: &str, kernel: &str, more: &[&str]) {
-    let Some(path) = env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty()) else { return };
-    let mut line = format!("{what}\t{}\t{kernel}", process::id());
-    for word in more {
+fn write(what: &str, words: &[&str]) {
+    let Some(path) = path() else { return };
+    let mut line = format!("{what}\t{}", process::id());
+    for word in words {
         line.push('\t');
         line.extend(
             word.chars().map(|letter| if letter.is_ascii_control() { ' ' } else { letter }),
@@ -72,11 +99,10 @@ pub(super) fn time_limit() -> Result<Option<Duration>, String> {
 /// contains the block and thread that `place` returns.
 pub(super) fn within(
     limit: Duration,
-    kernel: &str,
+    (kernel, number): (&str, Option<usize>),
     place: &(dyn Fn() -> String + Sync),
     launch: &mut dyn FnMut(),
 ) {
-    let name = thread::current().name().unwrap_or("").to_string();
     let (has_ended, signal) = (Mutex::new(false), Condvar::new());
     let watch = || {
         let waiting = has_ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +110,9 @@ pub(super) fn within(
         let (has_ended, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if !*has_ended {
             let place = place();
-            write("endless", kernel, &[&name, &place]);
+            if let Some(number) = number {
+                write("endless", &[&number.to_string(), &place]);
+            }
             eprintln!(
                 "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
                 limit.as_secs()

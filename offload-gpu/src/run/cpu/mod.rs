@@ -103,7 +103,7 @@ impl Backend for Cpu {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
         // SAFETY: the function belongs to a loaded image; the caller guarantees the arguments.
-        unsafe { threads::run(function.0, arguments.kernel, launch, invoke, arguments.start) }
+        unsafe { threads::run(function.0, launch, invoke, &arguments) }
             .map_err(|why| RunError::refused(attempted(), why))
     }
 

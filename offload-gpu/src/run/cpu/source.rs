@@ -5,9 +5,10 @@
 use crate::text::contains;
 use alloc::format;
 use alloc::string::String;
-use std::collections::hash_map::RandomState;
+use std::collections::hash_map::{DefaultHasher, RandomState};
 use std::env;
 use std::env::consts;
+use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::fs::File;
 use std::fs::{self, OpenOptions};
@@ -24,26 +25,50 @@ pub(super) enum Source {
     Memory { path: PathBuf, _file: File },
     /// A file on disk that only this process uses.
     Disk(TemporaryFile),
+    /// A file beside the log of launches, as long as the image is loaded.
+    Logged(TemporaryFile),
     /// The file was removed after the image was loaded.
     Gone,
 }
 
 impl Source {
-    pub(super) fn new(bytes: &[u8]) -> Result<Self, String> {
+    /// `log` is the file in which launches of a checked image are logged, if there is one.
+    pub(super) fn new(bytes: &[u8], log: Option<OsString>) -> Result<Self, String> {
+        if let Some(log) = log {
+            return Self::in_log(bytes, log);
+        }
         #[cfg(target_os = "linux")]
         if let Some(file) = in_memory(bytes)
             && let Some(path) = path_in_proc(&file)
         {
             return Ok(Self::Memory { path, _file: file });
         }
-        TemporaryFile::create(bytes).map(Self::Disk)
+        let name = format!("offload-{}-{:016x}{}", process::id(), random(), consts::DLL_SUFFIX);
+        TemporaryFile::create(env::temp_dir().join(name), bytes).map(Self::Disk)
+    }
+
+    /// Returns a file beside the log of launches. A tool that reads reports gets the source lines
+    /// from a link to the file, `LOG-HASH.so`, which stays. The file's name is that of the link
+    /// with a random number.
+    fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        let mut link = log;
+        link.push(format!("-{:016x}", hasher.finish()));
+        let mut path = link.clone();
+        path.push(format!("-{:016x}.so", random()));
+        link.push(".so");
+        let file = TemporaryFile::create(path.into(), bytes)?;
+        // The link may be there already. Without it, reports have fewer source lines.
+        let _ = fs::hard_link(&file.0, link);
+        Ok(Self::Logged(file))
     }
 
     pub(super) fn path(&self) -> &Path {
         match self {
             #[cfg(target_os = "linux")]
             Self::Memory { path, .. } => path,
-            Self::Disk(file) => &file.0,
+            Self::Disk(file) | Self::Logged(file) => &file.0,
             Self::Gone => Path::new(""),
         }
     }
@@ -132,10 +157,7 @@ fn random() -> u64 {
 pub(super) struct TemporaryFile(PathBuf);
 
 impl TemporaryFile {
-    fn create(contents: &[u8]) -> Result<Self, String> {
-        let (process, random) = (process::id(), random());
-        let name = format!("offload-{process}-{random:016x}{}", consts::DLL_SUFFIX);
-        let path = env::temp_dir().join(name);
+    fn create(path: PathBuf, contents: &[u8]) -> Result<Self, String> {
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
         // `create_new` fails if anything, even a link, is already there, so no other user can have
         // prepared the file.

@@ -5,6 +5,7 @@ use super::check::{Order, Progress, Settings, found};
 use super::image::{Kernel, LaunchWith};
 use super::{log, positive};
 use crate::call::Invoke;
+use crate::run::backend::Arguments;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
 use alloc::format;
@@ -46,14 +47,14 @@ unsafe extern "C" fn run_thread(context: *mut c_void) {
 /// `invoke` passes.
 pub(super) unsafe fn run(
     kernel: *const c_void,
-    name: &str,
     launch: &Launch,
     invoke: Invoke,
-    arguments: *const u8,
+    arguments: &Arguments<'_>,
 ) -> Result<(), String> {
     // SAFETY: the caller guarantees that the kernel's image is loaded.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
-    log::launched(name);
+    let name = arguments.kernel;
+    let number = log::launched(name, kernel.launchers.is_checked);
     let threads = threads()?;
     // Checked images enforce the time limit themselves: the message that they print also contains
     // the source line.
@@ -68,12 +69,13 @@ pub(super) unsafe fn run(
         )?;
         // SAFETY: the caller of `run` guarantees the same conditions.
         return unsafe {
-            run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments)
+            run_on_one(kernel, with, (order, limit), number, launch, invoke, arguments)
         };
     }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let run = |first: u64, end: u64| {
+        let arguments = arguments.start;
         let mut context = Context { function: kernel.address, arguments, invoke };
         // SAFETY: the types are those of `offload/cpu.h`. The context lives until the call returns.
         unsafe {
@@ -121,17 +123,18 @@ unsafe fn run_on_one(
     kernel: &Kernel,
     with: LaunchWith,
     (order, limit): (Option<Order>, Option<Duration>),
-    name: &str,
+    number: Option<usize>,
     launch: &Launch,
     invoke: Invoke,
-    arguments: *const u8,
+    arguments: &Arguments<'_>,
 ) -> Result<(), String> {
-    let c_name = CString::new(name).ok();
+    let name = arguments.kernel;
+    let c_name = CString::new(log::name_in_reports(number, name)).ok();
     let progress = Progress::default();
     let settings = Settings::new(order, c_name.as_deref(), &progress);
     let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
-    let mut context = Context { function: kernel.address, arguments, invoke };
+    let mut context = Context { function: kernel.address, arguments: arguments.start, invoke };
     let mut findings = 0;
     let mut call = || {
         // SAFETY: the types are those of `offload/schedule.h`. The context, the settings and the
@@ -150,13 +153,21 @@ unsafe fn run_on_one(
         }
     };
     match limit {
-        Some(limit) => log::within(limit, name, &|| place(&progress, grid, block), &mut call),
+        Some(limit) => {
+            log::within(limit, (name, number), &|| place(&progress, grid, block), &mut call)
+        }
         None => call(),
     }
     if findings == 0 {
         return Ok(());
     }
-    log::found(name);
+    let is_address = |at: &usize| *at < 64 && arguments.addresses >> at & 1 != 0;
+    let addresses = (0..arguments.pointers.len()).filter(is_address).map(|at| {
+        // SAFETY: the argument is set to an address, which has the size of a `usize`. It need not
+        // be aligned.
+        (at, unsafe { arguments.pointers[at].cast::<usize>().read_unaligned() })
+    });
+    log::found(number, findings, addresses);
     Err(found(findings))
 }
 

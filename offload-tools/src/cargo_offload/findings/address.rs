@@ -10,7 +10,7 @@
 //! SUMMARY: AddressSanitizer: heap-buffer-overflow kernels/sum.cu:15 in scale(float*, float)
 //! ```
 
-use super::{Finding, Place, of_kernel};
+use super::{Access, Finding, Place, of_kernel};
 
 /// Reads a report at the start of `lines`. Also returns the number of its lines.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
@@ -37,9 +37,28 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
     let notes = located.map(without_addresses).into_iter().collect();
     Some((
-        Finding { kind: kind.to_owned(), places: vec![place], notes, ..Finding::default() },
+        Finding {
+            kind: kind.to_owned(),
+            places: vec![place],
+            notes,
+            access: located.and_then(|located| accessed(what, located)),
+            is_counted: true,
+            ..Finding::default()
+        },
         size,
     ))
+}
+
+/// Reads the addresses in `heap-buffer-overflow on address 0x617000000290 at …`, and in `0 bytes to
+/// the right of 400-byte region [0x617000000100,0x617000000290)`.
+fn accessed(what: &str, located: &str) -> Option<Access> {
+    let number = |text: &str| {
+        let digits = text.split(|letter: char| !letter.is_ascii_hexdigit()).next()?;
+        u64::from_str_radix(digits, 16).ok()
+    };
+    let (_, address) = what.split_once(" on address 0x")?;
+    let (start, end) = located.split_once(" [0x")?.1.split_once(",0x")?;
+    Some(Access { address: number(address)?, start: number(start)?, end: number(end)? })
 }
 
 /// Returns a note without addresses: `0 bytes to the right of 400-byte region`.
@@ -75,5 +94,7 @@ Shadow bytes around the buggy address:";
         };
         assert_eq!(finding.places, [place]);
         assert_eq!(finding.notes, ["0 bytes to the right of 400-byte region"]);
+        let access = Access { address: 0x617000000290, start: 0x617000000100, end: 0x617000000290 };
+        assert_eq!(finding.access, Some(access));
     }
 }

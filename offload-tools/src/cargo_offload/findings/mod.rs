@@ -23,6 +23,13 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
+    /// The numbers of the launches in the log of kernels: for a race, those of both accesses.
+    pub launches: Vec<usize>,
+    /// The access of an error in memory of the allocator.
+    pub access: Option<Access>,
+    /// Whether the program counted the report, too, among the findings of the launch. It does not
+    /// count races.
+    pub is_counted: bool,
     /// The places of the error; for a race, the places of both accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
@@ -31,6 +38,17 @@ pub struct Finding {
     pub process: u32,
     /// The file with the whole report.
     pub report: PathBuf,
+}
+
+/// An access to memory of the allocator, or beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The address of the access.
+    pub address: u64,
+    /// The start of the memory.
+    pub start: u64,
+    /// The end of the memory.
+    pub end: u64,
 }
 
 /// A place in a source.
@@ -65,7 +83,9 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
             .or_else(|| undefined::read(rest))
             .or_else(|| own::read(rest));
         if let Some((finding, size)) = found {
-            read.findings.push(Finding { process, report: report.to_owned(), ..finding });
+            let mut finding = Finding { process, report: report.to_owned(), ..finding };
+            finding.set_kernel(finding.kernel.clone());
+            read.findings.push(finding);
             at += size;
             continue;
         }
@@ -80,9 +100,32 @@ pub fn read(process: u32, report: &Path, text: &str) -> Read {
     read
 }
 
+impl Finding {
+    /// Sets the kernel from its name in a report, which begins with the number of the launch in the
+    /// log of kernels: `#3 scale`.
+    fn set_kernel(&mut self, in_report: Option<String>) {
+        let numbered = in_report.as_deref().and_then(|text| {
+            let (number, name) = text.strip_prefix('#')?.split_once(' ')?;
+            Some((number.parse().ok()?, name.to_owned()))
+        });
+        self.kernel = match numbered {
+            Some((number, name)) => {
+                if !self.launches.contains(&number) {
+                    self.launches.push(number);
+                }
+                Some(name)
+            }
+            None => in_report,
+        };
+    }
+}
+
 /// Returns the message with which a sanitizer stopped working, if the line contains one.
 fn failure(line: &str) -> Option<String> {
-    let at = line.find("FATAL: ")?;
+    // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
+    let at = line
+        .find("FATAL: ")
+        .or_else(|| line.find("ThreadSanitizer: ").filter(|_| line.ends_with("Dying.")))?;
     let message = &line[at..];
     Some(if message.contains("unexpected memory mapping") {
         format!(
@@ -168,8 +211,10 @@ mod tests {
     #[test]
     fn a_failure_has_its_cure() {
         let text = "FATAL: ThreadSanitizer: unexpected memory mapping 0x7b0-0x7c0\n";
-        let read = read(7, Path::new("report.7"), text);
+        let read = super::read(7, Path::new("report.7"), text);
         assert!(read.findings.is_empty());
         assert!(read.failure.unwrap().contains("vm.mmap_rnd_bits=28"));
+        let text = "==300==ThreadSanitizer: Thread limit (8128 threads) exceeded. Dying.\n";
+        assert!(super::read(7, Path::new("report.7"), text).failure.unwrap().contains("8128"));
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         kind: kind.to_owned(),
         kernel: Some(kernel.to_owned()),
         places: groups.iter().map(place).collect(),
+        is_counted: true,
         ..Finding::default()
     };
     Some((finding, 1 + groups.len()))
@@ -67,7 +68,7 @@ pub(super) fn add_to(finding: &mut Finding, line: &str) {
     if let Some((kernel, place)) =
         line.strip_prefix(ABOVE).and_then(|rest| rest.split_once(", block "))
     {
-        finding.kernel = Some(kernel.to_owned());
+        finding.set_kernel(Some(kernel.to_owned()));
         if let Some(first) = finding.places.first_mut() {
             first.thread = format!("block {place}");
         }

@@ -29,7 +29,10 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         let Some((access, thread)) = access(line) else { continue };
         let of_kernel = of_kernel(lines[at + 1..].iter().copied());
         let (thread, kernel) = thread.and_then(|name| named(lines, name)).unwrap_or_default();
-        finding.kernel = finding.kernel.or((!kernel.is_empty()).then_some(kernel));
+        // Both sides of a race are of the same kernel, except in overlapping launches.
+        let first = finding.kernel.take();
+        finding.set_kernel((!kernel.is_empty()).then_some(kernel));
+        finding.kernel = first.or(finding.kernel);
         let line = of_kernel.map_or(String::new(), |frame| frame.line.to_owned());
         finding.places.push(Place { line, what: access, thread });
     }

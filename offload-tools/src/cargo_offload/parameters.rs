@@ -1,0 +1,59 @@
+//! The names of kernels' parameters, which the build writes into the indexes of packs.
+
+use offload_format::pack_index::Index;
+use offload_format::signature::Signatures;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The names of the parameters of each kernel, by the kernel's symbol.
+#[derive(Debug, Default)]
+pub struct ParameterNames(BTreeMap<String, Vec<String>>);
+
+impl ParameterNames {
+    /// Reads the indexes in a target folder of Cargo. If several describe one kernel, the newest
+    /// one counts.
+    pub fn find(target: &Path) -> Self {
+        let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
+        // `PROFILE/build`, or `TARGET/PROFILE/build`.
+        let profiles = entries(target).flat_map(|profile| {
+            let inside = entries(&profile).collect::<Vec<_>>();
+            [profile].into_iter().chain(inside)
+        });
+        for package in profiles.flat_map(|profile| entries(&profile.join("build"))) {
+            for file in entries(&package.join("out/offload")) {
+                let time = fs::metadata(&file).and_then(|file| file.modified());
+                if let (true, Ok(time)) = (file.extension() == Some("index".as_ref()), time) {
+                    files.push((time, file));
+                }
+            }
+        }
+        files.sort();
+        let mut names = Self::default();
+        for (_, file) in files {
+            // An index of another version is of an earlier build.
+            let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
+            if let Some(Index::Built(pack)) = index {
+                pack.modules.iter().for_each(|module| names.add(&module.signatures));
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, text: &str) {
+        for kernel in text.parse::<Signatures>().into_iter().flat_map(|all| all.kernels) {
+            let names = kernel.parameters.into_iter().map(|parameter| parameter.name).collect();
+            self.0.insert(kernel.symbol, names);
+        }
+    }
+
+    /// Returns the name of a parameter; the first one has the number 1.
+    pub fn get(&self, kernel: &str, number: usize) -> Option<&str> {
+        self.0.get(kernel)?.get(number.checked_sub(1)?).map(String::as_str)
+    }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}

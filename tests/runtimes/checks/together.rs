@@ -1,0 +1,175 @@
+//! Tests of `cargo offload test` on all pairs of the corpus in one program: its tests run in
+//! parallel and one after another, and the findings are those that each kernel has alone.
+
+use super::corpus::expected;
+use super::{KERNELS, names};
+use offload_tests::own;
+use offload_tests::registry::GCC;
+use offload_tests::scenario::Scenario;
+use std::collections::BTreeSet;
+
+offload_tests::tests! {
+    GCC.slow() => [findings_are_those_of_each_kernel_alone],
+}
+
+/// The tests of a program that launches one kernel in each. `TESTS` becomes a test for each kernel.
+const TESTS: &str = r#"
+#[cfg(test)]
+mod tests {
+    use super::{Device, one};
+
+    macro_rules! tests {
+        ($($name:ident)*) => {$(
+            #[test]
+            fn $name() {
+                one(stringify!($name), &Device::cpu());
+            }
+        )*};
+    }
+
+    tests! { TESTS }
+
+    /// Ends the program.
+    #[test]
+    #[ignore]
+    fn mask_wrong() {
+        one("mask_wrong", &Device::cpu());
+    }
+
+    /// If no other test runs, each launch loads the image anew.
+    #[test]
+    #[ignore]
+    fn many_loads() {
+        for _ in 0..70 {
+            one("barrier_right", &Device::cpu());
+        }
+    }
+}
+"#;
+
+fn findings_are_those_of_each_kernel_alone() {
+    let scenario = Scenario::without_sources("checks_together");
+    let expected = expected();
+    let ends_the_program = |name: &str| {
+        let checks = expected.get(name);
+        checks.is_some_and(|of| ["stuck", "late", "ends"].iter().any(|it| of.contains_key(it)))
+    };
+    let tests: Vec<&str> =
+        names().filter(|name| *name != "order" && !ends_the_program(name)).collect();
+    let main = include_str!("program/main.rs")
+        .replace("    KERNELS\n", &names().collect::<Vec<_>>().join(" "));
+    scenario
+        .write("src/main.rs", main + &TESTS.replace("TESTS", &tests.join(" ")))
+        .write("src/hosts.rs", include_str!("program/hosts.rs"))
+        .write("kernels/kernels.cu", KERNELS)
+        .build_script(r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#);
+    let run = |options: &str, tests: &[&str], variables: &[(&str, &str)]| {
+        let mut run = scenario.cargo(&["offload", "test", "--bins"]).args(options.split(' '));
+        run = run.args(tests.iter().map(|name| format!("tests::{name}"))).path([own::folder()]);
+        run = run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]);
+        variables.iter().fold(run, |run, (name, value)| run.env(name, value)).ends()
+    };
+
+    for (check, kinds) in
+        [("memory,undefined", &["memory", "undefined", "any"][..]), ("races", &["races", "any"])]
+    {
+        let lines = |kernel: &str| -> Vec<usize> {
+            let of_kernel = expected.get(kernel);
+            kinds.iter().filter_map(|kind| of_kernel?.get(kind)).flatten().copied().collect()
+        };
+        // ThreadSanitizer does not find accesses beyond a buffer, but races of such accesses with
+        // the memory of other tests.
+        let is_beyond =
+            |name: &&str| expected.get(name).is_some_and(|it| it.contains_key("memory"));
+        let tests: Vec<&str> =
+            tests.iter().copied().filter(|name| check != "races" || !is_beyond(name)).collect();
+        let wrong: BTreeSet<String> = tests
+            .iter()
+            .filter(|name| !lines(name).is_empty())
+            .map(|name| (*name).to_owned())
+            .collect();
+        assert!(wrong.len() >= 10, "{wrong:?}");
+        let found = ["--test-threads=8", "--test-threads=1"].map(|threads| {
+            let printed = run(&format!("--check {check} -- --exact {threads}"), &tests, &[]);
+            assert_eq!(printed.status.code(), Some(1), "{check} {threads}\n{printed}");
+            findings(&printed.stdout)
+        });
+        // ThreadSanitizer keeps four accesses for each address and forgets others at random. Of two
+        // races at one address it may report one.
+        let alike = found.clone().map(|all| {
+            let lines = |it: Finding| if check == "races" { Vec::new() } else { it.lines };
+            let alike = |it: Finding| (it.kernel.clone(), it.kind.clone(), lines(it));
+            all.into_iter().map(alike).collect::<BTreeSet<_>>()
+        });
+        assert_eq!(alike[0], alike[1], "{check}");
+        let kernels: BTreeSet<String> = found[0].iter().map(|it| it.kernel.clone()).collect();
+        assert_eq!(kernels, wrong, "{check}");
+        for finding in found.iter().flatten() {
+            let lines = lines(&finding.kernel);
+            let is_named = finding.lines.iter().any(|line| lines.contains(line));
+            assert!(is_named, "{check}: {finding:?}, and not at {lines:?}");
+            assert_eq!(finding.launched_by, format!("tests::{}", finding.kernel), "{check}");
+        }
+    }
+
+    let printed = run("--check races -- --ignored --exact", &["many_loads"], &[]);
+    assert_eq!(printed.status.code(), Some(0), "{printed}");
+    assert!(
+        printed.stdout.starts_with("1 test passed, checked for races\n\n0 findings"),
+        "{printed}"
+    );
+
+    // The test ends the program.
+    let line = "--check memory -- --test-threads=1 --include-ignored --exact";
+    let printed = run(line, &["barrier_right", "mask_wrong", "shift_right"], &[]);
+    assert_eq!(printed.status.code(), Some(1), "{printed}");
+    let expected = "error: a test program ended before its tests: of 3 tests, 2 have no result\n";
+    assert!(printed.stdout.contains(expected), "{printed}");
+
+    // The build knows no names of the kernels' parameters.
+    let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
+    let expected = "\n   parameter 1, of 512 bytes, which were freed: read at 0\n";
+    assert!(printed.stdout.contains(expected), "{printed}");
+
+    // The program counts a finding, and its report is in another place.
+    let elsewhere = format!("log_path={}", scenario.folder.join("elsewhere").display());
+    let variables = [("ASAN_OPTIONS", &*elsewhere)];
+    let printed = run("--check memory -- --exact", &["global_read_wrong"], &variables);
+    assert_eq!(printed.status.code(), Some(3), "{printed}");
+    let expected = "1 findings in launches of the kernel global_read_wrong by tests::global_read_wrong, and its reports \
+                    contain 0.";
+    assert!(printed.stdout.contains(expected), "{printed}");
+    assert!(
+        printed.stdout.contains("\nfindings may be missing: 0 findings in 1 kernel"),
+        "{printed}"
+    );
+}
+
+/// A finding as the command prints it, without what differs from run to run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    kernel: String,
+    kind: String,
+    lines: Vec<usize>,
+    launched_by: String,
+}
+
+fn findings(printed: &str) -> BTreeSet<Finding> {
+    let blocks = printed.split("\n\n").filter_map(|block| {
+        let (first, rest) = block.split_once('\n')?;
+        let (_, first) = first.split_once(". ")?;
+        let (kind, kernel) = first.rsplit_once(", in the kernel ")?;
+        let line = |line: &str| {
+            let line = line.trim_start().strip_prefix("kernels/kernels.cu:")?;
+            line.split(' ').next()?.parse().ok()
+        };
+        let launched = rest.lines().find_map(|line| line.trim_start().strip_prefix("launched by "));
+        Some(Finding {
+            kernel: kernel.to_owned(),
+            kind: kind.to_owned(),
+            lines: rest.lines().filter_map(line).collect(),
+            launched_by: launched.unwrap_or_default().to_owned(),
+        })
+    });
+    blocks.collect()
+}
