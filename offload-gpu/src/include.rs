@@ -257,9 +257,9 @@ macro_rules! include_offload {
 /// | for the CPU | nothing |
 ///
 /// No image records whether the kernel may write through a pointer, nor the type that the pointer
-/// points to. If the types of a kernel are known from its source, a declaration replaces them. Types
-/// in declarations are names of the module around the macro. If that module has its own `f32`, a
-/// declaration has that type, and the compiler checks its layout.
+/// points to. If the types of a kernel are known from its source, a declaration replaces them.
+/// Types in declarations are names of the module around the macro. If that module has its own
+/// `f32`, a declaration has that type, and the compiler checks its layout.
 ///
 /// # Names
 ///

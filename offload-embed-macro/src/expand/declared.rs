@@ -20,7 +20,7 @@ pub(super) struct Declared<'a> {
     pub(super) form: &'a TokenStream,
     pub(super) module: &'a str,
     pub(super) images: &'a [IndexImage],
-    /// What the build has read from the kernels' sources.
+    /// The signatures that the build has read from the kernels' sources.
     pub(super) signatures: &'a Signatures,
 }
 

@@ -71,13 +71,14 @@ pub(crate) fn kernels(
         }
         let kernels: Vec<&Declaration> = of_module.collect();
         let rust_name = format_ident!("{rust_name}");
-        let of_module = module.items(&quote! { super::super::PACK }, &kernels)?;
+        let of_module = module.items(&quote! { super::__offload_pack }, &kernels)?;
         // Declarations may use types from the scope around the macro.
         let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
         let doc = format!("The kernels of the module `{}`.", module.module.name);
         items.push(quote! {
             #[doc = #doc]
             pub mod #rust_name {
+                use super::PACK as __offload_pack;
                 #outer
                 #of_module
             }

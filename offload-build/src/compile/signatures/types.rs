@@ -31,7 +31,7 @@ struct Known {
     is_complete: bool,
 }
 
-/// What the members of a record say of it.
+/// Facts about a record that follow from its members.
 #[derive(Debug)]
 struct Members {
     /// The fields, if all are known.
