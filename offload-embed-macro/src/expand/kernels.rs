@@ -114,8 +114,8 @@ impl Module<'_> {
     /// declared kernels are outside: their types are names of the user's module. Records are
     /// outside, too, because the compiler shows their paths in messages.
     ///
-    /// Other names of the expansion begin with `__offload`, as no name from a source does. `pack` is
-    /// the path of the pack from the hidden module.
+    /// Other names of the expansion begin with `__offload`, as no name from a source does. `pack`
+    /// is the path of the pack from the hidden module.
     fn items(&self, pack: &TokenStream, declared: &[&Declaration]) -> Result<TokenStream> {
         let Signatures { kernels: known, records } = &self.signatures;
         let symbols: Vec<String> = declared.iter().map(|kernel| kernel.symbol()).collect();

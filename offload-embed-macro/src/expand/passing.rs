@@ -7,8 +7,8 @@
 //! | a record in memory, since it does not fit into registers | a struct of the same size, in memory too |
 //! | anything else in registers | nothing: such kernels cannot be launched on the CPU |
 //!
-//! Source: the Itanium C++ ABI, 3.1.2.3 "Non-Trivial Parameters"; the System V ABI for x86-64, 3.2.3
-//! "Parameter Passing"; the Procedure Call Standard for the Arm 64-bit Architecture, 6.8.2.
+//! Source: the Itanium C++ ABI, 3.1.2.3 "Non-Trivial Parameters"; the System V ABI for x86-64,
+//! 3.2.3 "Parameter Passing"; the Procedure Call Standard for the Arm 64-bit Architecture, 6.8.2.
 
 use offload_format::signature::{Content, Passing, Record, Scalar, Type};
 

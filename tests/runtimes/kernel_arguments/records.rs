@@ -1,4 +1,4 @@
-//! Launches the kernels of `records.cu` on the CPU, in a module whose names all mean something else.
+//! Launches the kernels of `records.cu` on the CPU, in a module whose names mean something else.
 #![allow(nonstandard_style, dead_code, unused_macros)]
 
 extern crate offload_gpu;
