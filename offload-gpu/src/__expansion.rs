@@ -3,6 +3,7 @@
 //! Programs must not use them: they may change in any version. The macro and this crate have the
 //! same version, which the macro checks.
 
+pub use crate::call::invoke;
 pub use crate::call::{AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed, Stored};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};

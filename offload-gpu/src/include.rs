@@ -272,6 +272,8 @@ macro_rules! include_offload {
 ///
 /// No image records whether the kernel may write through a pointer, nor the type that the pointer
 /// points to. If the types of a kernel are known from its source, a declaration replaces them.
+/// Types in declarations are names of the module around the macro. If that module has its own
+/// `f32`, a declaration has that type, and the compiler checks its layout.
 ///
 /// # Names
 ///
@@ -280,7 +282,8 @@ macro_rules! include_offload {
 /// | `saxpy` | `saxpy` |
 /// | `ns::scale<float *, 3>` | `ns_scale_float_ptr_3`: `*`, `&` and `-` are the words `ptr`, `ref` and `minus`, other signs an `_` |
 /// | `over(int)` and `over(float *)` | `over_i32` and `over_ptr_mut_f32` |
-/// | `match`, `f32` | `match_`, `f32_` |
+/// | `match`, `f32`, `PACK` | `match_`, `f32_`, `PACK_` |
+/// | `__offload_x` | `___offload_x`: the macro's own names begin with `__offload` |
 /// | a parameter without a name | `arg1` for the first |
 /// | a struct without a name, in the field `a` of `P` | `P_a` |
 ///
@@ -297,12 +300,26 @@ macro_rules! include_offload {
 /// | a vector of 4 `float`s | a struct with the field `lanes: [f32; 4]` |
 /// | bit-fields | their bytes, in the field `bits` |
 ///
+/// # Records by value
+///
+/// GPUs get the bytes of each record, also of a class with a destructor or a copy constructor. No
+/// constructor and no destructor of the copy runs. On the CPU, C++ passes some records in its own
+/// way:
+///
+/// | the source has | a launch on the CPU |
+/// |---|---|
+/// | a class with its own destructor or copy constructor, or with virtual functions | passes the address of a copy, as C++ does. If only the program declares the kernel, it must declare a pointer |
+/// | a union, an empty struct, a vector, a `_Float16`, an array without elements, or a struct with one of them | is an error that names the record, unless the record is so large that it is in memory. Let the kernel take a pointer |
+///
 /// # What is not checked
 ///
 /// The program has to make sure that two pointers of one type are not swapped. The memory at the
 /// pointers must be long enough and live until the kernel has run. The image of a device must have
 /// the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). A launch is therefore
 /// still `unsafe`.
+///
+/// Functions of kernels from sources do not compile under `#![no_implicit_prelude]`: the
+/// compiler's messages about them need the prelude. Declared kernels do.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 3 $crate; $($tokens)* } };

@@ -175,15 +175,22 @@ macro_rules! register_bundles {
     };
 }
 
-/// Evaluates to the function, an `Option<Invoke>`, that calls a kernel for the CPU with arguments
-/// of these types at these offsets.
+/// Evaluates to `Ok` with the function, an `Invoke`, that calls a kernel for the CPU with arguments
+/// of these types at these offsets. The kernel gets each `value`, and the address of a copy of each
+/// `address`.
 #[cfg(feature = "run")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! cpu_call {
-    ($($offset:expr, $ty:ty;)*) => {{
+    (@type value $ty:ty) => { $ty };
+    (@type address $ty:ty) => { *mut $ty };
+    (@pass value $value:expr) => { $value };
+    // The copy exists until the call returns, as a temporary value of its statement.
+    (@pass address $value:expr) => { $crate::__expansion::core::ptr::from_mut(&mut $value) };
+    ($($offset:expr, $passed:ident $ty:ty;)*) => {{
         // SAFETY (of a call): the function is the kernel of the image for the CPU, and its
-        // parameters have these types. Each argument is at its offset in the `Call`.
+        // parameters have these types. For an `address`, C++ takes the address of an object that
+        // only this call uses. Each argument is at its offset in the `Call`.
         unsafe fn invoke(
             function: *const $crate::__expansion::core::ffi::c_void,
             arguments: *const $crate::__expansion::core::primitive::u8,
@@ -193,22 +200,26 @@ macro_rules! cpu_call {
             let function = unsafe {
                 $crate::__expansion::core::mem::transmute::<
                     *const $crate::__expansion::core::ffi::c_void,
-                    unsafe extern "C" fn($($ty),*),
+                    unsafe extern "C" fn($($crate::cpu_call!(@type $passed $ty)),*),
                 >(function)
             };
             // SAFETY: the caller guarantees the arguments.
-            unsafe { function($(arguments.add($offset).cast::<$ty>().read_unaligned()),*) }
+            unsafe {
+                function($($crate::cpu_call!(
+                    @pass $passed arguments.add($offset).cast::<$ty>().read_unaligned()
+                )),*)
+            }
         }
-        $crate::__expansion::core::option::Option::Some(invoke as $crate::__expansion::Invoke)
+        $crate::__expansion::core::result::Result::Ok(invoke as $crate::__expansion::Invoke)
     }};
 }
 
-/// Evaluates to `None`: without the feature `run`, no code calls kernels for the CPU.
+/// Evaluates to `Err`: without the feature `run`, no code calls kernels for the CPU.
 #[cfg(not(feature = "run"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! cpu_call {
     ($($tokens:tt)*) => {
-        $crate::__expansion::core::option::Option::None
+        $crate::__expansion::core::result::Result::Err("arguments")
     };
 }

@@ -367,6 +367,9 @@ impl<'a> Compilations<'a> {
                 // Without this option, clang's driver omits types from the debug information of
                 // optimized code for NVIDIA's GPUs.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
+                // Without this option, clang omits the members of classes whose constructors or
+                // virtual functions another source defines.
+                describe.extend(args(&["-fstandalone-debug"]));
                 let step = Step::new(Kind::Describe { may_fail: false }, &clang.path, describe)
                     .output(&self.work(&format!("{index}.ll")));
                 describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));

@@ -6,7 +6,8 @@ use offload_format::signature::{Record, Signature, Signatures};
 
 /// Returns only the signatures of kernels that some image has, if images record their kernels. If
 /// an image has other arguments than the source, a warning reports it, and programs that call the
-/// kernel do not compile.
+/// kernel do not compile. A warning also reports
+/// kernels that have another name in each kind of image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -15,7 +16,23 @@ pub(super) fn agreed(
 ) -> Signatures {
     let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
     let are_known = images.iter().any(|image| image.kernels.is_some());
+    let mut internal: Vec<&str> = Vec::new();
     for kernel in &signatures.kernels {
+        let Signature { symbol, source_name, place, .. } = kernel;
+        if is_internal(symbol)
+            && !internal.contains(&&**place)
+            && let Some(without) = images
+                .iter()
+                .find(|image| image.kernels.is_some() && image.kernel(symbol).is_none())
+        {
+            internal.push(place);
+            cargo.warn(&format!(
+                "module \"{module}\": the kernel {source_name} ({place}) is not in the image for {} under the name {symbol}: \
+                 a kernel that is `static`, or in a namespace without a name, has another name in each kind of image, or none; \
+                 remove `static`, or name the namespace",
+                without.target
+            ));
+        }
         let mut found = images
             .iter()
             .filter_map(|image| Some((&image.target, image.kernel(&kernel.symbol)?)))
@@ -52,6 +69,12 @@ pub(super) fn agreed(
         agreed.kernels.push(kernel);
     }
     agreed
+}
+
+/// Whether the kernel is local to its source. clang then appends a hash to the name, after a word
+/// that differs between versions and kinds of targets.
+fn is_internal(symbol: &str) -> bool {
+    [".intern.", "__intern__", ".static.", "__static__"].iter().any(|word| symbol.contains(word))
 }
 
 fn of_image(arguments: &[IndexArgument]) -> Vec<(u64, u64)> {

@@ -1,9 +1,12 @@
 //! Functions for kernels that the program declares, with checks of the declarations against the
 //! records of each image.
 
+use super::functions::parsed;
+use super::passing::{Passed, passed};
 use crate::declaration::{Declaration, DeclaredParameter, ends, moved_to};
 use crate::{sorted, suggest};
 use offload_format::pack_index::{ArgumentKind, IndexArgument, IndexImage, PackImageKind};
+use offload_format::signature::Signatures;
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::iter;
@@ -17,6 +20,8 @@ pub(super) struct Declared<'a> {
     pub(super) form: &'a TokenStream,
     pub(super) module: &'a str,
     pub(super) images: &'a [IndexImage],
+    /// The signatures that the build has read from the kernels' sources.
+    pub(super) signatures: &'a Signatures,
 }
 
 impl Declared<'_> {
@@ -37,7 +42,7 @@ impl Declared<'_> {
 
         let Declaration { attributes, name, parameters, .. } = kernel;
         let Self { expansion, form, .. } = self;
-        let layout = format_ident!("__{}_layout", name.unraw());
+        let layout = format_ident!("__offload_layout_of_{}", name.unraw());
         let layouts = parameters.iter().enumerate().map(|(at, DeclaredParameter { name: parameter, ty })| {
             let (start, end) = ends(ty);
             let number = Literal::usize_unsuffixed(at + 1);
@@ -45,7 +50,7 @@ impl Declared<'_> {
             let of = match found.first() {
                 Some((_, arguments)) => {
                     let bytes = Literal::u64_unsuffixed(arguments[at].size);
-                    let names = quote! { kernel_names::#kernel, parameter_names::#parameter, #number, #bytes };
+                    let names = quote! { __offload_kernels::#kernel, __offload_parameters::#parameter, #number, #bytes };
                     quote! { #expansion::DeclaredParameter<#names> }
                 }
                 None => quote! { #expansion::Parameter },
@@ -77,12 +82,19 @@ impl Declared<'_> {
             let (kernel, marker) = (marker(name), marker(parameter));
             let (of, size) = (self.argument_type(ty), quote! { { #expansion::core::mem::size_of::<#ty>() } });
             quote! {
-                #parameter: impl #expansion::DeclaredArgument<#of, kernel_names::#kernel, parameter_names::#marker, #number, #size>
+                #parameter: impl #expansion::DeclaredArgument<#of, __offload_kernels::#kernel, __offload_parameters::#marker, #number, #size>
             }
         });
         let types = parameters.iter().map(|parameter| &parameter.ty);
         let places = (0..parameters.len()).map(Literal::usize_unsuffixed);
-        let invoke = quote! { #expansion::cpu_call!(#(#layout.offsets[#places], #types;)*) };
+        let passed = self.passed(&symbol, parameters.len());
+        let words = passed.iter().map(|passed| Ident::new(passed.word(), Span::call_site()));
+        let mut invoke =
+            quote! { #expansion::cpu_call!(#(#layout.offsets[#places], #words #types;)*) };
+        let in_memory = parsed(&Passed::in_memory(&passed));
+        if !in_memory.is_empty() {
+            invoke = quote! { #expansion::invoke(&[#in_memory], #invoke) };
+        }
         let names = parameters.iter().map(|parameter| &parameter.name);
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
         let count = Literal::usize_unsuffixed(parameters.len());
@@ -103,11 +115,22 @@ impl Declared<'_> {
             #[doc = #doc]
             #[allow(clippy::too_many_arguments, non_snake_case, private_bounds, private_interfaces)]
             pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form, #has_buffer> {
-                let mut __call = #expansion::Call::new(__kernel(#symbol), #layout.offsets, #invoke);
-                #(__call.set(#numbers, #expansion::Passed::pass(#names));)*
-                __call
+                let mut __offload_call = #expansion::Call::new(__offload_items::__offload_kernel(#symbol), #layout.offsets, #invoke);
+                #(__offload_call.set(#numbers, #expansion::Passed::pass(#names));)*
+                __offload_call
             }
         })
+    }
+
+    /// Returns how the parameters of a kernel are passed, according to its source. Without a
+    /// source, each is passed as a value.
+    fn passed(&self, symbol: &str, count: usize) -> Vec<Passed> {
+        let Signatures { kernels, records } = self.signatures;
+        let known = kernels.iter().find(|it| it.symbol == symbol && it.parameters.len() == count);
+        match known {
+            Some(known) => known.parameters.iter().map(|it| passed(&it.ty, records)).collect(),
+            None => vec![Passed::Value; count],
+        }
     }
 
     /// Returns an error if images are known, and none has the kernel.

@@ -5,9 +5,10 @@
 //! are shared, and rustc parses all functions as one text. Passing tokens one by one takes several
 //! times as long in a development build, in which macros are not optimized.
 
+use super::passing::{Passed, passed};
 use crate::sorted;
 use offload_format::pack_index::{IndexImage, PackImageKind};
-use offload_format::signature::{Content, Record, Scalar, Signature, Size, Type};
+use offload_format::signature::{Record, Scalar, Signature, Size, Type};
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -39,8 +40,7 @@ pub(super) fn of(
     let shared = functions.shared();
     let text = parsed(&(arguments + &shared + &functions.text));
     quote! {
-        #[allow(dead_code)]
-        type __Form = #form;
+        type __offload_form = #form;
         #text
     }
 }
@@ -76,7 +76,8 @@ struct Shape {
     /// The offset in bytes of the end of the last argument.
     bytes: u64,
     has_buffer: bool,
-    is_passed_alike: bool,
+    /// How the CPU's C++ passes each argument.
+    passed: Vec<Passed>,
 }
 
 /// A trait for arguments of parameters with this number, name and size, whatever their type is.
@@ -102,7 +103,7 @@ impl<'a> Functions<'a> {
             let ty = parameter_type(&parameter.ty);
             let _ = write!(
                 generics,
-                "{}: impl __arguments::{traits_module}::{}<{ty}>,",
+                "{}: impl __offload_arguments::{traits_module}::{}<{ty}>,",
                 parameter.name,
                 of_parameter.ident()
             );
@@ -116,9 +117,7 @@ impl<'a> Functions<'a> {
             arguments: layout.iter().map(|(offset, _)| *offset).zip(types).collect(),
             bytes,
             has_buffer,
-            is_passed_alike: parameters
-                .iter()
-                .all(|parameter| is_passed_alike(&parameter.ty, records)),
+            passed: parameters.iter().map(|parameter| passed(&parameter.ty, records)).collect(),
         };
         let return_type = shape.return_type();
         let number = self.number(shape);
@@ -139,7 +138,7 @@ impl<'a> Functions<'a> {
         }
         let _ = writeln!(
             text,
-            "pub fn {name}({generics}) -> __arguments::{return_type} {{ __call_{number}({symbol:?}{names}) }}"
+            "pub fn {name}({generics}) -> __offload_calls::{return_type} {{ __offload_call_{number}({symbol:?}{names}) }}"
         );
     }
 
@@ -158,7 +157,7 @@ impl<'a> Functions<'a> {
     fn arguments(&self) -> String {
         let mut text = String::new();
         for (module, traits) in &self.traits {
-            let _ = write!(text, "#[doc(hidden)] pub mod {module} {{ use super::__offload;");
+            let _ = write!(text, "pub mod {module} {{ use super::__offload;");
             let of_kernel = if self.has_own_traits {
                 format!(", of the kernel `{module}`")
             } else {
@@ -186,13 +185,15 @@ impl<'a> Functions<'a> {
         for (shape, _) in &self.shapes {
             let (name, count) = (shape.return_type(), shape.arguments.len());
             let Shape { bytes, has_buffer, .. } = shape;
-            let call = format!("__offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>");
+            let call =
+                format!("__offload::Call<{count}, {bytes}, super::__offload_form, {has_buffer}>");
             sorted::insert(&mut types, format!("pub type {name} = {call};"));
         }
-        types.iter().for_each(|item| text.push_str(item));
-        format!(
-            "#[doc(hidden)] #[allow(non_camel_case_types, unused_imports)] pub mod __arguments {{ use super::__offload; {text} }}\n"
-        )
+        // Modules of kernels are apart from types, since a kernel may have any name.
+        let modules = [("__offload_arguments", text), ("__offload_calls", types.concat())];
+        let module =
+            |(name, items)| format!("pub mod {name} {{ use super::__offload; {items} }}\n");
+        modules.map(module).concat()
     }
 
     /// Returns the code that stores the arguments of kernels with the same argument layout.
@@ -203,23 +204,24 @@ impl<'a> Functions<'a> {
                 (String::new(), String::new(), String::new());
             let (mut offsets, mut places) = (String::new(), String::new());
             for (at, (offset, ty)) in shape.arguments.iter().enumerate() {
-                let _ = write!(generics, "T{at}: __offload::Passed,");
-                let _ = write!(parameters, ", a{at}: T{at}");
+                // Records may have any other name, and a generic parameter would hide them.
+                let _ = write!(generics, "__offload_{at}: __offload::Passed,");
+                let _ = write!(parameters, ", a{at}: __offload_{at}");
                 let _ = write!(stores, "call.set({at}, __offload::Passed::pass(a{at}));");
                 let _ = write!(offsets, "{offset},");
-                let _ = write!(places, "{offset}, {ty};");
+                let _ = write!(places, "{offset}, {} {ty};", shape.passed[at].word());
             }
-            let invoke = if shape.is_passed_alike {
-                format!("__offload::cpu_call!({places})")
-            } else {
-                "__offload::core::option::Option::None".to_owned()
-            };
+            let mut invoke = format!("__offload::cpu_call!({places})");
+            let in_memory = Passed::in_memory(&shape.passed);
+            if !in_memory.is_empty() {
+                invoke = format!("__offload::invoke(&[{in_memory}], {invoke})");
+            }
             let _ = writeln!(
                 text,
                 "#[allow(clippy::too_many_arguments, unused_mut)] \
-                 fn __call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
-                 -> __arguments::{} {{ \
-                 let mut call = __offload::Call::new(__kernel(symbol), [{offsets}], {invoke}); {stores} call }}",
+                 fn __offload_call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
+                 -> __offload_calls::{} {{ \
+                 let mut call = __offload::Call::new(__offload_kernel(symbol), [{offsets}], {invoke}); {stores} call }}",
                 shape.return_type()
             );
         }
@@ -256,33 +258,6 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
-/// Whether compilers for the CPU pass a value of this type as rustc passes its counterpart in Rust.
-/// For 16-bit floats and small unions, they do not: Rust has only their bytes, which rustc would
-/// pass in other registers.
-fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
-    /// The maximum size in bytes of an argument that is passed in registers; larger ones are passed
-    /// in memory.
-    const IN_REGISTERS: u64 = 16;
-    match ty {
-        Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),
-        Type::Pointer { .. } | Type::Void => true,
-        Type::Array { of, .. } => is_passed_alike(of, records),
-        Type::Record(name) => {
-            let Some(record) = records.iter().find(|record| record.name == *name) else {
-                return false;
-            };
-            let is_large = record.size.is_some_and(|size| size.bytes > IN_REGISTERS);
-            is_large
-                || match &record.content {
-                    Content::Opaque => false,
-                    Content::Fields(fields) | Content::Packed(fields) => {
-                        fields.iter().all(|field| is_passed_alike(&field.ty, records))
-                    }
-                }
-        }
-    }
-}
-
 /// Returns the type of a parameter. A pointer to any type may be passed for a pointer to `void`.
 fn parameter_type(ty: &Type) -> String {
     match ty {
@@ -297,8 +272,8 @@ fn parameter_type(ty: &Type) -> String {
 /// is the hidden module of the crate `offload-gpu`. `f16` and `bf16` become `u16`, with their bits.
 pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
-        Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),
-        Type::Scalar(scalar) => scalar.name().to_owned(),
+        Type::Scalar(Scalar::F16 | Scalar::Bf16) => "__offload::core::primitive::u16".to_owned(),
+        Type::Scalar(scalar) => format!("__offload::core::primitive::{}", scalar.name()),
         Type::Pointer { is_mutable: true, to } => format!("*mut {}", memory_type(to)),
         Type::Pointer { is_mutable: false, to } => format!("*const {}", memory_type(to)),
         Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),

@@ -66,18 +66,19 @@ pub(crate) fn kernels(
         if module.module.name == *name || modules.len() == 1 {
             is_placed = true;
             let kernels: Vec<&Declaration> = declared.kernels.iter().chain(of_module).collect();
-            items.push(module.items(&quote! { PACK }, &kernels)?);
+            items.push(module.items(&quote! { super::PACK }, &kernels)?);
             continue;
         }
         let kernels: Vec<&Declaration> = of_module.collect();
         let rust_name = format_ident!("{rust_name}");
-        let of_module = module.items(&quote! { super::PACK }, &kernels)?;
+        let of_module = module.items(&quote! { super::__offload_pack }, &kernels)?;
         // Declarations may use types from the scope around the macro.
         let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
         let doc = format!("The kernels of the module `{}`.", module.module.name);
         items.push(quote! {
             #[doc = #doc]
             pub mod #rust_name {
+                use super::PACK as __offload_pack;
                 #outer
                 #of_module
             }
@@ -132,11 +133,18 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
+    /// Returns the items of a module. The functions of kernels are imports from a hidden module, so
+    /// that constants of the user's module are no patterns in the place of parameters. Functions of
+    /// declared kernels are outside: their types are names of the user's module. Records are
+    /// outside, too, because the compiler shows their paths in messages.
+    ///
+    /// Other names of the expansion begin with `__offload`, as no name from a source does. `pack`
+    /// is the path of the pack from the hidden module.
     fn items(&self, pack: &TokenStream, declared: &[&Declaration]) -> Result<TokenStream> {
-        let Signatures { kernels, records } = &self.signatures;
+        let Signatures { kernels: known, records } = &self.signatures;
         let symbols: Vec<String> = declared.iter().map(|kernel| kernel.symbol()).collect();
         let kernels: Vec<&Signature> =
-            kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
+            known.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) =
             (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
         // Types with the names of parameters: the compiler shows these types in messages.
@@ -150,28 +158,37 @@ impl Module<'_> {
             quote! {
                 #[doc(hidden)]
                 #[allow(non_camel_case_types, missing_debug_implementations)]
-                pub mod parameter_names {
+                pub mod __offload_parameters {
                     #(pub enum #parameters {})*
                 }
                 #[doc(hidden)]
                 #[allow(non_camel_case_types, missing_debug_implementations)]
-                pub mod kernel_names {
+                pub mod __offload_kernels {
                     #(pub enum #kernel_names {})*
                 }
             }
         });
         let used = used(&kernels, records);
-        let items = records
-            .iter()
-            .zip(used)
-            .filter(|(_, is_used)| *is_used)
-            .map(|(record, _)| self.record(record));
+        let used = || records.iter().zip(&used).filter(|(_, is_used)| **is_used);
+        let items = used().map(|(record, _)| self.record(record));
         let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
             kernels.iter().partition(|kernel| kernel.difference.is_empty());
         let functions = functions::of(&callable, records, &self.module.images, form);
         let uncallable = others.iter().filter_map(|kernel| self.uncallable(kernel));
-        let of_program =
-            Declared { expansion, form, module: &self.module.name, images: &self.module.images };
+        let imports: TokenStream = {
+            // These are the kernels that have a function.
+            let callable = callable.iter().filter(|kernel| kernel.layout(records).is_some());
+            let uncallable = others.iter().filter(|kernel| !kernel.parameters.is_empty());
+            list(callable.chain(uncallable).map(|kernel| &kernel.name))
+        };
+        let names_of_records = list(used().map(|(record, _)| &record.name));
+        let of_program = Declared {
+            expansion,
+            form,
+            module: &self.module.name,
+            images: &self.module.images,
+            signatures: &self.signatures,
+        };
         let of_program = declared
             .iter()
             .map(|kernel| of_program.function(kernel))
@@ -189,23 +206,33 @@ impl Module<'_> {
             quote! {
                 #[doc = #doc]
                 #[allow(non_upper_case_globals)]
-                pub const #name: #expansion::Kernel<'static, #form> = #expansion::kernel(MODULE, #symbol);
+                pub const #name: #expansion::Kernel<'static, #form> =
+                    #expansion::kernel(__offload_items::__offload_module, #symbol);
             }
         });
         Ok(quote! {
             #[allow(unused_imports)]
             use #expansion as __offload;
-            const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
-            // The checks are in a separate function, since items in a generic function are
-            // evaluated for each instance.
-            #[allow(dead_code)]
-            fn __kernel(symbol: &'static #expansion::core::primitive::str) -> #expansion::Kernel<'static, #form> {
-                #expansion::kernel(MODULE, symbol)
-            }
-            #markers
             #(#items)*
-            #functions
-            #(#uncallable)*
+            #[allow(
+                dead_code, unused_imports, missing_debug_implementations,
+                non_camel_case_types, non_upper_case_globals
+            )]
+            mod __offload_items {
+                use super::{__offload, #names_of_records};
+                pub const __offload_module: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
+                // The checks are in a separate function, since items in a generic function are
+                // evaluated for each instance.
+                pub fn __offload_kernel(
+                    symbol: &'static #expansion::core::primitive::str
+                ) -> #expansion::Kernel<'static, #form> {
+                    #expansion::kernel(__offload_module, symbol)
+                }
+                #functions
+                #(#uncallable)*
+            }
+            pub use self::__offload_items::{#imports};
+            #markers
             #(#of_program)*
             #(#constants)*
         })
@@ -226,7 +253,7 @@ impl Module<'_> {
     fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
         let Signature { name, source_name, difference, parameters, .. } = kernel;
         let (function, agrees) =
-            (format_ident!("{name}"), format_ident!("__{name}_is_the_same_in_all_images"));
+            (format_ident!("{name}"), format_ident!("__offload_{name}_is_the_same_in_all_images"));
         let mut names = parameters.iter().map(|parameter| format_ident!("{}", parameter.name));
         let first = names.next()?;
         let message = format!(
@@ -235,8 +262,6 @@ impl Module<'_> {
         let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
         let expansion = self.expansion;
         Some(quote! {
-            #[doc(hidden)]
-            #[allow(non_camel_case_types)]
             #[diagnostic::on_unimplemented(message = #message, label = "for this kernel", #(note = #difference),*)]
             pub trait #agrees {}
             #[doc = #doc]
@@ -247,7 +272,7 @@ impl Module<'_> {
 
     fn record(&self, record: &Record) -> TokenStream {
         let expansion = self.expansion;
-        let Record { name, source_name, size, content } = record;
+        let Record { name, source_name, size, content, .. } = record;
         let name = format_ident!("{name}");
         let Some(size) = size else {
             let doc = format!("`{source_name}`, which kernels get by pointers alone.");
@@ -319,6 +344,11 @@ impl Module<'_> {
             #expansion::impl_argument_of_record!(#name);
         }
     }
+}
+
+/// Returns the names, separated by commas.
+fn list<'a>(names: impl Iterator<Item = &'a String>) -> TokenStream {
+    functions::parsed(&names.map(|name| format!("{name},")).collect::<String>())
 }
 
 /// Returns, for each record, whether the kernels' types contain it.

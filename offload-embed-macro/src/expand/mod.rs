@@ -7,6 +7,7 @@
 mod declared;
 mod functions;
 mod kernels;
+mod passing;
 mod register;
 mod tables;
 
@@ -58,8 +59,9 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         }
     };
     // `option_env!` makes Cargo build the crate again when the variable changes.
+    let expansion = options.expansion();
     quote! {{
-        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#FROM_DISK);
+        const _: #expansion::core::option::Option<&#expansion::core::primitive::str> = #expansion::core::option_env!(#FROM_DISK);
         #value
     }}
 }
@@ -119,7 +121,7 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
         let listed = listed(&expansion, name, &quote! { *PACK });
         quote! {
             #[used]
-            static RETAINED: &[::core::primitive::u8; #size] = PACK;
+            static RETAINED: &[#expansion::core::primitive::u8; #size] = PACK;
             #listed
         }
     });
@@ -192,7 +194,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     };
     quote! {{
         // `include_bytes!` makes Cargo build the crate again when the file changes.
-        const BYTES: &[::core::primitive::u8; #size] = ::core::include_bytes!(#path);
+        const BYTES: &[#expansion::core::primitive::u8; #size] = #expansion::core::include_bytes!(#path);
         #expansion::placed_file! { [#placed] [#used] FILE: #whole, #align, #content }
         #listed
         #registered

@@ -17,18 +17,18 @@ pub(super) fn tables(
     let mut images = Vec::new();
     for entry in modules.iter().flat_map(|module| &module.images) {
         let (kernels, limits) = match &entry.kernels {
-            None => (quote! { ::core::option::Option::None }, quote! { &[] }),
+            None => (quote! { #expansion::core::option::Option::None }, quote! { &[] }),
             Some(kernels) => {
                 let names = lists.constant(kernels.iter().map(|kernel| &*kernel.name).collect());
                 let limits = limits.constant(kernels.iter().map(|kernel| kernel.limits).collect());
-                (quote! { ::core::option::Option::Some(#names) }, quote! { #limits })
+                (quote! { #expansion::core::option::Option::Some(#names) }, quote! { #limits })
             }
         };
         images.push(image(expansion, entry, &kernels, &limits));
     }
     let names = lists.all.iter().enumerate().map(|(at, names)| {
         let list = lists.name(at);
-        quote! { const #list: &[&::core::primitive::str] = &[#(#names),*]; }
+        quote! { const #list: &[&#expansion::core::primitive::str] = &[#(#names),*]; }
     });
     let limits = limits.all.iter().enumerate().map(|(at, values)| {
         let (list, values) = (limits.name(at), values.iter().map(|one| limits_of(expansion, one)));
@@ -136,8 +136,8 @@ fn module(
 ) -> TokenStream {
     let [first, count] = [first, count].map(Literal::usize_unsuffixed);
     let registered = match registered {
-        Some(registered) => quote! { ::core::option::Option::Some(&#registered) },
-        None => quote! { ::core::option::Option::None },
+        Some(registered) => quote! { #expansion::core::option::Option::Some(&#registered) },
+        None => quote! { #expansion::core::option::Option::None },
     };
     quote! { #expansion::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
 }

@@ -8,9 +8,9 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\nlimits threads=1024 wavefront=64\n";
     let expected = quote! {{
-        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        const _: ::offload_gpu::__expansion::core::option::Option<&::offload_gpu::__expansion::core::primitive::str> = ::offload_gpu::__expansion::core::option_env!("OFFLOAD_FROM_DISK");
         {::offload_gpu::__expansion::pack_symbol! { PACK: 9472, "offload_pack_90f2", "offload_saxpy_90f2" }
-        const KERNELS_0: &[&::core::primitive::str] = &["saxpy"];
+        const KERNELS_0: &[&::offload_gpu::__expansion::core::primitive::str] = &["saxpy"];
         const LIMITS_0: &[::offload_gpu::__expansion::Limits] =
             &[::offload_gpu::__expansion::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64)];
         const IMAGES: &[::offload_gpu::__expansion::ImageRecord] = &[::offload_gpu::__expansion::ImageRecord {
@@ -19,7 +19,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
             offset: 4096,
             size: 5376,
             origin: ::offload_gpu::__expansion::Origin::Prebuilt,
-            kernels: ::core::option::Option::Some(KERNELS_0),
+            kernels: ::offload_gpu::__expansion::core::option::Option::Some(KERNELS_0),
             limits: LIMITS_0,
             code: ::offload_gpu::__expansion::ImageRecord::code(
                 "gfx90a",
@@ -27,7 +27,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
             ),
         }];
         const MODULES: &[::offload_gpu::__expansion::ModuleRecord] = &[::offload_gpu::__expansion::ModuleRecord {
-            name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
+            name: "saxpy", first: 0, count: 1, registered: ::offload_gpu::__expansion::core::option::Option::None
         }];
         ::offload_gpu::__expansion::linked::<::offload_gpu::__expansion::Plain>("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
     }}};
@@ -43,9 +43,9 @@ fn a_pack_that_was_not_built_says_why() {
         Index::parse("offload-pack 9\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n")
             .unwrap();
     let expected = quote! {{
-        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        const _: ::offload_gpu::__expansion::core::option::Option<&::offload_gpu::__expansion::core::primitive::str> = ::offload_gpu::__expansion::core::option_env!("OFFLOAD_FROM_DISK");
         {const MODULES: &[::offload_gpu::__expansion::ModuleRecord] = &[::offload_gpu::__expansion::ModuleRecord {
-            name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
+            name: "saxpy", first: 0, count: 0, registered: ::offload_gpu::__expansion::core::option::Option::None
         }];
         ::offload_gpu::__expansion::not_built::<::offload_gpu::__expansion::Plain>("saxpy", "OFFLOAD_SKIP was set", MODULES)
     }}};

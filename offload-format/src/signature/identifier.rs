@@ -21,11 +21,18 @@ const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
 /// Signs in template arguments, each with the word that replaces it.
 const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
 
+/// The pack's static, in the module with its kernels; no kernel may have such a name.
+const PACK: &str = "PACK";
+
+/// The start of all other names in the code for a pack.
+const OURS: &str = "__offload";
+
 /// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
 ///
 /// `*`, `&` and `-` become the words `ptr`, `ref` and `minus`. Each run of characters other than
 /// ASCII's letters, digits and `_` becomes one `_` between words. A name that starts with a digit
-/// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end.
+/// gets a `_` at its start, and a reserved word of Rust gets a `_` at its end. So do names that the
+/// code for a pack defines itself: `PACK` becomes `PACK_`, and `__offload` becomes `___offload`.
 pub fn identifier(name: &str) -> String {
     let mut out = String::new();
     let mut is_gap = false;
@@ -46,12 +53,12 @@ pub fn identifier(name: &str) -> String {
             is_gap = true;
         }
     }
-    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
+    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) || out.starts_with(OURS) {
         out.insert(0, '_');
     }
     let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
-    if is_scalar || out == VOID || KEYWORDS.contains(&out.as_str()) || TYPES.contains(&out.as_str())
-    {
+    let is_reserved = |word: &[&str]| word.contains(&out.as_str());
+    if is_scalar || is_reserved(&[VOID, PACK]) || is_reserved(&KEYWORDS) || is_reserved(&TYPES) {
         out.push('_');
     }
     out
@@ -95,6 +102,8 @@ mod tests {
             ("_", "__"),
             ("größe", "gr_e"),
             ("__half2", "__half2"),
+            ("PACK", "PACK_"),
+            ("__offload_items", "___offload_items"),
             ("", "__"),
         ] {
             assert_eq!(identifier(source), rust);

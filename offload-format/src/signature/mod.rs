@@ -8,7 +8,7 @@
 //! | [`Signatures`] | all that is known of a module |
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
 //! | [`Type`] | the type of a parameter, a field or what a pointer points to |
-//! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
+//! | [`Record`], [`Content`], [`Field`], [`Passing`] | a type with a name: a struct, a vector, a union |
 //! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
@@ -22,7 +22,7 @@ mod text;
 mod types;
 
 pub use identifier::{Identifiers, identifier};
-pub use record::{Content, Field, Record};
+pub use record::{Content, Field, Passing, Record};
 pub use size::Size;
 pub use text::LineError;
 pub use types::{Scalar, Type, TypeError};

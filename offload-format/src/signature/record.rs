@@ -18,6 +18,27 @@ pub struct Record {
     pub size: Option<Size>,
     /// The content of the record.
     pub content: Content,
+    /// The way in which C++ passes the record by value.
+    pub passing: Passing,
+}
+
+/// The way in which the C++ of a CPU passes a record by value. Kernels of GPUs get the bytes of
+/// each record.
+///
+/// The format and its references are on the [module's page](super).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Passing {
+    /// C++ passes the record as C passes a struct with the same fields.
+    #[default]
+    Fields,
+    /// C++ passes the address of a copy, because copies of the bytes are no copies of the value:
+    /// the class has a destructor or a copy constructor of its own, or virtual functions.
+    Address,
+    /// C++ may use vector registers, because the record is or contains a vector.
+    Vector {
+        /// The size of the largest of these vectors.
+        bytes: u64,
+    },
 }
 
 /// The content of a record.
@@ -88,7 +109,7 @@ impl Record {
         } else {
             Content::Opaque
         };
-        Self { name, source_name, size: Some(size), content }
+        Self { name, source_name, size: Some(size), content, passing: Passing::default() }
     }
 
     /// Returns whether the Rust struct needs the attribute `repr(align)`, because no field has an
@@ -109,7 +130,8 @@ impl Record {
 
     /// Creates a record that only pointers refer to.
     pub fn pointed_to(name: String, source_name: String) -> Self {
-        Self { name, source_name, size: None, content: Content::Opaque }
+        let (content, passing) = (Content::Opaque, Passing::default());
+        Self { name, source_name, size: None, content, passing }
     }
 }
 

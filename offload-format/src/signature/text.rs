@@ -5,6 +5,9 @@
 //! field x 0 f32
 //! field y 8 f64
 //! record Tree - - opaque Tree
+//! record Lock 4 4 fields Lock
+//! field owner 0 i32
+//! passed address
 //! signature saxpy _Z5saxpyfPKfPf
 //! source saxpy
 //! place kernels/saxpy.cu:12
@@ -17,11 +20,12 @@
 //!
 //! A `record` line contains the record's name in Rust, size and alignment in bytes (`-` if only
 //! pointers refer to it), content, and name in the source. A `field` line for each of its fields
-//! follows, with the field's name in Rust, offset in bytes, and type. A `signature` line contains
-//! the kernel's name in Rust and its symbol. The kernel's other lines follow in the order of this
-//! example; `differs` occurs only if an image has other parameters than the source.
+//! follows, with the field's name in Rust, offset in bytes, and type. If C++ does not pass the
+//! record as C does, a line `passed address` or `passed vector 16` follows. A `signature` line
+//! contains the kernel's name in Rust and its symbol. The kernel's other lines follow in the order
+//! of this example; `differs` occurs only if an image has other parameters than the source.
 
-use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
+use super::{Content, Field, Parameter, Passing, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -47,6 +51,8 @@ impl core::error::Error for LineError {}
 const OPAQUE: &str = "opaque";
 const FIELDS: &str = "fields";
 const PACKED: &str = "packed";
+const ADDRESS: &str = "address";
+const VECTOR: &str = "vector";
 
 impl Signatures {
     /// Reads a line. Returns whether the line starts with one of the words of signatures, such as
@@ -56,6 +62,7 @@ impl Signatures {
         let read = match key {
             "record" => read_record(rest).map(|record| self.records.push(record)),
             "field" => read_field(self, rest),
+            "passed" => read_passing(self, rest),
             "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
             "source" | "place" | "comment" | "parameter" | "differs" => self
                 .kernels
@@ -96,7 +103,8 @@ fn read_record(rest: &str) -> Option<Record> {
         _ => return None,
     };
     let source_name = unescape(words.next()?)?;
-    is_possible.then_some(Record { name, source_name, size, content })
+    let passing = Passing::default();
+    is_possible.then_some(Record { name, source_name, size, content, passing })
 }
 
 fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
@@ -104,11 +112,25 @@ fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
     let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
     let field =
         Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
-    match &mut signatures.records.last_mut().filter(|_| signatures.kernels.is_empty())?.content {
+    match &mut last_record(signatures)?.content {
         Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
         Content::Opaque => return None,
     }
     Some(())
+}
+
+fn read_passing(signatures: &mut Signatures, rest: &str) -> Option<()> {
+    last_record(signatures)?.passing = match rest.split_once(' ') {
+        None if rest == ADDRESS => Passing::Address,
+        Some((VECTOR, bytes)) => Passing::Vector { bytes: bytes.parse().ok()? },
+        _ => return None,
+    };
+    Some(())
+}
+
+/// Returns the record to which the next line may belong.
+fn last_record(signatures: &mut Signatures) -> Option<&mut Record> {
+    signatures.records.last_mut().filter(|_| signatures.kernels.is_empty())
 }
 
 fn read_signature(rest: &str) -> Option<Signature> {
@@ -150,7 +172,7 @@ impl fmt::Display for Signatures {
     }
 }
 
-/// Writes the record's line, and the lines of its fields.
+/// Writes the record's line, the lines of its fields, and how it is passed.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} ", self.name)?;
@@ -166,7 +188,12 @@ impl fmt::Display for Record {
         writeln!(f, "{word} {}", escape(&self.source_name))?;
         fields
             .iter()
-            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
+            .try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))?;
+        match self.passing {
+            Passing::Fields => Ok(()),
+            Passing::Address => writeln!(f, "passed {ADDRESS}"),
+            Passing::Vector { bytes } => writeln!(f, "passed {VECTOR} {bytes}"),
+        }
     }
 }
 
@@ -204,6 +231,7 @@ pub(crate) mod tests {
             source_name: "ns::a b".into(),
             size,
             content,
+            passing: Passing::default(),
         };
         let size = |bytes, align| Some(Size { bytes, align });
         Signatures {
@@ -219,7 +247,14 @@ pub(crate) mod tests {
                     size(5, 1),
                     Content::Packed(vec![field("x", 0, "f32"), field("y", 4, "u8")]),
                 ),
-                record("Union", size(4, 4), Content::Opaque),
+                Record {
+                    passing: Passing::Vector { bytes: 16 },
+                    ..record("Union", size(16, 16), Content::Opaque)
+                },
+                Record {
+                    passing: Passing::Address,
+                    ..record("Lock", size(4, 4), Content::Fields(vec![field("owner", 0, "i32")]))
+                },
             ],
             kernels: vec![
                 Signature {
@@ -248,6 +283,9 @@ pub(crate) mod tests {
     fn a_line_out_of_place_is_refused() {
         for text in [
             "field x 0 f32",
+            "passed address",
+            "record P 16 8 opaque P\npassed vector",
+            "record P 16 8 opaque P\npassed value",
             "parameter x f32",
             "record P 16 3 fields P",
             "record P 16 8 P",

@@ -45,7 +45,7 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 {
     kernel: Kernel<'static, F>,
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
-    invoke: Option<Invoke>,
+    invoke: Result<Invoke, &'static str>,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
     #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "findings on the CPU use it"))]
@@ -56,6 +56,22 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
 /// A function that calls a kernel for the CPU: the first argument is the kernel's address, the
 /// second the address of the kernel's arguments.
 pub type Invoke = unsafe fn(*const c_void, *const u8);
+
+/// Returns `invoke` if this CPU gets all of these records in memory, otherwise the description of
+/// the first that it does not. Each record has its size in bytes, or 0 if registers may hold it on
+/// every CPU. Only macro expansions use it.
+pub fn invoke(
+    records: &[(usize, &'static str)],
+    invoke: Result<Invoke, &'static str>,
+) -> Result<Invoke, &'static str> {
+    // On Arm, registers hold a record of up to four numbers or vectors of one type.
+    let is_arm = cfg!(any(target_arch = "aarch64", target_arch = "arm"));
+    let registers = if is_arm { 64 } else { 0 };
+    match records.iter().find(|(bytes, _)| *bytes <= registers) {
+        Some((_, what)) => Err(what),
+        None => invoke,
+    }
+}
 
 /// Storage for arguments, aligned because kernels for the CPU read arguments in place. An alignment
 /// of 128 bytes suffices, since no type of OpenCL has a greater one.
@@ -83,14 +99,19 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
 {
     /// Makes a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
-    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
+    pub fn new(
+        kernel: Kernel<'static, F>,
+        offsets: [usize; N],
+        invoke: Result<Invoke, &'static str>,
+    ) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
         Self { kernel, invoke, offsets, addresses: 0, arguments }
     }
 
-    /// Returns the function that calls a kernel for the CPU with these arguments.
+    /// Returns the function that calls a kernel for the CPU with these arguments, or the parameter
+    /// that Rust cannot pass to such a function.
     #[cfg(feature = "run")]
-    pub(crate) fn invoke(&self) -> Option<Invoke> {
+    pub(crate) fn invoke(&self) -> Result<Invoke, &'static str> {
         self.invoke
     }
 

@@ -35,8 +35,9 @@ pub(super) struct Arguments<'a> {
     pub(super) addresses: u64,
     /// The address of the memory that contains all arguments.
     pub(super) start: *const u8,
-    /// The function that calls a kernel for the CPU with these arguments.
-    pub(super) invoke: Option<Invoke>,
+    /// The function that calls a kernel for the CPU with these arguments, or the parameter that
+    /// Rust cannot pass to such a function.
+    pub(super) invoke: core::result::Result<Invoke, &'static str>,
 }
 
 /// The operations of a driver in one context on a device.

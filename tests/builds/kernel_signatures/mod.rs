@@ -67,9 +67,16 @@ fn a_change_of_a_source_changes_its_signatures() {
 fn a_kernel_that_differs_between_images_cannot_be_called() {
     let source = "#ifdef __AMDGCN__\ntypedef long wide;\n#else\ntypedef int wide;\n#endif\n\
                   extern \"C\" __global__ void k(float *x, wide n, int m) { x[n] = m; }\n\
-                  extern \"C\" __global__ void same(float *x) { *x = 1; }";
+                  extern \"C\" __global__ void same(float *x) { *x = 1; }\n\
+                  static __global__ void hidden(float *x) { *x = 1; }\n\
+                  namespace { __global__ void unnamed(float *x) { *x = 1; } }";
     let scenario = with_source("signatures_differ", source.as_bytes());
     let printed = scenario.build().passes();
+    for kernel in
+        ["the kernel hidden (kernels/types.cu:8)", "the kernel unnamed (kernels/types.cu:9)"]
+    {
+        printed.once(&format!("{kernel} is not in the image for compute_80 under the name _Z"));
+    }
     printed
         .once("the kernel k has other parameters in the image for compute_80 than in its source");
     printed.once(

@@ -244,10 +244,11 @@ impl Scenario {
     /// Changes the edition of the package.
     pub fn edition(&self, edition: &str) -> &Self {
         let text = self.text("Cargo.toml");
-        self.write(
-            "Cargo.toml",
-            text.replace("edition = \"2024\"", &format!("edition = \"{edition}\"")),
-        )
+        let is_other = |line: &&str| !line.starts_with("edition = ");
+        let lines: Vec<&str> = text.lines().filter(is_other).collect();
+        let text = format!("{}\n", lines.join("\n"));
+        let line = format!("edition = \"{edition}\"\n");
+        self.write("Cargo.toml", manifest::with_lines(&text, "package", &line))
     }
 
     /// Makes the manifest use the crates of this checkout in place of the registry's.

@@ -51,7 +51,8 @@ fn renamed(
         let is_same = namesake.is_some_and(|other| {
             let is_pointed_to = other.size.is_none() || record.size.is_none();
             other.source_name == record.source_name
-                && (is_pointed_to || (other.size, &other.content) == (record.size, &record.content))
+                && (is_pointed_to
+                    || Record { name: other.name.clone(), ..record.clone() } == *other)
         });
         if !is_same {
             renamed.insert(record.name.clone(), names.give(&record.name));

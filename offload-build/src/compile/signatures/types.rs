@@ -1,7 +1,9 @@
 //! Converts types of debug information to types of signatures.
 
 use super::metadata::{Id, Metadata, Node};
-use offload_format::signature::{Field, Identifiers, Record, Scalar, Size, Type, identifier};
+use offload_format::signature::{
+    Field, Identifiers, Passing, Record, Scalar, Size, Type, identifier,
+};
 use std::collections::HashMap;
 
 /// Qualifiers and alternative names of a type, which do not change its values.
@@ -27,6 +29,17 @@ struct Known {
     record: usize,
     /// Whether the record itself was converted; false if only pointers to it were found so far.
     is_complete: bool,
+}
+
+/// Facts about a record that follow from its members.
+#[derive(Debug)]
+struct Members {
+    /// The fields, if all are known.
+    fields: Option<Vec<Field>>,
+    /// The greatest alignment of the members.
+    align: Option<u64>,
+    /// The way in which C++ passes the record, unless the record itself says otherwise.
+    passing: Passing,
 }
 
 /// The place of a value.
@@ -143,7 +156,8 @@ impl<'ir> Types<'ir> {
         if !known.is_complete {
             let fields =
                 vec![Field { name: "lanes".to_owned(), offset: 0, ty: Type::Array { of, count } }];
-            self.complete(known, id, Size { bytes, align: bytes }, fields);
+            let passing = Passing::Vector { bytes };
+            self.complete(known, id, Size { bytes, align: bytes }, fields, passing);
         }
         Some(Type::Record(self.records[known.record].name.clone()))
     }
@@ -157,7 +171,7 @@ impl<'ir> Types<'ir> {
             // Insert the record before its fields, which may point to it.
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
-            let (fields, natural) = self.fields(node, &owner);
+            let Members { fields, align: natural, passing } = self.fields(node, &owner);
             let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
@@ -165,7 +179,9 @@ impl<'ir> Types<'ir> {
             let align = self.aligned.get(&id).copied().or(said).filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
             let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
-            self.complete(known, id, Size { bytes, align }, fields);
+            let is_passed_as_address = node.has_flag("DIFlagTypePassByReference");
+            let passing = if is_passed_as_address { Passing::Address } else { passing };
+            self.complete(known, id, Size { bytes, align }, fields, passing);
         }
         Some(Type::Record(self.records[known.record].name.clone()))
     }
@@ -183,9 +199,10 @@ impl<'ir> Types<'ir> {
         known
     }
 
-    fn complete(&mut self, known: Known, id: Id, size: Size, fields: Vec<Field>) {
+    fn complete(&mut self, known: Known, id: Id, size: Size, fields: Vec<Field>, passing: Passing) {
         let Record { name, source_name, .. } = self.records[known.record].clone();
-        self.records[known.record] = Record::new(name, source_name, size, fields, &self.records);
+        let record = Record::new(name, source_name, size, fields, &self.records);
+        self.records[known.record] = Record { passing, ..record };
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
@@ -198,11 +215,22 @@ impl<'ir> Types<'ir> {
         })
     }
 
-    /// Returns the fields, if all are known, and the greatest of their alignments.
-    fn fields(&mut self, node: Node<'ir>, owner: &str) -> (Option<Vec<Field>>, Option<u64>) {
+    /// Returns the size of a vector that a value of this type is or contains, 0 if there is none.
+    fn vector_bytes(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Array { of, .. } => self.vector_bytes(of),
+            Type::Record(name) => match self.records.iter().find(|it| it.name == *name) {
+                Some(Record { passing: Passing::Vector { bytes }, .. }) => *bytes,
+                _ => 0,
+            },
+            Type::Scalar(_) | Type::Pointer { .. } | Type::Void => 0,
+        }
+    }
+
+    fn fields(&mut self, node: Node<'ir>, owner: &str) -> Members {
         let mut fields: Option<Vec<Field>> = Some(Vec::new());
         let mut names = Identifiers::default();
-        let mut align = None;
+        let (mut align, mut vector) = (None, 0);
         // The start and the end, in bytes, of the bit-fields directly before the current member.
         let mut bits: Option<(u64, u64)> = None;
         let members: Vec<Node<'ir>> = self.members(node).collect();
@@ -221,6 +249,7 @@ impl<'ir> Types<'ir> {
             let ty = self.convert(base, Place::Memory, &format!("{owner}::{name}"));
             let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
             align = [align, said, of_type].into_iter().flatten().max();
+            vector = vector.max(ty.as_ref().map_or(0, |ty| self.vector_bytes(ty)));
             if member.has_flag("DIFlagBitField") {
                 let end = (offset + member.number("size").unwrap_or(0)).div_ceil(8);
                 let run = bits.get_or_insert((offset / 8, end));
@@ -242,7 +271,8 @@ impl<'ir> Types<'ir> {
         if let (Some(run), Some(fields)) = (bits.take(), &mut fields) {
             fields.push(bit_field(run, &mut names));
         }
-        (fields, align)
+        let passing = if vector == 0 { Passing::Fields } else { Passing::Vector { bytes: vector } };
+        Members { fields, align, passing }
     }
 
     /// Returns a name with the names of its namespaces and classes before it.

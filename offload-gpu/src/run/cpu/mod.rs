@@ -93,11 +93,11 @@ impl Backend for Cpu {
         arguments: Arguments<'_>,
     ) -> Result<()> {
         let attempted = || format!("launch {}", arguments.kernel);
-        let invoke = arguments.invoke.ok_or_else(|| {
-            RunError::refused(
-                attempted(),
-                "it takes a union or a class by value, which Rust cannot pass to a function for the CPU",
-            )
+        let invoke = arguments.invoke.map_err(|parameter| {
+            let why = format!(
+                "it takes {parameter}, by value: Rust cannot pass this to a function for the CPU; let it take a pointer"
+            );
+            RunError::refused(attempted(), why)
         })?;
         if !launch.stream.is_null() {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));

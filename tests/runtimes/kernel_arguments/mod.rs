@@ -8,9 +8,9 @@
 //! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image says |
 
 use offload_format::image::Kernels;
-use offload_tests::data::read;
+use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::random_kernels::{Masks, RandomKernels};
-use offload_tests::registry::needs;
+use offload_tests::registry::{COMPILERS, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Staged, compile, hsa};
@@ -20,6 +20,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 offload_tests::tests! {
+    COMPILERS.slow() => [records_of_every_class_reach_kernels_for_the_cpu],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [kernels_get_the_bytes_that_were_passed],
 }
 
@@ -71,6 +72,38 @@ fn kernels_get_the_bytes_that_were_passed() {
     let runtime = hsa::libraries("kernel_arguments_runtime");
     let log = launch(&scenario, &runtime, "hip", "gfx90a:sramecc+:xnack-", "gfx90a.hsaco");
     compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
+}
+
+/// A build script for each edition: in 2015, it must name the crate.
+const RECORDS_SCRIPT: &str = r#"extern crate offload_build;
+fn main() {
+    let targets = ["gfx90a", "compute_80", "cpu"];
+    offload_build::Build::new().file("kernels/records.cu").archs(targets).compile("records");
+    offload_build::Build::new().file("kernels/plain.cu").arch("gfx90a").compile("plain");
+}
+"#;
+
+/// Tests each class of records that C++ passes in a way of its own: the kernel gets the values, or
+/// the launch is refused with the record's name. The names in the sources and in the program are
+/// also those of the code between them.
+fn records_of_every_class_reach_kernels_for_the_cpu() {
+    let data = |name: &str| scratch::workspace().join("tests/runtimes/kernel_arguments").join(name);
+    let scenario = Scenario::without_sources("kernel_records");
+    scenario
+        .write("kernels/records.cu", read(data("records.cu")))
+        .write("src/main.rs", read(data("records.rs")))
+        .write("src/bin/bare.rs", read(data("bare.rs")))
+        .write(
+            "kernels/plain.cu",
+            "struct Own { int x; };\nextern \"C\" __global__ void plain(Own it, float *y) { *y = it.x; }\n",
+        )
+        .write("build.rs", RECORDS_SCRIPT);
+    for edition in ["2024", "2021", "2018", "2015"] {
+        scenario.edition(edition);
+        scenario.run().args(["--bin", "bare"]).passes();
+        let printed = scenario.run().args(["--bin", "kernel_records"]).passes();
+        assert_as_checked_in(&data("records.txt"), &printed.stdout);
+    }
 }
 
 /// Returns the bytes that each argument of the kernel `name` must have, as hexadecimal text. The

@@ -1,0 +1,85 @@
+//! How the C++ of a CPU passes the parameters of kernels, and what Rust passes there.
+//!
+//! | C++ passes | Rust passes |
+//! |---|---|
+//! | a number, a pointer, a struct as C does | the same type |
+//! | the address of a copy, for classes that are no plain bytes | the address of a copy |
+//! | a record in memory, since it does not fit into registers | a struct of the same size, in memory too |
+//! | anything else in registers | nothing: such kernels cannot be launched on the CPU |
+//!
+//! Source: the Itanium C++ ABI, 3.1.2.3 "Non-Trivial Parameters"; the System V ABI for x86-64,
+//! 3.2.3 "Parameter Passing"; the Procedure Call Standard for the Arm 64-bit Architecture, 6.8.2.
+
+use offload_format::signature::{Content, Passing, Record, Scalar, Type};
+
+/// How Rust passes a parameter to C++.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Passed {
+    /// As the value.
+    Value,
+    /// As the address of a copy.
+    Address,
+    /// As the value, if the CPU gets records of `bytes` bytes in memory. Otherwise, and if `bytes`
+    /// is 0, Rust cannot pass the parameter, which `what` describes.
+    InMemory { bytes: u64, what: String },
+}
+
+impl Passed {
+    /// Returns the word for `cpu_call!`.
+    pub(super) fn word(&self) -> &'static str {
+        if *self == Self::Address { "address" } else { "value" }
+    }
+
+    /// Returns the list of parameters that Rust can pass only in memory, as Rust code.
+    pub(super) fn in_memory(all: &[Self]) -> String {
+        let item = |it: &Self| match it {
+            Self::InMemory { bytes, what } => Some(format!("({bytes}, {what:?}),")),
+            _ => None,
+        };
+        all.iter().filter_map(item).collect()
+    }
+}
+
+/// Returns how a parameter of this type is passed.
+pub(super) fn passed(ty: &Type, records: &[Record]) -> Passed {
+    let never = |what: &str| Passed::InMemory { bytes: 0, what: what.to_owned() };
+    match ty {
+        Type::Scalar(Scalar::F16 | Scalar::Bf16) => never("a 16-bit floating-point number"),
+        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => Passed::Value,
+        // Compilers differ in whether such an array changes the registers of a struct.
+        Type::Array { count: 0, .. } => never("an array without elements"),
+        Type::Array { of, .. } => passed(of, records),
+        Type::Record(name) => match records.iter().find(|record| record.name == *name) {
+            Some(record) => passed_record(record, records),
+            None => never(name),
+        },
+    }
+}
+
+fn passed_record(record: &Record, records: &[Record]) -> Passed {
+    /// The size in bytes of the largest record that is passed in general registers.
+    const IN_REGISTERS: u64 = 16;
+    let (registers, why) = match (record.passing, &record.content) {
+        (Passing::Address, _) => return Passed::Address,
+        (Passing::Vector { bytes }, _) => {
+            (bytes.max(IN_REGISTERS), "is or contains a vector".to_owned())
+        }
+        (Passing::Fields, Content::Opaque) => {
+            (IN_REGISTERS, "is a union, is empty, or has another layout that Rust lacks".to_owned())
+        }
+        (Passing::Fields, Content::Fields(fields) | Content::Packed(fields)) => {
+            let unlike = fields.iter().find_map(|field| match passed(&field.ty, records) {
+                Passed::Value => None,
+                Passed::Address => Some("a class that C++ passes by its address".to_owned()),
+                Passed::InMemory { what, .. } => Some(what),
+            });
+            match unlike {
+                None => return Passed::Value,
+                Some(what) => (IN_REGISTERS, format!("contains {what}")),
+            }
+        }
+    };
+    let bytes = record.size.map(|size| size.bytes).filter(|bytes| *bytes > registers);
+    let what = format!("`{}`, which {why}", record.source_name);
+    Passed::InMemory { bytes: bytes.unwrap_or(0), what }
+}

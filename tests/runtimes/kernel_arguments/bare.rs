@@ -1,0 +1,22 @@
+//! Embeds packs in a crate without any prelude. All kernels of `plain` are declared.
+#![no_implicit_prelude]
+
+extern crate offload_gpu;
+
+static PACK: ::offload_gpu::KernelPack = ::offload_gpu::include_offload!("plain");
+
+pub mod kernels {
+    #[derive(Clone, Copy, ::offload_gpu::Parameter)]
+    #[repr(C)]
+    pub struct Own {
+        pub x: i32,
+    }
+    ::offload_gpu::include_kernels!("plain", extern {
+        fn plain(it: Own, y: *mut f32);
+    });
+}
+
+fn main() {
+    let call = kernels::plain(kernels::Own { x: 1 }, ::std::ptr::null_mut::<f32>());
+    ::std::assert_eq!(call.kernel().name(), PACK.kernel("plain").name());
+}

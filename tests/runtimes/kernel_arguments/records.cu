@@ -1,0 +1,83 @@
+// Classes that C++ passes by value in each of its ways. `before` and `after` show that all
+// arguments are where the kernel expects them.
+typedef float vector __attribute__((vector_size(16)));
+struct Empty {};
+struct Other {};
+union Small { int i; float f; };
+struct Destroyed { int x, y; ~Destroyed() {} };
+struct Uncopied { int x, y; Uncopied(const Uncopied &) = delete; };
+struct Copied { Copied(const Copied &other) : x(other.x), y(0) {} int x, y; };
+struct Moved { Moved(Moved &&) = default; int x, y; };
+struct Made { Made(int); int x; float y; };
+struct Holder { Destroyed x; float y; };
+struct Heir : Destroyed { float z; };
+struct alignas(32) Aligned { float x[8]; ~Aligned() {} };
+struct Virtual { virtual ~Virtual(); double x; int y; };
+struct Bases : Empty, Other { float x; int y; };
+class Hidden { float x; friend __device__ float sum(Hidden); int y; };
+struct Bits { unsigned x : 3; int y : 20; float z; };
+struct __attribute__((packed)) Packed { char x; float y; };
+struct Floats { float x, y; };
+struct Doubles { double x, y; };
+struct Mixed { float x; long y; };
+struct Large { float x[5]; int y; };
+union Union { double x[3]; int y; };
+struct Rows { vector x[2]; };
+struct LargeTail { double x[3]; int y[0]; };
+struct Tail { float x; int y[0]; };
+struct OneVector { vector x; };
+struct Half { _Float16 x; };
+
+__device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
+
+#define KERNEL(type, sum)                                                                          \
+  extern "C" __global__ void take_##type(char before, type it, float after, double *out) {        \
+    out[0] = before + 10 * (sum) + 1000000 * after;                                                \
+  }
+KERNEL(Destroyed, it.x + it.y)
+KERNEL(Uncopied, it.x + it.y)
+KERNEL(Copied, it.x + it.y)
+KERNEL(Moved, it.x + it.y)
+KERNEL(Made, it.x + it.y)
+KERNEL(Holder, it.x.x + it.x.y + it.y)
+KERNEL(Heir, it.x + it.y + it.z)
+KERNEL(Aligned, it.x[0] + it.x[7])
+KERNEL(Virtual, it.x + it.y)
+KERNEL(Bases, it.x + it.y)
+KERNEL(Hidden, ::sum(it))
+KERNEL(Bits, it.x + it.y + it.z)
+KERNEL(Packed, it.x + it.y)
+KERNEL(Floats, it.x + it.y)
+KERNEL(Doubles, it.x + it.y)
+KERNEL(Mixed, it.x + it.y)
+KERNEL(Large, it.x[0] + it.x[4] + it.y)
+KERNEL(Union, it.x[0] + it.x[2])
+KERNEL(Rows, it.x[0][0] + it.x[1][3])
+KERNEL(LargeTail, it.x[0] + it.x[2])
+KERNEL(Tail, it.x)
+KERNEL(OneVector, it.x[0] + it.x[3])
+KERNEL(Half, (float)it.x)
+KERNEL(Small, it.i)
+KERNEL(Empty, 0)
+
+// Each thread has a value of its own.
+extern "C" __global__ void change(Destroyed it, double *out) {
+  it.x += threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = it.x;
+}
+
+// Names that the code for a pack had or has itself, and names of generic parameters.
+struct __Form { int x; };
+struct __arguments { int x; };
+struct __offload { int x; };
+struct parameter_names { int x; };
+struct T0 { int x; };
+struct A { int x; };
+struct Clone { int x; };
+extern "C" __global__ void PACK(int PACK, int MODULE, int N, double *out) { *out = PACK + MODULE + N; }
+extern "C" __global__ void MODULE(__Form a, __arguments b, __offload c, double *out) { *out = a.x + b.x + c.x; }
+extern "C" __global__ void __kernel(parameter_names a, T0 b, A c, double *out) { *out = a.x + b.x + c.x; }
+extern "C" __global__ void __call_0(Clone symbol, double *out) { *out = symbol.x; }
+extern "C" __global__ void Call_2_16(int call, double *out) { *out = call; }
+extern "C" __global__ void __offload_items(double *out) { *out = 1; }

@@ -1,0 +1,183 @@
+//! Launches the kernels of `records.cu` on the CPU, in a module whose names mean something else.
+#![allow(nonstandard_style, dead_code, unused_macros)]
+
+extern crate offload_gpu;
+
+mod kernels {
+    type bool = ();
+    type char = ();
+    type f32 = ();
+    type f64 = ();
+    type i8 = ();
+    type i16 = ();
+    type i32 = ();
+    type i64 = ();
+    type i128 = ();
+    type isize = ();
+    type str = ();
+    type u8 = ();
+    type u16 = ();
+    type u32 = ();
+    type u64 = ();
+    type u128 = ();
+    type usize = ();
+    struct Option;
+    struct Result;
+    struct Vec;
+    struct String;
+    struct Box;
+    struct Copy;
+    struct Debug;
+    struct Send;
+    struct Sync;
+    struct Sized;
+    struct Drop;
+    struct Fn;
+    struct FnMut;
+    struct FnOnce;
+    struct Into;
+    struct From;
+    struct Iterator;
+    struct Default;
+    struct ToString;
+    struct Some;
+    struct None;
+    struct Ok;
+    struct Err;
+    mod core {}
+    mod std {}
+    mod alloc {}
+    const N: () = ();
+    const call: () = ();
+    static symbol: () = ();
+    macro_rules! assert { () => {}; }
+    macro_rules! option_env { () => {}; }
+    macro_rules! panic { () => {}; }
+    ::offload_gpu::include_kernels!("records");
+}
+
+/// Kernels that the program declares: the types in the declarations are the program's own.
+mod declared {
+    use std::primitive::f64 as Real;
+    type f64 = i8;
+    type i8 = Real;
+    #[derive(Clone, Copy, ::offload_gpu::Parameter)]
+    #[repr(C)]
+    pub struct Own {
+        pub x: i32,
+        pub y: i32,
+    }
+    #[derive(Clone, Copy, ::offload_gpu::Parameter)]
+    #[repr(C, align(16))]
+    pub struct Lanes {
+        pub x: [f32; 4],
+    }
+    ::offload_gpu::include_kernels!("records", extern {
+        fn take_Destroyed(before: ::std::primitive::i8, it: Own, after: f32, out: *mut i8);
+        fn take_OneVector(before: ::std::primitive::i8, it: Lanes, after: f32, out: *mut i8);
+    });
+}
+
+use offload_gpu::run::{Device, RunError};
+use offload_gpu::Call;
+use std::mem::MaybeUninit;
+
+static mut OUT: [f64; 4] = [0.0; 4];
+
+fn out() -> *mut f64 {
+    &raw mut OUT as *mut f64
+}
+
+fn run<const N: usize, const BYTES: usize, const B: bool>(
+    it: Call<N, BYTES, offload_gpu::Plain, B>,
+    threads: u32,
+) -> Result<[f64; 4], RunError> {
+    unsafe {
+        OUT = [0.0; 4];
+        it.launch(&Device::cpu(), 1, threads)?;
+        Ok(OUT)
+    }
+}
+
+fn bytes<const N: usize>(all: &[(usize, &[u8])]) -> [MaybeUninit<u8>; N] {
+    let mut bytes = [MaybeUninit::new(0); N];
+    for (start, part) in all {
+        for (at, byte) in part.iter().enumerate() {
+            bytes[start + at] = MaybeUninit::new(*byte);
+        }
+    }
+    bytes
+}
+
+macro_rules! gets {
+    ($($sum:literal = $kernel:ident($value:expr);)*) => {$(
+        let got = run(kernels::$kernel(5, $value, 3.0, out()), 1).map(|out| out[0]);
+        assert_eq!(got.ok(), Some(5.0 + 10.0 * $sum + 3e6), stringify!($kernel));
+    )*};
+}
+
+macro_rules! refused {
+    ($($kernel:ident($value:expr);)*) => {$(
+        match run(kernels::$kernel(5, $value, 3.0, out()), 1) {
+            Ok(out) => println!("{}: {}", stringify!($kernel), out[0]),
+            Err(error) => println!("{}", error),
+        }
+    )*};
+}
+
+fn main() {
+    use self::kernels::*;
+    let destroyed = Destroyed { x: 1, y: 20 };
+    gets! {
+        21.0 = take_Destroyed(destroyed);
+        23.0 = take_Uncopied(Uncopied { x: 3, y: 20 });
+        24.0 = take_Copied(Copied { x: 4, y: 20 });
+        25.0 = take_Moved(Moved { x: 5, y: 20 });
+        26.5 = take_Made(Made { x: 6, y: 20.5 });
+        28.5 = take_Holder(Holder { x: destroyed, y: 7.5 });
+        29.5 = take_Heir(Heir { base: destroyed, z: 8.5 });
+        30.0 = take_Aligned(Aligned { x: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 21.0] });
+        31.5 = take_Virtual(Virtual { bytes: bytes(&[(8, &11.5_f64.to_ne_bytes()), (16, &20_i32.to_ne_bytes())]) });
+        33.5 = take_Bases(Bases { x: 13.5, y: 20 });
+        34.5 = take_Hidden(Hidden { x: 14.5, y: 20 });
+        29.5 = take_Bits(Bits { bits: [5 + (20 << 3), 0, 0], z: 4.5 });
+        26.5 = take_Packed(Packed { x: 6, y: 20.5 });
+        27.5 = take_Floats(Floats { x: 7.0, y: 20.5 });
+        28.5 = take_Doubles(Doubles { x: 8.0, y: 20.5 });
+        29.5 = take_Mixed(Mixed { x: 9.5, y: 20 });
+        35.0 = take_Large(Large { x: [1.0, 0.0, 0.0, 0.0, 14.0], y: 20 });
+        32.0 = take_Union(Union { bytes: bytes(&[(0, &12.0_f64.to_ne_bytes()), (16, &20.0_f64.to_ne_bytes())]) });
+    }
+    let row = |lanes| vector { lanes: lanes };
+    let (one, two) = (row([1.0, 0.0, 0.0, 2.0]), row([0.0, 0.0, 0.0, 20.0]));
+    // Only some CPUs have registers for these.
+    if cfg!(target_arch = "x86_64") {
+        gets! {
+            21.0 = take_Rows(Rows { x: [one, two] });
+            32.0 = take_LargeTail(LargeTail { x: [12.0, 0.0, 20.0], y: [] });
+        }
+    }
+    refused! {
+        take_Tail(Tail { x: 1.0, y: [] });
+        take_OneVector(OneVector { x: one });
+        take_Half(Half { x: 0x3c00 });
+        take_Small(Small { bytes: bytes(&[]) });
+        take_Empty(Empty { bytes: bytes(&[]) });
+    }
+    assert_eq!(run(change(destroyed, out()), 4).unwrap(), [1.0, 2.0, 3.0, 4.0]);
+
+    let of_declared = declared::Own { x: 1, y: 20 };
+    let got = run(declared::take_Destroyed(5, of_declared, 3.0, out()), 1).unwrap();
+    assert_eq!(got[0], 3_000_215.0);
+    let error = run(declared::take_OneVector(5, declared::Lanes { x: [1.0; 4] }, 3.0, out()), 1);
+    println!("{}", error.unwrap_err());
+
+    assert_eq!(run(PACK_(1, 20, 300, out()), 1).unwrap()[0], 321.0);
+    let (form, arguments, offload) = (__Form { x: 1 }, __arguments { x: 20 }, ___offload { x: 300 });
+    assert_eq!(run(MODULE(form, arguments, offload, out()), 1).unwrap()[0], 321.0);
+    let (names, t0, a) = (parameter_names { x: 1 }, T0 { x: 20 }, A { x: 300 });
+    assert_eq!(run(__kernel(names, t0, a, out()), 1).unwrap()[0], 321.0);
+    assert_eq!(run(__call_0(kernels::Clone { x: 5 }, out()), 1).unwrap()[0], 5.0);
+    assert_eq!(run(Call_2_16(6, out()), 1).unwrap()[0], 6.0);
+    assert_eq!(run(___offload_items(out()), 1).unwrap()[0], 1.0);
+}
