@@ -175,13 +175,13 @@ fn a_package_has_the_parameters_of_its_kernels() {
     build_script(&scenario, r#".archs(["gfx90a", "cpu"])"#);
     let store = "OFFLOAD_PREBUILT=signatures cargo build -p prebuilt_signatures";
     let warning = "pack \"add\": the package does not contain the parameters of its kernels.";
-    let package = || cargo(&scenario, &["package", "--allow-dirty"]);
+    let package = || scenario.package();
     package().passes().once(warning).once(store);
     package().env("OFFLOAD_PREBUILT", "never").passes().lacks(warning);
     let update = || cargo(&scenario, &["build"]).env("OFFLOAD_PREBUILT", "signatures").passes();
     update();
     package().passes().lacks(warning);
-    assert!(packaged(&scenario).join("prebuilt/add.signatures").is_file());
+    assert!(scenario.packaged().join("prebuilt/add.signatures").is_file());
 
     scenario.kernel("add", "2.0f");
     package()

@@ -123,7 +123,7 @@ fn no_command_is_of_a_program_offload() {
 }
 
 /// Types of `offload-gpu` that follow no rule of others: packs, and what the kit makes of them.
-const OWN: [&str; 32] = [
+const OWN: [&str; 33] = [
     "Absent",
     "AnyConst",
     "AnyMut",
