@@ -24,7 +24,8 @@ const MINBASE: [&str; 14] = [
 ];
 
 /// Programs of other packages, with the package in `xtask/src/tools.rs` that installs each.
-const INSTALLED: [(&str, &str); 16] = [
+const INSTALLED: [(&str, &str); 17] = [
+    ("addr2line", "binutils"),
     ("ar", "binutils"),
     ("c++", "g++"),
     ("distcc", "distcc"),

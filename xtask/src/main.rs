@@ -43,8 +43,8 @@ The project's own commands:
   cargo xtask elsewhere [HOST...] what other hosts do, without their hardware: windows, aarch64,
                                   s390x, riscv64, i686, musl, musl-dynamic (unpacks the same
                                   compiler, installs Wine and qemu: CONTRIBUTING.md has sizes)
-  cargo xtask newcomer            a user's first day on a bare Debian 12, which debootstrap makes in
-                                  target/newcomer: as root, with a network, in 5 minutes
+  cargo xtask newcomer            a user's first two days on a bare Debian 12, which debootstrap makes
+                                  in target/newcomer: as root, with a network, in 10 minutes
   cargo xtask sentences SEED      sixty sentences of comments and documents, for a reader who marks those
                                   that have to be read twice
   cargo xtask help                this text

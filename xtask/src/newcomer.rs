@@ -1,15 +1,19 @@
-//! `newcomer`: the first day of a user, on a minimal Debian 12 that contains only this machine's
-//! Rust. A script follows the README, pastes the commands that messages print, and reports the time
-//! of each step.
+//! `newcomer`: the first two days of a user, on a minimal Debian 12 that contains only this
+//! machine's Rust. Scripts follow README and guide, paste the commands that messages print, and
+//! report the time of each step.
 
 use crate::run::{self, Failure, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The script that runs inside the minimal system.
-const DAY: &str = include_str!("newcomer.sh");
+/// The script that runs inside the minimal system, and the one of the second day, which it runs at
+/// its end.
+const DAYS: [(&str, &str); 2] = [
+    ("newcomer.sh", include_str!("newcomer.sh")),
+    ("second_day.sh", include_str!("second_day.sh")),
+];
 
-/// A script that mounts folders in the minimal system, and then runs the first day in it. The
+/// A script that mounts folders in the minimal system, and then runs the two days in it. The
 /// mounts end when the script's process ends. `$1` is the system, `$2` Rust's folder, `$3` the
 /// repository.
 const ENTER: &str = r#"
@@ -54,7 +58,9 @@ pub fn command(args: &[String]) -> Result {
         Command::new("git").args(["clone", "-q", "--bare"]).arg(run::workspace()).arg(&repository),
     )?;
     let (_, sysroot) = run::stdout(Command::new("rustc").args(["--print", "sysroot"]))?;
-    write(&system.join("newcomer.sh"), DAY)?;
+    for (name, script) in DAYS {
+        write(&system.join(name), script)?;
+    }
     let mut day = Command::new("unshare");
     day.args(["-m", "sh", "-c", ENTER, "sh"]).arg(&system).arg(sysroot.trim()).arg(&repository);
     run::check(&mut day)

@@ -1,5 +1,5 @@
-# A newcomer's day, in the bare system that `cargo xtask newcomer` has made: what the README shows, and what messages
-# say, pasted. It ends at the first command that fails without saying what to paste.
+# A newcomer's two days, in the bare system that `cargo xtask newcomer` has made: what README and guide show, and what messages
+# print, pasted. It ends at the first command that fails without a message that helps.
 set -u
 export PATH="/rust/bin:$PATH" HOME=/root
 commands=0
@@ -21,15 +21,44 @@ type_in() {
   run "$1" "$2"
 }
 
+# A command that must pass.
+works() {
+  type_in "$1" "$2"
+  [ "$status" -eq 0 ] || stop "this should work: $1"
+}
+
+# A command that must fail, with a message that has the text $3.
+fails() {
+  type_in "$1" "$2"
+  [ "$status" -ne 0 ] || stop "this should fail: $1"
+  grep -qF -- "$3" /tmp/log || stop "the message does not have \"$3\""
+}
+
 stop() {
   echo "newcomer: dead end: $1"
   exit 1
 }
 
-# Writes a file of the README: the block after its name.
+# Writes a file of a page: the block after its name.
 copy_out() {
   awk -v name="\`$1\`:" '$0 == name { found = 1 } found && /^```/ { if (inside) exit; inside = 1; next } inside' "$page" >"$1"
-  [ -s "$1" ] || stop "the README shows no $1"
+  [ -s "$1" ] || stop "$page shows no $1"
+}
+
+# Adds the lines of the README for a checkout in place of the registry.
+use_the_checkout() {
+  awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' /root/offload/README.md >>Cargo.toml
+}
+
+# Runs the commands of the last message: they are indented below "install …:", in the order of the message.
+paste_commands() {
+  grep -E '^ +(apt-get|pip3|export|sudo) ' /tmp/log | sed 's/^ *//' | awk '!seen[$0]++' >/tmp/paste
+  [ -s /tmp/paste ] || stop "the command failed and printed no command that helps"
+  echo "== Pasted from the message"
+  while read -r line; do
+    run "$line" 1
+    [ "$status" -eq 0 ] || stop "a command of the message fails"
+  done </tmp/paste
 }
 
 echo "== The toolchain: what every user of Rust has"
@@ -41,24 +70,19 @@ cd /root || exit 1
 echo "== The user's own kernel"
 type_in "git clone -q /origin.git offload" 3
 page=/root/offload/README.md
-mkdir -p saxpy/kernels saxpy/src && cd saxpy || exit 1
+mkdir -p saxpy/kernels/include saxpy/src && cd saxpy || exit 1
 for file in Cargo.toml kernels/saxpy.cu build.rs src/main.rs; do copy_out "$file"; done
-awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$page" >>Cargo.toml
+use_the_checkout
 type_in "cargo run" 30
 if [ "$status" -ne 0 ]; then
-  # Commands are what is indented below "install …:", in the order of the message.
-  grep -E '^ +(apt-get|pip3|export) ' /tmp/log | sed 's/^ *//' | awk '!seen[$0]++' >/tmp/paste
-  [ -s /tmp/paste ] || stop "the build failed and printed no command that helps"
-  echo "== The compilers: pasted from the message"
-  while read -r line; do
-    run "$line" 1
-    [ "$status" -eq 0 ] || stop "a command of the message fails"
-  done </tmp/paste
+  paste_commands
   echo "== The user's own kernel"
   type_in "cargo run" 6
   [ "$status" -eq 0 ] || stop "the build fails after all that its message says was done"
 fi
-type_in "cargo run -q --manifest-path ../offload/Cargo.toml -p offload-tools -- select target/debug/saxpy --device sm_80" 4
+type_in "cargo run -q --manifest-path ../offload/Cargo.toml -p offload-tools --bin cargo-offload -- select target/debug/saxpy --device sm_80" 4
 [ "$status" -eq 0 ] || stop "cargo offload select fails"
 echo "newcomer: $commands commands from git clone to the first line of select"
 [ "$commands" -le 4 ] || stop "that is more than 4"
+
+. /second_day.sh

@@ -154,8 +154,7 @@ fn in_orders(
     log: &Log,
 ) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
-    // An interrupt ends the test program, but not this process, which then removes the program's
-    // files.
+    // An interrupt ends the test program, but not this process, which then reports its order.
     interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
@@ -164,9 +163,7 @@ fn in_orders(
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
         let child = command.spawn().map_err(failed)?;
-        let process = child.id();
         let output = child.wait_with_output().map_err(failed)?;
-        remove_images(process);
         let (status, printed) = (output.status, (number > 0).then_some(output));
         if status.success() {
             continue;
@@ -183,16 +180,6 @@ fn in_orders(
         return Ok(code(status));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Removes the files with images that a killed test program left in the folder for temporary files.
-fn remove_images(process: u32) {
-    let prefix = format!("offload-{process}-");
-    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 /// Returns the first `count` orders: forward and reverse, which find most errors, then random

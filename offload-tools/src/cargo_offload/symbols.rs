@@ -39,7 +39,8 @@ pub fn resolve<'a>(folder: &Path, texts: impl Iterator<Item = &'a mut String>) {
     }
 }
 
-/// A stack frame in an image: `    #0 0x7f89d81c4a52 in scale scale.cu:15 (kernels-HASH-2.so+0xea52)`.
+/// A stack frame in an image:
+/// `    #0 0x7f89d81c4a52 in scale scale.cu:15 (kernels-HASH-2.so+0xea52)`.
 struct Frame<'a> {
     /// The hash in the image's name.
     image: String,
