@@ -30,7 +30,7 @@ pub fn saxpy(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>, 
     let (count, threads) = (x.len() as i32, 64);
     let (x, mut y): (Buffer<f32>, _) = (device.buffer(x)?, device.buffer(y)?);
     // SAFETY: the kernel touches the first `count` elements of both buffers.
-    unsafe { kernels::saxpy(count, a, &x, &mut y).launch(device, (count as u32).div_ceil(threads), threads)? };
+    unsafe { kernels::saxpy::saxpy(count, a, &x, &mut y).launch(device, (count as u32).div_ceil(threads), threads)? };
     y.to_vec()
 }
 
