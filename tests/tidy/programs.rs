@@ -4,8 +4,8 @@ use super::sources::sources;
 use offload_tests::scratch::workspace;
 use std::fs;
 
-/// Programs of Debian's `minbase`, which debootstrap and container images contain. It has no `kill`:
-/// tests use the one that shells have built in.
+/// Programs of Debian's `minbase`, which debootstrap and container images contain. It has no
+/// `kill`: tests use the one that shells have built in.
 const MINBASE: [&str; 14] = [
     "bash",
     "chmod",

@@ -126,9 +126,9 @@ fn findings_are_those_of_each_kernel_alone() {
     let expected = "error: a test program ended before its tests: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
-    // The build knows no names of the kernels' parameters.
+    // The names of parameters are known in a build for the CPU alone, too.
     let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
-    let expected = "\n   parameter 1, of 512 bytes, which were freed: read at 0\n";
+    let expected = "\n   parameter 1, `x`, of 512 bytes, which were freed: read at 0\n";
     assert!(printed.stdout.contains(expected), "{printed}");
 
     // The program counts a finding, and its report is in another place.
