@@ -327,7 +327,7 @@ fn no_page_names_a_crate_called_offload() {
     let (mut names, mut read) = (Vec::new(), 0);
     for extension in ["rs", "md", "toml", "txt", "sh"] {
         let mut paths = Vec::new();
-        files(&workspace(), extension, &mut paths);
+        files(workspace(), extension, &mut paths);
         for path in paths {
             let Ok(text) = fs::read_to_string(&path) else { continue };
             read += 1;

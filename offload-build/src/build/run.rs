@@ -514,7 +514,7 @@ impl<'a> Run<'a> {
         if let Some(nvcc) = self.tools.used_nvcc().filter(|_| has_images) {
             made_with.push(("nvcc", nvcc.version.clone()));
         }
-        for ptxas in self.tools.used_ptxas().into_iter().filter(|_| has_images) {
+        for ptxas in self.tools.used_ptxas().filter(|_| has_images) {
             made_with.push(("ptxas", ptxas.version()));
         }
         let mut levels: Vec<String> = Vec::new();

@@ -48,7 +48,6 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     invoke: Result<Invoke, &'static str>,
     offsets: [usize; N],
     /// A bit for each of the first 64 arguments: whether it is an address.
-    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "findings on the CPU use it"))]
     addresses: u64,
     arguments: Aligned<BYTES>,
 }

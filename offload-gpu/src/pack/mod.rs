@@ -68,6 +68,7 @@ pub struct KernelPack<F: Form = Plain> {
     content: Content<F>,
     /// Whether images for the CPU may be loaded: this build made the pack, or the program's source
     /// says `unsafe(cpu)`.
+    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "loading for the CPU uses it"))]
     is_trusted: bool,
     form: PhantomData<F>,
 }
