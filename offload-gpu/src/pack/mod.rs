@@ -131,7 +131,7 @@ pub const fn linked<F: Form>(
     }
 }
 
-/// Makes a pack from a file of unknown origin, as [`linked`] does. Its images for the CPU are not
+/// Makes a pack from a file of unknown origin, as `linked` does. Its images for the CPU are not
 /// loaded.
 pub const fn file(
     name: &'static str,

@@ -27,6 +27,7 @@ struct LargeTail { double x[3]; int y[0]; };
 struct Tail { float x; int y[0]; };
 struct OneVector { vector x; };
 struct Half { _Float16 x; };
+typedef long double Long;
 
 __device__ float sum(Hidden hidden) { return hidden.x + hidden.y; }
 
@@ -57,6 +58,7 @@ KERNEL(LargeTail, it.x[0] + it.x[2])
 KERNEL(Tail, it.x)
 KERNEL(OneVector, it.x[0] + it.x[3])
 KERNEL(Half, (float)it.x)
+KERNEL(Long, (double)it)
 KERNEL(Small, it.i)
 KERNEL(Empty, 0)
 

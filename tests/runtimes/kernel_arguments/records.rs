@@ -161,6 +161,7 @@ fn main() {
         take_Tail(Tail { x: 1.0, y: [] });
         take_OneVector(OneVector { x: one });
         take_Half(Half { x: 0x3c00 });
+        take_Long(long_double { bytes: bytes(&[]) });
         take_Small(Small { bytes: bytes(&[]) });
         take_Empty(Empty { bytes: bytes(&[]) });
     }

@@ -321,6 +321,8 @@ fn scalar(node: Node<'_>, place: Place) -> Option<Scalar> {
             (16, "__bf16") => Some(Scalar::Bf16),
             (16, _) => Some(Scalar::F16),
             (32, _) => Some(Scalar::F32),
+            // The CPU's type of this name has another size and format.
+            (64, "long double") => None,
             (64, _) => Some(Scalar::F64),
             _ => None,
         },
