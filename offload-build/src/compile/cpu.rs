@@ -146,6 +146,8 @@ impl Compilations<'_> {
         }
         common.extend(cxx.args.clone());
         common.extend(args(&["-std=c++17", "-DOFFLOAD_DESCRIBE"]));
+        // g++ ignores this attribute, with which clang passes classes in another way.
+        common.extend(cxx.is_gcc().then(|| "-Dtrivial_abi=".into()));
         common.extend(self.kernel_header());
         let mut describing = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {

@@ -134,6 +134,11 @@ impl<'a> Interface<'a> {
                     let form = rest.match_indices(' ').nth(2).map_or(rest, |(at, _)| &rest[..at]);
                     all.records.push(Record { module, name, form, fields: Vec::new() });
                 }
+                // The way in which C++ passes the record counts as its fields do.
+                "passed" => {
+                    let record = all.records.last_mut();
+                    record.into_iter().for_each(|record| record.fields.push(line));
+                }
                 "field" => {
                     let record = all.records.last_mut();
                     record.into_iter().for_each(|record| record.fields.push(first(rest).1));
@@ -229,6 +234,9 @@ mod tests {
         let changed = change("field y 0 i32", "field y 0 u32").unwrap();
         assert_eq!(changed.before, format!("(n: i32, p: *mut P){records}"));
         assert_eq!(changed.after, format!("(n: i32, p: *mut P){}", records.replace("i32", "u32")));
+        // C++ passes the record in another way.
+        let changed = change("field y 0 i32", "field y 0 i32\npassed address").unwrap();
+        assert_eq!(changed.after, format!("(n: i32, p: *mut P){records}, passed address"));
         // An image that no longer agrees with the source.
         let changed = change("0+4 8+8", "0+8 8+8").unwrap();
         assert_eq!(

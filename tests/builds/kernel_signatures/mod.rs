@@ -195,7 +195,8 @@ const UNKNOWN: &str = "error: the parameters of the kernels of the pack \"pack\"
 
 /// A kernel whose parameter has another type on GPUs, and a kernel that only the CPU has.
 const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)\ntypedef long wide;\n#else\ntypedef short wide;\n\
-    __global__ void on_cpu(float4 *rows) { rows->x = 1; }\n#endif\n\
+    struct Tail { int a[10]; };\nstruct Whole { int first; Tail tail; };\n\
+    __global__ void on_cpu(float4 *rows, Whole whole) { rows->x = whole.tail.a[9]; }\n#endif\n\
     template <typename T> __global__ void fill(T *x, wide n) { x[n] = T(); }\n\
     template __global__ void fill<float>(float *, wide);\n";
 
@@ -207,8 +208,12 @@ fn functions_for_the_cpu_alone() {
     let scenario = with_source("signatures_cpu", GUARDED.as_bytes());
     let main = "mod kernels { offload_gpu::include_kernels!(\"pack\"DECLARED); }\n\
         fn main() { println!(\"{:?}\", kernels::fill_float(std::ptr::null_mut(), 1_i16).kernel().name());CALL }";
-    let calls =
-        main.replace("CALL", "let _ = kernels::on_cpu(std::ptr::null_mut::<kernels::float4>());");
+    // On the stack of x86-64, a struct of 44 bytes is aligned to 8, and elsewhere to 4.
+    let calls = main.replace(
+        "CALL",
+        "let whole = kernels::Whole { first: 1, tail: kernels::Tail { a: [0; 10] } };\n    \
+         let _ = kernels::on_cpu(std::ptr::null_mut::<kernels::float4>(), whole);\n    assert_eq!(&whole.tail.a, &[0; 10]);",
+    );
     scenario.write("src/main.rs", calls.replace("DECLARED", ""));
     let named = "\"_Z4fillIfEvPT_s\"\n";
     assert_eq!(scenario.run().envs([CPU]).passes().stdout, named);

@@ -21,6 +21,8 @@ pub(super) struct Kernel<'ir> {
     pub(super) arguments: Vec<&'ir str>,
     /// The node of the kernel's `DISubprogram`.
     pub(super) subprogram: Id,
+    /// Whether the kernel is for the CPU.
+    pub(super) is_on_cpu: bool,
 }
 
 /// Returns the kernels in the order of their definitions. Kernels without debug information are
@@ -44,12 +46,13 @@ pub(super) fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel
         let is_kernel =
             before.split(' ').any(|word| matches!(word, "amdgpu_kernel" | "ptx_kernel"));
         let (arguments, behind) = arguments(rest)?;
-        if !is_kernel && !annotated.contains(&name) && !behind.contains(SECTION_ON_CPU) {
+        let is_on_cpu = behind.contains(SECTION_ON_CPU);
+        if !is_kernel && !annotated.contains(&name) && !is_on_cpu {
             return None;
         }
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
         let symbol = string(name).unwrap_or_else(|| name.to_owned());
-        Some(Kernel { symbol, arguments, subprogram })
+        Some(Kernel { symbol, arguments, subprogram, is_on_cpu })
     });
     defined.collect()
 }

@@ -45,9 +45,8 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
         let Some(passed) = passed(&metadata, subprogram) else { continue };
         if passed.len() == kernel.arguments.len() {
             for ((_, ty), argument) in passed.iter().zip(&kernel.arguments) {
-                kernels::memory_align(argument)
-                    .into_iter()
-                    .for_each(|align| types.set_align(*ty, align));
+                let align = kernels::memory_align(argument);
+                align.into_iter().for_each(|align| types.set_align(*ty, align, kernel.is_on_cpu));
             }
         }
         let mut given = Identifiers::default();

@@ -17,7 +17,8 @@ pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
     /// The alignments in bytes that the compiler states for kernel arguments, by the nodes of the
     /// types.
-    aligned: HashMap<Id, u64>,
+    /// Alignments that the compiler states, and whether a type may have a smaller one.
+    aligned: HashMap<Id, (u64, bool)>,
     pub(super) records: Vec<Record>,
     /// The record that was made for each node.
     known: HashMap<Id, Known>,
@@ -61,9 +62,11 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Records the alignment that the compiler states for values of this type.
-    pub(super) fn set_align(&mut self, id: Id, align: u64) {
-        self.aligned.insert(self.bare(id).0, align);
+    /// Records the alignment that the compiler states for arguments of this type. On a CPU, this is
+    /// the alignment of a place on the stack, where all arguments have that of a word at least.
+    pub(super) fn set_align(&mut self, id: Id, align: u64, is_on_cpu: bool) {
+        const WORD: u64 = 8;
+        self.aligned.insert(self.bare(id).0, (align, is_on_cpu && align <= WORD));
     }
 
     /// Returns the type of a parameter. `None` if its size is not known.
@@ -176,7 +179,12 @@ impl<'ir> Types<'ir> {
             // A type that is neither a struct nor a union has no fields, so its alignment follows
             // from its size.
             let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
-            let align = self.aligned.get(&id).copied().or(said).filter(|it| it.is_power_of_two());
+            let align = match self.aligned.get(&id) {
+                Some((most, true)) => Some(said.map_or(*most, |said| said.min(*most))),
+                Some((exact, false)) => Some(*exact),
+                None => said,
+            };
+            let align = align.filter(|it| it.is_power_of_two());
             let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
             let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
             let is_passed_as_address = node.has_flag("DIFlagTypePassByReference");
