@@ -23,9 +23,9 @@ Options:
 All checks share the target folder target/offload-check.
 
 Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if no kernel was launched on the
-CPU, so that nothing was checked, and for wrong arguments; 3 if a sanitizer failed or reports are
-missing, so that the list of findings may be incomplete; Cargo's own if a test failed and no kernel
-is to blame.
+CPU, so that nothing was checked, and for wrong arguments; 3 if a sanitizer failed, reports are
+missing or a test program ended early, so that the list of findings may be incomplete; Cargo's own
+if a test failed and no kernel is to blame.
 ";
 
 /// A parsed command line.

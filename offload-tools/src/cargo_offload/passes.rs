@@ -6,7 +6,7 @@ use super::results::Results;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 /// A run of `cargo test`.
@@ -93,7 +93,11 @@ impl Place {
         let metadata: serde_json::Value = serde_json::from_str(&metadata)
             .map_err(|error| format!("cargo metadata is not understood: {error}"))?;
         let target_folder = match value_of(&asked.cargo, "--target-dir") {
-            Some(folder) => folder,
+            // Cargo starts test programs in other folders.
+            Some(folder) => path::absolute(&folder)
+                .map_err(|error| format!("--target-dir {folder}: {error}"))?
+                .display()
+                .to_string(),
             None => metadata["target_directory"]
                 .as_str()
                 .ok_or("cargo metadata names no target folder")?

@@ -115,12 +115,17 @@ impl Outcome {
     /// Returns the exit status, which [`HELP`](super::arguments::HELP) describes.
     pub fn exit_code(&self) -> ExitCode {
         match (self.findings.is_empty(), self.failed) {
-            _ if !self.failures.is_empty() => ExitCode::from(INCOMPLETE),
+            _ if self.is_incomplete() => ExitCode::from(INCOMPLETE),
             (false, _) => ExitCode::FAILURE,
             (true, Some(code)) => ExitCode::from(code),
             (true, None) if !self.without_kernels.is_empty() => ExitCode::from(NOTHING_CHECKED),
             (true, None) => ExitCode::SUCCESS,
         }
+    }
+
+    /// Whether findings may be missing. A program that a finding ended is no reason.
+    fn is_incomplete(&self) -> bool {
+        !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
 
     /// Prints the findings, the failures of sanitizers, the totals, and the passes that checked
@@ -159,7 +164,7 @@ impl Outcome {
         let _ = writeln!(
             text,
             "\n{}{} in {} launched on the CPU",
-            if self.failures.is_empty() { "" } else { "findings may be missing: " },
+            if self.is_incomplete() { "findings may be missing: " } else { "" },
             count(self.findings.len(), "finding"),
             count(self.kernels.len(), "kernel")
         );

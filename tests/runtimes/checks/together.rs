@@ -39,6 +39,12 @@ mod tests {
     /// If no other test runs, each launch loads the image anew.
     #[test]
     #[ignore]
+    fn ends_the_program() {
+        one("barrier_right", &Device::cpu());
+        std::process::exit(0);
+    }
+    #[test]
+    #[ignore]
     fn many_loads() {
         for _ in 0..70 {
             one("barrier_right", &Device::cpu());
@@ -125,6 +131,10 @@ fn findings_are_those_of_each_kernel_alone() {
     assert_eq!(printed.status.code(), Some(1), "{printed}");
     let expected = "error: a test program ended before its tests: of 3 tests, 2 have no result\n";
     assert!(printed.stdout.contains(expected), "{printed}");
+
+    // Without a finding, other tests may have had some.
+    let printed = run("--check memory -- --ignored --exact", &["ends_the_program"], &[]);
+    assert_eq!(printed.status.code(), Some(3), "{printed}");
 
     // The names of parameters are known in a build for the CPU alone, too.
     let printed = run("--check memory -- --exact", &["freed_wrong"], &[]);
