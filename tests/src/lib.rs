@@ -13,6 +13,7 @@ pub mod hidden;
 pub mod jit_link;
 pub mod judges;
 pub mod own;
+pub mod processes;
 pub mod published;
 pub mod random_kernels;
 pub mod registry;

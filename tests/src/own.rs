@@ -1,6 +1,6 @@
 //! The project's own command lines, built as users get them.
 
-use crate::scratch;
+use crate::{processes, scratch};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -77,7 +77,7 @@ pub fn offload(arguments: &[&str]) -> Command {
 /// # Panics
 /// Panics if the command does not start, ends with a signal, or prints bytes that are no text.
 pub fn run(command: &mut Command) -> Ran {
-    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let output = processes::output(command).expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
     Ran {
         code: output.status.code().expect("no signal"),

@@ -4,6 +4,7 @@
 //! A test is registered under the path of its function in the executable. So `cargo xtask test
 //! --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
 
+use crate::processes;
 use crate::tools::{Tool, required};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::env;
@@ -166,9 +167,11 @@ impl Test {
                 }
                 None => {}
             }
-            let start = Instant::now();
+            let (start, processor) = (Instant::now(), processes::processor_seconds());
             run();
-            record(&own_name, &format!("{:.2}", start.elapsed().as_secs_f64()));
+            let (wall, processor) =
+                (start.elapsed().as_secs_f64(), processes::processor_seconds() - processor);
+            record(&own_name, &format!("{wall:.2}\t{processor:.2}"));
             Ok(Completion::Completed)
         });
         trial.with_ignored_flag(is_flagged)

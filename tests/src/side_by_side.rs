@@ -1,8 +1,7 @@
 //! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
 //! same files, so output, exit status and every remaining file can be compared.
 
-use crate::tools;
-use crate::{own, scratch};
+use crate::{own, processes, scratch, tools};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -119,7 +118,7 @@ impl Case {
         let bytes = self.stdin.clone();
         // Writing fails if the tool closes its input without reading it; this is not an error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
-        let output = child.wait_with_output().expect("it ends");
+        let output = processes::wait_with_output(child).expect("it ends");
         writer.join().expect("it does not panic");
         let mut files = BTreeMap::new();
         collect(&folder, &folder, &mut files);

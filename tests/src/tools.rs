@@ -1,6 +1,6 @@
 //! Tools that tests need and that are not part of the project: programs, libraries and devices.
 
-use crate::published;
+use crate::{processes, published};
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -472,8 +472,8 @@ pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
 /// Panics if the command fails, and prints its output.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
-    let output =
-        command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let output = processes::output(command)
+        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}{}",

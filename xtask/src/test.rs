@@ -3,6 +3,7 @@
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Runs `cargo xtask test [--quick] [ARGS...]`.
@@ -25,7 +26,79 @@ pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> R
     if !names_packages(args) {
         cargo.args(["--workspace", FEATURES]);
     }
-    passes(cargo.args(going_on(args)).args(args))
+    let record = Record::new()?;
+    let result = passes(cargo.args(going_on(args)).args(args).env(RECORD, &record.path));
+    eprint!("{}", record.times());
+    result
+}
+
+/// The variable that names the file to which each test of the package `offload-tests` adds a line.
+const RECORD: &str = "OFFLOAD_TEST_RECORD";
+
+/// The file with a line for each test that ran or was left out.
+struct Record {
+    path: PathBuf,
+}
+
+impl Record {
+    /// Begins an empty record in `target`.
+    fn new() -> Result<Self> {
+        let folder = run::workspace().join("target");
+        let path = folder.join("test-times");
+        let started = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, ""));
+        started.map_err(|error| {
+            Failure::Failed(format!("{} cannot be written: {error}", path.display()))
+        })?;
+        Ok(Self { path })
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.path).unwrap_or_default()
+    }
+
+    /// Returns the table of the tests that took most processor time. The file then has all tests,
+    /// sorted.
+    fn times(&self) -> String {
+        let text = self.text();
+        let times = sorted_times(&text);
+        let line = |(processor, wall, name): &(f64, f64, &str)| {
+            format!("{processor:>10.2} {wall:>8.2}  {name}\n")
+        };
+        let all: String = times.iter().map(line).collect();
+        if times.is_empty() || fs::write(&self.path, &all).is_err() {
+            return String::new();
+        }
+        let sum: f64 = times.iter().map(|time| time.0).sum();
+        let most: String = all.split_inclusive('\n').take(SHOWN).collect();
+        format!(
+            "xtask test: {} tests with tools took {sum:.0} seconds of processor time; all in {}\n \
+             processor     wall  the {} longest\n{most}",
+            times.len(),
+            self.path.display(),
+            times.len().min(SHOWN)
+        )
+    }
+}
+
+/// The number of tests in the table at the end of a run.
+const SHOWN: usize = 40;
+
+/// Returns the processor time, wall time and name of each test in a record, longest first.
+fn sorted_times(record: &str) -> Vec<(f64, f64, &str)> {
+    let time = |line: &'_ str| -> Option<(f64, f64)> {
+        let (wall, processor) = line.split_once('\t')?;
+        Some((processor.parse().ok()?, wall.parse().ok()?))
+    };
+    let mut times: Vec<(f64, f64, &str)> = record
+        .lines()
+        .filter_map(|line| {
+            let (name, rest) = line.split_once('\t')?;
+            let (processor, wall) = time(rest)?;
+            Some((processor, wall, name))
+        })
+        .collect();
+    times.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(b.2)));
+    times
 }
 
 /// Returns the option with which a failed test program does not keep Cargo from the others.
@@ -42,20 +115,14 @@ const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compressi
 /// Runs the fast tests, and prints which tests it left out. Slow tests are marked in their list
 /// (`.slow()`, tests/src/registry.rs).
 fn quick(setup: &Setup, args: &[String]) -> Result {
-    let folder = run::workspace().join("target");
-    let record = folder.join("tests-left-out");
-    let started = fs::create_dir_all(&folder).and_then(|()| fs::write(&record, ""));
-    started.map_err(|error| {
-        Failure::Failed(format!("{} cannot be written: {error}", record.display()))
-    })?;
+    let record = Record::new()?;
     let mut cargo = setup.cargo();
     // Doctests are left out, because each doctest is a separate program to link.
     cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]);
     cargo.args(going_on(args)).args(args);
-    cargo.env("OFFLOAD_TEST_QUICK", "1").env("OFFLOAD_TEST_RECORD", &record);
+    cargo.env("OFFLOAD_TEST_QUICK", "1").env(RECORD, &record.path);
     let result = passes(&mut cargo);
-    let record = fs::read_to_string(&record).unwrap_or_default();
-    eprintln!("{}", left_out(&record));
+    eprintln!("{}", left_out(&record.text()));
     result
 }
 
@@ -147,7 +214,7 @@ fn names_packages(args: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sum, going_on, left_out, names_packages};
+    use super::{Sum, going_on, left_out, names_packages, sorted_times};
 
     #[test]
     fn what_is_left_out_is_counted() {
@@ -157,6 +224,12 @@ mod tests {
             "{}",
             left_out(record)
         );
+    }
+
+    #[test]
+    fn the_longest_tests_come_first() {
+        let record = "a\t1.00\t0.50\nb\tignored\tneeds X\nc::d\t0.40\t0.70\n";
+        assert_eq!(sorted_times(record), [(0.7, 0.4, "c::d"), (0.5, 1.0, "a")]);
     }
 
     #[test]

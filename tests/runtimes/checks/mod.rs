@@ -9,6 +9,7 @@ mod corpus;
 mod orders;
 mod together;
 
+use offload_tests::processes;
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::llvm_bin;
 use std::fs;
@@ -112,7 +113,7 @@ impl Program {
                 command.env(name, &options);
             }
         }
-        command.output().expect("the program starts")
+        processes::output(&mut command).expect("the program starts")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Commands of a scenario, and what they print.
 
 use super::{Scenario, target_folders};
+use crate::processes;
 use crate::tools::llvm_bin;
 use std::env;
 use std::ffi::OsStr;
@@ -197,8 +198,8 @@ impl<'a> Run<'a> {
     /// Panics if the command does not start.
     pub fn ends(self) -> Printed {
         let mut command = self.command();
-        let output =
-            command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let output = processes::output(&mut command)
+            .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
         Printed::new(output, format!("{command:?}"))
     }
 

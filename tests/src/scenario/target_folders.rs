@@ -6,7 +6,7 @@
 //! not depend on the folder.
 
 use super::Scenario;
-use crate::scratch;
+use crate::{processes, scratch};
 use std::collections::HashSet;
 use std::env;
 use std::fs;
@@ -130,15 +130,16 @@ fn compile(target: &Path, features: &[&str], is_release: bool) {
         cargo.env_remove(name);
     }
     cargo.args(["build", "--offline", "--quiet"]).args(is_release.then_some("--release"));
-    let status = cargo
+    cargo
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", target)
         .env_remove("RUSTFLAGS")
-        .envs(PROFILE)
-        .status();
+        .envs(PROFILE);
+    let output = processes::output(&mut cargo).expect("cargo starts");
     assert!(
-        status.expect("cargo starts").success(),
-        "the project's crates cannot be compiled for scratch packages"
+        output.status.success(),
+        "the project's crates cannot be compiled for scratch packages:\n{}",
+        String::from_utf8_lossy(&output.stderr)
     );
 }
 

@@ -5,7 +5,7 @@ pub mod hsa;
 
 use crate::scenario::Scenario;
 use crate::tools::succeed;
-use crate::{scratch, tools};
+use crate::{processes, scratch, tools};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,8 @@ impl Staged {
         ] {
             command.env_remove(name);
         }
-        let output = command.args(args).envs(&self.variables).env("FAKE_LOG", log).output();
+        command.args(args).envs(&self.variables).env("FAKE_LOG", log);
+        let output = processes::output(&mut command);
         let output: Output = output
             .unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
         Outcome {

@@ -1,0 +1,66 @@
+//! Processes that tests start, and the processor time that they take.
+//!
+//! The system counts the time of ended children for the whole test program, not for each thread.
+//! [`output`] therefore waits for one child at a time, and reads the counter before and after.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+thread_local! {
+    static OF_CHILDREN: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// Runs a command as [`Command::output`] does, with an empty standard input, and adds its processor
+/// time to the calling thread's.
+pub fn output(command: &mut Command) -> io::Result<Output> {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    wait_with_output(command.spawn()?)
+}
+
+/// Reads the outputs of a child and waits for its end, as [`Child::wait_with_output`] does, and
+/// adds its processor time to the calling thread's.
+pub fn wait_with_output(mut child: Child) -> io::Result<Output> {
+    drop(child.stdin.take());
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let read = |from: Option<&mut dyn Read>| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        from.map_or(Ok(0), |from| from.read_to_end(&mut bytes))?;
+        Ok(bytes)
+    };
+    let stderr = thread::spawn(move || {
+        let mut stderr = stderr;
+        read(stderr.as_mut().map(|from| from as &mut dyn Read))
+    });
+    let mut stdout = stdout;
+    let stdout = read(stdout.as_mut().map(|from| from as &mut dyn Read));
+    let stderr = stderr.join().expect("reading does not panic");
+    // Both pipes are closed, so the child has ended or is about to.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = ended_children();
+    let status = child.wait()?;
+    OF_CHILDREN.set(OF_CHILDREN.get() + ended_children() - before);
+    Ok(Output { status, stdout: stdout?, stderr: stderr? })
+}
+
+/// Returns the processor seconds of the calling thread and of the children that it has waited for
+/// in this module; 0 where there is no `/proc`.
+pub fn processor_seconds() -> f64 {
+    let own = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let own = own.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok());
+    own.map_or(0.0, |nanoseconds: f64| nanoseconds / 1e9) + OF_CHILDREN.get()
+}
+
+/// Returns the processor seconds of all ended children of this program.
+fn ended_children() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The program's name, in brackets, may contain spaces. Of the fields after it, the 13th and the
+    // 14th are the children's times in user and in system mode, in hundredths of a second.
+    let Some((_, fields)) = stat.rsplit_once(") ") else { return 0.0 };
+    let hundredths =
+        fields.split(' ').skip(13).take(2).filter_map(|field| field.parse::<f64>().ok());
+    hundredths.sum::<f64>() / 100.0
+}
