@@ -3,6 +3,10 @@
 //!
 //! A test is registered under the path of its function in the executable. So `cargo xtask test
 //! --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
+//!
+//! Tests are not marked by `#[test]`, because such a test cannot decide at run time that it is
+//! ignored, with the missing tool as the reason. Its harness also starts slow tests late, and
+//! measures no processor time.
 
 use crate::processes;
 use crate::tools::{Tool, required};
