@@ -11,15 +11,25 @@ use std::process::Command;
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
 
-/// Returns the entries of bundles that `llvm-readobj --offloading` lists, except those for hosts.
-/// In compressed bundles an offset counts from the start of the inflated bundle.
-pub fn readobj_lists(path: &Path) -> Vec<Listed> {
+/// Returns the entries of bundles that `llvm-readobj --offloading` lists. In compressed bundles an
+/// offset counts from the start of the inflated bundle.
+pub fn readobj_lists_all(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
+}
+
+/// Returns the entries that [`readobj_lists_all`] returns, except those for hosts.
+pub fn readobj_lists(path: &Path) -> Vec<Listed> {
+    without_hosts(readobj_lists_all(path))
 }
 
 /// Returns the entries of bundles that AMD's `roc-obj-ls` lists, except those for hosts.
 pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
-    listed(&stdout(&succeed(roc_obj_ls().arg(path))))
+    without_hosts(listed(&stdout(&succeed(roc_obj_ls().arg(path)))))
+}
+
+fn without_hosts(mut entries: Vec<Listed>) -> Vec<Listed> {
+    entries.retain(|(id, ..)| !id.starts_with("host"));
+    entries
 }
 
 /// Parses lines of the form `ID <tab> file://…#offset=N&size=N`.
@@ -31,7 +41,7 @@ fn listed(output: &str) -> Vec<Listed> {
         let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
         Some((id, number(offset), number(size)))
     };
-    output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
+    output.lines().filter_map(entry).collect()
 }
 
 /// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as pairs of ID
