@@ -30,21 +30,14 @@ fn doctor(arguments: &[&str]) -> Command {
 }
 
 /// The variables that name compilers.
-const VARIABLES: [&str; 7] = [
-    "OFFLOAD_CLANG",
-    "OFFLOAD_PTXAS",
-    "OFFLOAD_COMPILER_LAUNCHER",
-    "NVCC",
-    "CUDACXX",
-    "HIPCC",
-    "CXX",
-];
+const VARIABLES: &str =
+    "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
 
 /// Returns the command `cargo offload doctor`, without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);
-    for name in VARIABLES {
+    for name in VARIABLES.split(' ') {
         command.env_remove(name);
     }
     command

@@ -15,7 +15,7 @@ mod select;
 mod size;
 mod verify;
 
-use offload_tests::data::read;
+use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::own::{self, Ran, run};
 use offload_tests::scratch;
 use serde_json::Value;
@@ -56,6 +56,21 @@ fn text(path: &Path) -> &str {
 /// Runs a command line of `cargo offload` in a folder. Spaces separate its arguments.
 fn offload(folder: &Path, line: &str) -> Ran {
     run(own::offload(&[]).args(line.split_whitespace()).current_dir(folder))
+}
+
+/// Runs command lines of `cargo offload` in a folder, one line each. What they print must be the
+/// content of `expected/<name>.txt`, which `BLESS=1` writes anew.
+#[track_caller]
+fn assert_transcript(folder: &Path, name: &str, lines: &str) {
+    let mut found = String::new();
+    for line in lines.trim().lines().map(str::trim) {
+        let ran = offload(folder, line);
+        let mark = if ran.stderr.is_empty() { "" } else { "[standard error]\n" };
+        found += &format!("$ cargo offload {line}\n{}{mark}{}", ran.stdout, ran.stderr);
+        found += &format!("status {}\n\n", ran.code);
+    }
+    let path = format!("tests/tools/expected/{name}.txt");
+    assert_as_checked_in(&scratch::workspace().join(path), &found);
 }
 
 /// Returns the JSON that a command has printed.

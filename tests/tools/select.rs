@@ -2,7 +2,9 @@
 //! checks that AMD's own reader chooses the same image.
 
 use crate::containers::{binary, hip_bundle};
-use crate::{assert_fails, assert_prints, corpus_bytes, corpus_path, json, list, string, text};
+use crate::{
+    assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, string, text,
+};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::data::{corpus, corpus_folders, read};
 use offload_tests::own::{self, Ran, run};
@@ -173,54 +175,13 @@ fn devices_and_containers() {
     assert!(triple.starts_with(std::env::consts::ARCH), "{triple}");
 }
 
-/// Asserts that a run ended with this status and printed this text, after one line break.
-#[track_caller]
-fn assert_shows(ran: &Ran, status: i32, text: &str) {
-    let expected = text.strip_prefix('\n').expect("the text begins on a line of its own");
-    assert_eq!((ran.code, ran.stdout.as_str()), (status, expected), "{}", ran.stderr);
-}
-
 fn what_people_see() {
-    for (file, device, status, expected) in [
-        (
-            "nv_fatbin/lz4_12.4.fatbin",
-            "sm_90",
-            0,
-            "
-nv_fatbin/lz4_12.4.fatbin: sm_90 gets
-  sm_90       machine code for 9.0: same major, minor not higher
-              fatbin [0], module saxpy, 3.5 KiB
-and not
-  sm_80       machine code for compute capability 8.x, from 8.0 on
-  compute_80  fits less well: PTX for 8.0 and up, compiled by the driver
-",
-        ),
-        (
-            "object_bundle/fat.o",
-            "gfx90a:xnack-",
-            1,
-            "
-object_bundle/fat.o: no image for gfx90a:xnack-
-  gfx906  code for another processor
-  gfx908  there is nothing in it
-to run on this device, add \"gfx90a\" to the list of targets that the file is built for
-",
-        ),
-        (
-            "compressed/concat_padded.ccob",
-            "gfx908",
-            0,
-            "
-compressed/concat_padded.ccob: gfx908 gets an image in 2 of 2 modules
-  gfx908  made for this processor, in any mode
-          2 modules, 5.9 KiB
-            compressed bundles [0-1]
-",
-        ),
-        ("image/two.ll", "gfx908", 1, "\nimage/two.ll: no image for gfx908: there are no images\n"),
-    ] {
-        assert_shows(&select(Path::new(file), device, &[]), status, expected);
-    }
+    let lines = "
+        select -d sm_90 nv_fatbin/lz4_12.4.fatbin
+        select -d gfx90a:xnack- object_bundle/fat.o
+        select -d gfx908 compressed/concat_padded.ccob
+        select -d gfx908 image/two.ll";
+    assert_transcript(&corpus_path(""), "select", lines);
     // The name has control characters that clear a terminal, so they are printed as text.
     let file = scratch::folder("offload-select-people").join("odd");
     let image = (ImageKind::NONE, OffloadKind::NONE, &[("arch", "\x1b[2J\n")][..], &b"x"[..]);
@@ -252,34 +213,17 @@ fn modules_are_told_apart() {
         ("softmax", "sm_90"),
         ("softmax", "sm_90a"),
     ]);
-    assert_shows(
-        &see("-d sm_90"),
-        0,
-        "
-many: sm_90 gets an image in 2 of 3 modules
-  sm_90   machine code for 9.0: same major, minor not higher
-          1 module, 8 B
-            affine: offload binaries [0-1]
-  sm_90a  machine code for 9.0 alone
-          1 module, 8 B
-            softmax: offload binaries [3-4]
-and none in 1 module
-  fp8: offload binary [2]
-    sm_100  machine code for compute capability 10.x, from 10.0 on
-",
-    );
-    let ran = see("-d sm_75");
-    assert_eq!(ran.code, 1);
-    let start = "many: no image for sm_75 in any of 3 modules\n  affine: ";
-    assert!(ran.stdout.starts_with(start), "{ran:?}");
+    // The last command refuses to guess which module's image to write.
+    let lines = "
+        select many -d sm_90
+        select many -d sm_75
+        select many -d sm_90 -o image";
+    assert_transcript(&folder, "select_modules", lines);
+    assert!(!folder.join("image").exists());
     let document = json(&see("-d sm_90 --json"));
     let pair = |it: &Value| format!("{}: {}", string(&it["module"]), it["image"]["target_id"]);
     let modules: Vec<String> = list(&document["modules"]).iter().map(pair).collect();
     assert_eq!(modules, ["affine: \"sm_90\"", "fp8: null", "softmax: \"sm_90a\""]);
-    // The command refuses to guess which module's image to write.
-    let help = "many has 3 modules with one each\n  cargo offload extract --target sm_90 ";
-    assert_fails(&see("-d sm_90 -o image"), &[help]);
-    assert!(!folder.join("image").exists());
     // Images without a module's name belong to a pack of one module, in any number of offload
     // binaries.
     write(&[("", "sm_80"), ("", "sm_90")]);
@@ -290,19 +234,13 @@ and none in 1 module
 /// device, and no single image serves them all.
 fn a_published_library() {
     let file = published::path(published::BITSANDBYTES_CUDA132);
-    let mut ran = select(&file, "sm_90", &["--color=never"]);
-    ran.stdout = ran.stdout.replacen(text(&file), "FILE", 1);
-    assert_shows(
-        &ran,
-        0,
-        "
-FILE: sm_90 gets an image in 7 of 7 modules
-  sm_90  machine code for 9.0: same major, minor not higher
-         7 modules, 4.2 MiB
-           fatbins [0-5] in __nv_relfatbin
-           fatbin [6] in .nv_fatbin
-",
-    );
+    let ran = select(&file, "sm_90", &["--color=never"]);
+    let expected = "sm_90 gets an image in 7 of 7 modules\n  \
+         sm_90  machine code for 9.0: same major, minor not higher\n         \
+         7 modules, 4.2 MiB\n           \
+         fatbins [0-5] in __nv_relfatbin\n           \
+         fatbin [6] in .nv_fatbin\n";
+    assert_eq!((ran.code, ran.stdout), (0, format!("{}: {expected}", file.display())));
 }
 
 fn the_image_in_a_file() {

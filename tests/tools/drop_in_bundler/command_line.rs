@@ -17,45 +17,23 @@ offload_tests::tests! {
 }
 
 fn wrong_options() {
-    for line in [
-        "",
-        "-h",
-        "-type",
-        "-type=",
-        "-type=bc",
-        "-type=bc -list",
-        "-type=o -bogus=3",
-        "-typ=o",
-        "-type=bc -list=maybe",
-        "-type=bc -verbose=maybe -list -input=one",
-        "-type=bc -list -- one",
-        "-type=bc -list -input=one -",
-        "-type=bc -list -input=one extra another",
-        "-type=bc -list -input=one -bundle-align=-1",
-        "-type=bc -list -input=one -bundle-align=abc",
-        "-type=bc -list -input=one -bundle-align=5000000000",
-        "-type=bc -list -input=one -bundle-align",
-        "-type=bc -list -input=one -compression-level=x",
-        "-type=bc -list -input=one -compression-level=99999999999",
-        "-type=bc -list -input=one -compression-level=",
-        "-type=bc -list -input=one -compression-level=0x",
-        "--list --type=bc --input",
-        "-type=bc -bogus -list=foo extra -input",
-        "---type=bc -list",
-        "-type=bc -l",
-        "-type=bc -unb",
-        "-type=bc -outputss=a",
-        "-type=bc -compress-level=3",
-        "-type=bc -bundlealign=3",
-        "-type=bc -unbundle-",
-        "-type=bc -lst=3",
-        "-type=bc -zzzzzzzzzzzzzzzzzzzzzzzz",
-        "-target=a -type=bc",
-        "-type=bc @missing",
-        "-list -type=bc -input -list",
-        "-list -type=bc -input -- a",
-        "-list -type=bc -- -input=a",
-    ] {
+    const WRONG: &str = " | -h | -type | -type= | -type=bc | -type=bc -list | -type=o -bogus=3 | -typ=o | \
+        -type=bc -list=maybe | -type=bc -verbose=maybe -list -input=one | -type=bc -list -- one | \
+        -type=bc -list -input=one - | -type=bc -list -input=one extra another | \
+        -type=bc -list -input=one -bundle-align=-1 | \
+        -type=bc -list -input=one -bundle-align=abc | \
+        -type=bc -list -input=one -bundle-align=5000000000 | \
+        -type=bc -list -input=one -bundle-align | \
+        -type=bc -list -input=one -compression-level=x | \
+        -type=bc -list -input=one -compression-level=99999999999 | \
+        -type=bc -list -input=one -compression-level= | \
+        -type=bc -list -input=one -compression-level=0x | --list --type=bc --input | \
+        -type=bc -bogus -list=foo extra -input | ---type=bc -list | -type=bc -l | -type=bc -unb | \
+        -type=bc -outputss=a | -type=bc -compress-level=3 | -type=bc -bundlealign=3 | \
+        -type=bc -unbundle- | -type=bc -lst=3 | -type=bc -zzzzzzzzzzzzzzzzzzzzzzzz | \
+        -target=a -type=bc | -type=bc @missing | -list -type=bc -input -list | \
+        -list -type=bc -input -- a | -list -type=bc -- -input=a";
+    for line in WRONG.split(" | ") {
         bundler(line).assert_same();
     }
     // Both tools report an empty argument as unknown.

@@ -9,27 +9,13 @@ offload_tests::tests! {
 }
 
 fn wrong_targets() {
-    for targets in [
-        "",
-        "host",
-        "host-x86_64-unknown-linux",
-        "hip-amdgcn-amd-amdhsa",
-        "HOST,,GFX906",
-        "HOST,HOST",
-        "HOST,GFX906,GFX906",
-        "foo-x-y-z-w",
-        "hip-x-y-z-w",
-        "HIP-amdgcn-amd-amdhsa--gfx906",
-        "cuda-nvptx64-nvidia-cuda--sm_70",
-        "sycl-spir64-unknown-unknown-",
-        "HOST,openmp-xxx-amd-amdhsa--gfx906",
-        "GFX906,GFX906:xnack+",
-        "HOST,GFX906:xnack+,GFX906",
-        "HOST,GFX906:sramecc+,GFX906:xnack+",
-        "GFX906,openmp-amdgcn-amd-amdhsa--gfx906",
-        "HOST,host-i386-pc-linux-gnu-",
-        "HOST,host-i386-pc-linux-gnu-,GFX906",
-    ] {
+    const WRONG: &str = " host host-x86_64-unknown-linux hip-amdgcn-amd-amdhsa HOST,,GFX906 HOST,HOST \
+        HOST,GFX906,GFX906 foo-x-y-z-w hip-x-y-z-w HIP-amdgcn-amd-amdhsa--gfx906 \
+        cuda-nvptx64-nvidia-cuda--sm_70 sycl-spir64-unknown-unknown- \
+        HOST,openmp-xxx-amd-amdhsa--gfx906 GFX906,GFX906:xnack+ HOST,GFX906:xnack+,GFX906 \
+        HOST,GFX906:sramecc+,GFX906:xnack+ GFX906,openmp-amdgcn-amd-amdhsa--gfx906 \
+        HOST,host-i386-pc-linux-gnu- HOST,host-i386-pc-linux-gnu-,GFX906";
+    for targets in WRONG.split(' ') {
         let count = targets.split(',').count();
         let (inputs, outputs) = (" -input=one".repeat(count), " -output=x".repeat(count));
         for rest in [format!("{inputs} -output=x"), format!(" -unbundle -input=one{outputs}")] {
@@ -39,18 +25,11 @@ fn wrong_targets() {
 }
 
 fn spellings_of_targets() {
-    for target in [
-        "hip-amdgcn-amd-amdhsa--gfx906",
-        "hip-amdgcn-amd-amdhsa-unknown-gfx906",
-        "hip-amdgcn-amd-amdhsa-",
-        "hip-amdgcn-amd-amdhsa--",
-        "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-",
-        "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+",
-        "hip-amdgcn-amd-amdpal--gfx906",
-        "hip-spirv64-amd-amdhsa-unknown-amdgcnspirv",
-        "hip-amdgcn---",
-        "hip-amdgcn-x-y-z-",
-    ] {
+    const ALONE: &str = "hip-amdgcn-amd-amdhsa--gfx906 hip-amdgcn-amd-amdhsa-unknown-gfx906 hip-amdgcn-amd-amdhsa- \
+        hip-amdgcn-amd-amdhsa-- hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack- \
+        hipv4-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+ hip-amdgcn-amd-amdpal--gfx906 \
+        hip-spirv64-amd-amdhsa-unknown-amdgcnspirv hip-amdgcn--- hip-amdgcn-x-y-z-";
+    for target in ALONE.split(' ') {
         let line = format!("-type=bc -targets={target} -input=one -output=x");
         bundler(&line).assert_same().success();
     }
@@ -76,22 +55,13 @@ fn which_entry_serves() {
         "openmp-nvptx64-nvidia-cuda--sm_70",
         "hipv4-amdgcn-amd-amdhsa--gfx942",
     ];
-    let requested = [
-        "hip-amdgcn-amd-amdhsa--gfx906",
-        "hipv4-amdgcn-amd-amdhsa--gfx906",
-        "hip-amdgcn-amd-amdhsa-unknown-gfx906:xnack+",
-        "hip-amdgcn-amd-amdhsa--gfx90a",
-        "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
-        "hip-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+",
-        "hip-amdgcn-amd-amdhsa--gfx900",
-        "hip-amdgcn-amd-amdhsa--gfx908",
-        "openmp-amdgcn-amd-amdhsa--gfx906",
-        "openmp-amdgcn-amd-amdhsa--gfx942:sramecc-",
-        "openmp-nvptx64-nvidia-cuda--sm_70",
-        "openmp-nvptx64-nvidia-cuda--sm_80",
-        "openmp-amdgcn-amd-amdpal--gfx908",
-        "host-aarch64-unknown-linux-gnu-",
-    ];
+    const REQUESTED: &str = "hip-amdgcn-amd-amdhsa--gfx906 hipv4-amdgcn-amd-amdhsa--gfx906 \
+        hip-amdgcn-amd-amdhsa-unknown-gfx906:xnack+ hip-amdgcn-amd-amdhsa--gfx90a \
+        hip-amdgcn-amd-amdhsa--gfx90a:xnack- hip-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+ \
+        hip-amdgcn-amd-amdhsa--gfx900 hip-amdgcn-amd-amdhsa--gfx908 \
+        openmp-amdgcn-amd-amdhsa--gfx906 openmp-amdgcn-amd-amdhsa--gfx942:sramecc- \
+        openmp-nvptx64-nvidia-cuda--sm_70 openmp-nvptx64-nvidia-cuda--sm_80 \
+        openmp-amdgcn-amd-amdpal--gfx908 host-aarch64-unknown-linux-gnu-";
     // Each target fits at most one entry. If a tool took a wrong entry, it would take this entry in
     // one of the two orders, whether a right one is there or not.
     let mut found = 0;
@@ -106,7 +76,7 @@ fn which_entry_serves() {
                 .enumerate()
                 .fold(case, |case, (number, entry)| case.file(format!("entry{number}"), *entry)),
         );
-        for target in requested {
+        for target in REQUESTED.split(' ') {
             for option in ["", "-hip-openmp-compatible"] {
                 let line = format!("-type=bc -unbundle {option} -targets={target} -output=y");
                 found += u32::from(reading(bundle.clone(), &line).assert_same().succeeded());

@@ -58,34 +58,11 @@ fn messages_about_the_command_line() {
     case("-o out --image=file=none none").assert_same_error(exclusive);
     case("one.o two.cubin").assert_same_error(surplus);
     case("one.o two.cubin three.s -o x").assert_same_error(surplus);
-    for line in [
-        "-o",
-        "--image",
-        "-o out --image",
-        "-ofile",
-        "-oout --image=file=one.o",
-        "--offload",
-        "-x",
-        "-bogus",
-        "--imag=x",
-        "--images file=one.o",
-        "--archiv",
-        "--archive=maybe",
-        "--archive=2",
-        "--vers",
-        "--hel",
-        "--halp=3",
-        "-a",
-        "---o x",
-        "-=x",
-        "--=x",
-        "-i x -o",
-        "--bogus --image -o",
-        "one.o two.cubin --bogus --archive=x",
-        "- -",
-        "-- -o x",
-        "-- --image=file=one.o",
-    ] {
+    const WRONG: &str = "-o | --image | -o out --image | -ofile | -oout --image=file=one.o | --offload | -x | \
+        -bogus | --imag=x | --images file=one.o | --archiv | --archive=maybe | --archive=2 | \
+        --vers | --hel | --halp=3 | -a | ---o x | -=x | --=x | -i x -o | --bogus --image -o | \
+        one.o two.cubin --bogus --archive=x | - - | -- -o x | -- --image=file=one.o";
+    for line in WRONG.split(" | ") {
         case(line).assert_same().failure("");
     }
 }
@@ -190,34 +167,13 @@ fn structure(help: &str) -> Vec<String> {
 
 /// The help has LLVM's text, which scripts search for, and LLVM's layout and options.
 fn help_and_version() {
-    for arguments in [
-        &["--help"][..],
-        &["-help"],
-        &["-h"],
-        &["--h"],
-        &["-h=1"],
-        &["--help-hidden"],
-        &["--help-list"],
-        &["--help-list-hidden"],
-        &[],
-        &[""],
-        &["-o", ""],
-        &["-o="],
-        &["--image=file=one.o"],
-        &["--archive"],
-        &["--archive="],
-        &["-hh"],
-        &["-hh=1"],
-        &["-ho", "out"],
-        &["-ho=out"],
-        &["-h", "one.o", "-o", "out"],
-        &["@empty"],
-        &["--", ""],
-        &["--bogus", "--help"],
-        &["--help", "--bogus"],
-        &["one.o", "two.cubin", "--help"],
-    ] {
-        for (theirs, ours) in under_both_names(arguments) {
+    const HELP: &str = "--help | -help | -h | --h | -h=1 | --help-hidden | --help-list | --help-list-hidden | -o= | \
+        --image=file=one.o | --archive | --archive= | -hh | -hh=1 | -ho out | -ho=out | -h one.o -o out | @empty | \
+        --bogus --help | --help --bogus | one.o two.cubin --help";
+    let words = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
+    let with_empty_words = [vec![], vec![""], vec!["-o", ""], vec!["--", ""]];
+    for arguments in HELP.split(" | ").map(words).chain(with_empty_words) {
+        for (theirs, ours) in under_both_names(&arguments) {
             let [theirs, ours] = [theirs, ours].map(|ran| String::from_utf8(ran.stdout).unwrap());
             assert_eq!(structure(&ours), structure(&theirs), "{arguments:?}\n{ours}");
             assert!(ours.contains("--image=<<key>=<value>,...>"), "{ours}");

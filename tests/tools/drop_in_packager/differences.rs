@@ -1,6 +1,6 @@
 //! Tests of intentional differences from LLVM's tool, with the results of both tools.
 
-use super::{TOOL, case, case_in, inputs, names};
+use super::{TOOL, case, case_in, inputs, names, several};
 use crate::containers::{Image, binary};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -11,6 +11,7 @@ use offload_tests::tools::{llvm_bin, succeed};
 use offload_tests::{own, scratch};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
@@ -21,6 +22,7 @@ offload_tests::tests! {
         names_stay_in_the_folder,
         outputs_that_are_links,
         permissions_of_outputs,
+        a_full_disk,
     ],
 }
 
@@ -127,4 +129,21 @@ fn permissions_of_outputs() {
     });
     let [[ours, our_new], [theirs, their_new]] = modes;
     assert_eq!((ours, our_new, theirs), (0o640, their_new, their_new));
+}
+
+fn a_full_disk() {
+    let full = "llvm-offload-binary: error: '/dev/full': No space left on device\n";
+    for case in [
+        case("-o /dev/full --image=file=one.o"),
+        case_in(several(), "--image=file=/dev/full,arch=sm_80"),
+    ] {
+        let (theirs, ours) = case.both();
+        let crash = "LLVM ERROR: IO failure on output stream: No space left on device\n";
+        assert_eq!((theirs.stderr.as_str(), ours.stderr.as_str()), (crash, full));
+        assert_eq!((&ours.status, names(&ours)), (&theirs.status, names(&theirs)));
+    }
+    // Only our tool runs: LLVM's would replace the device by an ordinary file.
+    let archive = case_in(several(), "--archive --image=file=/dev/full,arch=sm_80");
+    assert_eq!(archive.run(Whose::Ours).stderr, full);
+    assert!(!Path::new("/dev/full").is_file());
 }

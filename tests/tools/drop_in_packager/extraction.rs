@@ -47,37 +47,13 @@ fn images_are_extracted() {
 }
 
 fn what_is_asked_for() {
-    let images = [
-        "kind=hip",
-        "kind=cuda",
-        "kind=openmp",
-        "kind=sycl",
-        "kind=none",
-        "kind=bogus",
-        "kind",
-        "kind=",
-        "kind=cuda,kind=cuda",
-        "triple=amdgcn-amd-amdhsa",
-        "triple=amdgcn-amd-amdhsa,arch=gfx906",
-        "triple=amdgcn-amd-amdhsa,arch=gfx90a",
-        "arch=gfx90a:xnack+",
-        "arch=",
-        "arch",
-        "triple=",
-        "feature=+ptx80",
-        "feature=",
-        "arch=sm_80,triple=nvptx64-nvidia-cuda,kind=cuda",
-        "arch=sm_80,kind=hip",
-        "other=x",
-        "other=",
-        "arch=sm_*",
-        "=",
-        "=x",
-        ",,",
-        "Kind=hip",
-    ];
+    const IMAGES: &str = "kind=hip kind=cuda kind=openmp kind=sycl kind=none kind=bogus kind kind= \
+        kind=cuda,kind=cuda triple=amdgcn-amd-amdhsa triple=amdgcn-amd-amdhsa,arch=gfx906 \
+        triple=amdgcn-amd-amdhsa,arch=gfx90a arch=gfx90a:xnack+ arch= arch triple= feature=+ptx80 \
+        feature= arch=sm_80,triple=nvptx64-nvidia-cuda,kind=cuda arch=sm_80,kind=hip other=x \
+        other= arch=sm_* = =x ,, Kind=hip";
     let mut with_files = String::new();
-    for (number, image) in images.iter().enumerate() {
+    for (number, image) in IMAGES.split(' ').enumerate() {
         case_in(several(), &format!("--image={image}")).assert_same().success();
         with_files += &format!("--image={image},file=out{number} ");
     }

@@ -9,7 +9,6 @@ mod bitcode;
 mod command_line;
 mod differences;
 mod extraction;
-mod faults;
 mod malformed;
 mod next_llvm;
 mod packing;
@@ -30,7 +29,6 @@ offload_tests::tests! {
     archives::tests(),
     malformed::tests(),
     differences::tests(),
-    faults::tests(),
     next_llvm::tests(),
 }
 

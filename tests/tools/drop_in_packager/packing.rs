@@ -2,7 +2,8 @@
 
 use super::{TOOL, case, case_in, case_of, inputs, names, several};
 use offload_tests::data::some_bytes;
-use offload_tests::registry::LLVM;
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
     LLVM => [
@@ -11,6 +12,7 @@ offload_tests::tests! {
         files_that_cannot_be_packed,
         standard_input_and_output,
     ],
+    NOTHING => [an_error_leaves_the_old_output],
 }
 
 fn images_of_all_kinds_are_packed() {
@@ -118,4 +120,17 @@ fn standard_input_and_output() {
     assert!(theirs.file("-").starts_with(b"!<arch>\n"));
     assert!(ours.stdout == theirs.file("-"), "another archive comes out");
     assert_eq!(names(&ours), ["in"]);
+}
+
+fn an_error_leaves_the_old_output() {
+    for line in [
+        "-o out --image=file=none",
+        "-o out --image=file=one.o --image=triple=x",
+        "-o out --image=file=one.o --image=file=.",
+        "none --image=file=out",
+    ] {
+        let ran = case(line).file("out", b"old").run(Whose::Ours).failure("");
+        assert_eq!(ran.file("out"), b"old", "{line}");
+        assert_eq!(names(&ran), ["out"], "{line}");
+    }
 }

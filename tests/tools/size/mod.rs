@@ -61,7 +61,7 @@ fn kernels(account: &Value) -> usize {
 
 /// Returns the account of a file, in which every byte counts once.
 #[track_caller]
-fn check_sums(file: &Path, options: &[&str]) -> Value {
+pub fn check_sums(file: &Path, options: &[&str]) -> Value {
     let mut command = own::offload(&["size", "--json"]);
     let account = crate::json(&run(command.args(options).arg(file)));
     let what = format!("{} {options:?}", file.display());
