@@ -12,7 +12,10 @@ use serde_json::Value;
 use std::process::Command;
 
 offload_tests::tests! {
-    COMPILERS => [a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see, a_program_without_its_mode],
+    COMPILERS => [
+        a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see,
+        a_program_without_its_mode,
+    ],
     COMPILERS.slow() => [what_is_listed_is_built],
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
     needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],

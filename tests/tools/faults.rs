@@ -22,14 +22,8 @@ const SIGTERM: i32 = 15;
 
 offload_tests::tests! {
     NOTHING => [
-        no_room,
-        folders_and_missing_files,
-        pipes,
-        inputs_that_shrink,
-        links,
-        links_where_files_are_extracted,
-        thin_archives_of_what_is_no_file,
-        interrupts,
+        no_room, folders_and_missing_files, pipes, inputs_that_shrink, links,
+        links_where_files_are_extracted, thin_archives_of_what_is_no_file, interrupts,
         sizes_that_cannot_be,
     ],
 }

@@ -17,17 +17,11 @@ use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     LLVM => [
-        packs_have_llvms_bytes,
-        bundles_have_llvms_bytes,
-        llvm_reads_bundles,
+        packs_have_llvms_bytes, bundles_have_llvms_bytes, llvm_reads_bundles,
         llvm_reads_packs_in_objects,
     ],
     NOTHING => [
-        all_versions_and_back,
-        a_nul_follows_ptx,
-        names_of_targets,
-        refusals,
-        what_was_there_stays,
+        all_versions_and_back, a_nul_follows_ptx, names_of_targets, refusals, what_was_there_stays,
     ],
 }
 

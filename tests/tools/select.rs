@@ -16,13 +16,8 @@ use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
-        json_is_that_of_ls,
-        header_before_name,
-        devices_and_containers,
-        what_people_see,
-        modules_are_told_apart,
-        the_image_in_a_file,
-        wrong_devices,
+        json_is_that_of_ls, header_before_name, devices_and_containers, what_people_see,
+        modules_are_told_apart, the_image_in_a_file, wrong_devices,
     ],
     needs(&[Tool::PublishedCuda]) => [a_published_library],
 }

@@ -18,11 +18,7 @@ use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [
-        each_check,
-        what_tools_write_has_no_findings,
-        lines_and_statuses,
-        notes,
-        parameters,
+        each_check, what_tools_write_has_no_findings, lines_and_statuses, notes, parameters,
         damaged_files,
     ],
     LLVM => [what_clang_writes_has_no_findings],

@@ -10,12 +10,8 @@ use offload_tests::{data, scratch};
 
 offload_tests::tests! {
     LLVM => [
-        archives_for_one_target,
-        archives_that_cannot_be_read,
-        thin_archives,
-        archives_of_compressed_members,
-        archives_are_checked,
-        archives_are_listed,
+        archives_for_one_target, archives_that_cannot_be_read, thin_archives,
+        archives_of_compressed_members, archives_are_checked, archives_are_listed,
     ],
 }
 

@@ -9,10 +9,7 @@ use offload_tests::side_by_side::{Case, Ran, Whose};
 
 offload_tests::tests! {
     LLVM => [
-        compressed_bundles,
-        environment,
-        verbose,
-        large_bundles,
+        compressed_bundles, environment, verbose, large_bundles,
         compressed_bundles_that_are_damaged,
     ],
 }

@@ -10,17 +10,10 @@ use std::path::Path;
 
 offload_tests::tests! {
     LLVM => [
-        no_objcopy_is_needed,
-        several_bundles_in_one_file,
-        targets_without_a_vendor,
-        a_full_disk,
-        compressing_an_object_bundle,
-        an_archive_to_standard_output,
-        a_table_that_is_cut_short,
-        damage_behind_what_is_asked_for,
-        an_archive_that_cannot_be_written,
-        nothing_is_left_of_what_failed,
-        names_that_command_terminals,
+        no_objcopy_is_needed, several_bundles_in_one_file, targets_without_a_vendor, a_full_disk,
+        compressing_an_object_bundle, an_archive_to_standard_output, a_table_that_is_cut_short,
+        damage_behind_what_is_asked_for, an_archive_that_cannot_be_written,
+        nothing_is_left_of_what_failed, names_that_command_terminals,
     ],
 }
 

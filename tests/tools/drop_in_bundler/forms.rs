@@ -7,14 +7,8 @@ use offload_tests::side_by_side::Ran;
 
 offload_tests::tests! {
     LLVM => [
-        every_type,
-        alignment,
-        order_and_hosts,
-        targets_without_entries,
-        what_is_no_bundle,
-        objects,
-        commands_for_objects,
-        golden_bundles,
+        every_type, alignment, order_and_hosts, targets_without_entries, what_is_no_bundle, objects,
+        commands_for_objects, golden_bundles,
     ],
 }
 

@@ -14,13 +14,8 @@ use offload_tests::side_by_side::{Case, Whose};
 
 offload_tests::tests! {
     ;
-    command_line::tests(),
-    forms::tests(),
-    targets::tests(),
-    archives::tests(),
-    compression::tests(),
-    differences::tests(),
-    next_llvm::tests(),
+    command_line::tests(), forms::tests(), targets::tests(), archives::tests(),
+    compression::tests(), differences::tests(), next_llvm::tests(),
 }
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu-";

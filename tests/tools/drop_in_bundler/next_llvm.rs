@@ -17,18 +17,10 @@ use offload_tests::side_by_side::{Case, Ran};
 
 offload_tests::tests! {
     NOTHING => [
-        bundles_and_back,
-        missing_bundles,
-        duplicates_and_conflicts,
-        features_have_a_direction,
-        families_cover_their_members,
-        archives_for_one_target,
-        archives_without_the_target,
-        hip_and_openmp,
-        conflicts_across_kinds_in_archives,
-        compatibility_is_explained,
-        a_target_without_environment_is_read,
-        bundles_inside_of_other_files_are_listed,
+        bundles_and_back, missing_bundles, duplicates_and_conflicts, features_have_a_direction,
+        families_cover_their_members, archives_for_one_target, archives_without_the_target,
+        hip_and_openmp, conflicts_across_kinds_in_archives, compatibility_is_explained,
+        a_target_without_environment_is_read, bundles_inside_of_other_files_are_listed,
     ],
 }
 

@@ -12,10 +12,7 @@ use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        hip_with_the_new_driver,
-        openmp,
-        openmp_in_bitcode,
-        device_libraries_by_the_linker_wrapper,
+        hip_with_the_new_driver, openmp, openmp_in_bitcode, device_libraries_by_the_linker_wrapper,
     ],
     needs(&[Tool::Llvm22, Tool::Cuda]) => [images_for_nvidia],
 }

@@ -13,10 +13,7 @@ use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        hip_with_the_old_driver,
-        hip_compressed,
-        relocatable_device_code,
-        the_linker_wrapper,
+        hip_with_the_old_driver, hip_compressed, relocatable_device_code, the_linker_wrapper,
         openmp_archives,
     ],
 }

@@ -16,13 +16,8 @@ use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        later_versions_and_gaps,
-        the_old_kind_of_hip,
-        a_key_file_without_a_value,
-        names_stay_in_the_folder,
-        outputs_that_are_links,
-        permissions_of_outputs,
-        a_full_disk,
+        later_versions_and_gaps, the_old_kind_of_hip, a_key_file_without_a_value,
+        names_stay_in_the_folder, outputs_that_are_links, permissions_of_outputs, a_full_disk,
     ],
 }
 

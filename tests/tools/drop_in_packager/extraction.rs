@@ -10,11 +10,8 @@ use offload_tests::tools::{llvm, succeed};
 
 offload_tests::tests! {
     LLVM => [
-        images_are_extracted,
-        what_is_asked_for,
-        one_file_for_several_images,
-        files_that_have_offload_binaries_in_them,
-        files_that_have_none,
+        images_are_extracted, what_is_asked_for, one_file_for_several_images,
+        files_that_have_offload_binaries_in_them, files_that_have_none,
     ],
 }
 

@@ -22,14 +22,8 @@ use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;
-    packing::tests(),
-    command_line::tests(),
-    extraction::tests(),
-    bitcode::tests(),
-    archives::tests(),
-    malformed::tests(),
-    differences::tests(),
-    next_llvm::tests(),
+    packing::tests(), command_line::tests(), extraction::tests(), bitcode::tests(),
+    archives::tests(), malformed::tests(), differences::tests(), next_llvm::tests(),
 }
 
 const TOOL: &str = "llvm-offload-binary";

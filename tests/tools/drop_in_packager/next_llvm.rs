@@ -16,14 +16,9 @@ use offload_tests::side_by_side::Ran;
 
 offload_tests::tests! {
     NOTHING => [
-        compressed_and_back,
-        compressed_beside_plain,
-        wrong_ways_to_compress,
-        all_images_are_extracted,
-        nested_images,
-        malformed_binaries_and_what_is_in_them,
-        images_by_the_name_of_their_member,
-        images_that_are_named_without_end,
+        compressed_and_back, compressed_beside_plain, wrong_ways_to_compress,
+        all_images_are_extracted, nested_images, malformed_binaries_and_what_is_in_them,
+        images_by_the_name_of_their_member, images_that_are_named_without_end,
     ],
 }
 

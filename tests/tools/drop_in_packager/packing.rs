@@ -7,9 +7,7 @@ use offload_tests::side_by_side::Whose;
 
 offload_tests::tests! {
     LLVM => [
-        images_of_all_kinds_are_packed,
-        what_image_takes,
-        files_that_cannot_be_packed,
+        images_of_all_kinds_are_packed, what_image_takes, files_that_cannot_be_packed,
         standard_input_and_output,
     ],
     NOTHING => [an_error_leaves_the_old_output],

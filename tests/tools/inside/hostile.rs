@@ -4,6 +4,7 @@ use super::made::{Entry, deb, zip};
 use crate::containers::with;
 use crate::ls::hostile::{assert_stays_in, everything_in};
 use crate::{assert_fails, assert_prints, assert_transcript, corpus_bytes, offload};
+use flate2::{Compression, write::GzEncoder};
 use offload_tests::own::{self, run};
 use offload_tests::registry::NOTHING;
 use offload_tests::scratch;
@@ -13,11 +14,8 @@ use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
-        names_stay_in_the_folder,
-        what_is_wrong_with_a_zip,
-        what_is_wrong_with_a_tar,
-        bombs_end_at_the_limit,
-        nothing_stays_on_the_disk,
+        names_stay_in_the_folder, what_is_wrong_with_a_zip, what_is_wrong_with_a_tar,
+        bombs_end_at_the_limit, nothing_stays_on_the_disk,
     ],
 }
 
@@ -61,8 +59,8 @@ fn header(name: &[u8], kind: u8, size: u64) -> [u8; 512] {
     header
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+fn gzip(bytes: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), level);
     encoder.write_all(bytes).expect("memory is there");
     encoder.finish().expect("memory is there")
 }
@@ -104,7 +102,7 @@ fn names_stay_in_the_folder() {
 
 fn what_is_wrong_with_a_zip() {
     let folder = scratch::folder("inside-bad-zip");
-    let good = Entry::deflated(b"good.cubin", &cubin());
+    let good = Entry::new(b"good.cubin", &cubin());
     let one = Entry::deflated(b"one", b"one member");
     let of = |change: &dyn Fn(&mut Entry)| {
         let mut entry = one.clone();
@@ -157,12 +155,13 @@ fn what_is_wrong_with_a_tar() {
         ("pax", tar(&[(b"x", b'x', b"30 path=cut")])),
     ] {
         scratch::write(folder.join(format!("{what}.tar")), &archive);
-        scratch::write(folder.join(format!("{what}.tar.gz")), gzip(&archive));
+        // The sizes of files are printed, so they must not depend on how well the library compresses.
+        scratch::write(folder.join(format!("{what}.tar.gz")), gzip(&archive, Compression::none()));
         lines += &format!("ls {what}.tar\nls {what}.tar.gz\n");
     }
     scratch::write(folder.join("none.deb"), deb("other", b""));
     assert_transcript(&folder, "bad_tar", &(lines + "ls none.deb"));
-    let packed = gzip(&whole);
+    let packed = gzip(&whole, Compression::best());
     let cut = &packed[..packed.len() - 100];
     assert_refused(&folder, "stream.tar.gz", cut, "", "stream.tar.gz: ");
 }
@@ -174,13 +173,13 @@ fn bombs_end_at_the_limit() {
     let honest = Entry::deflated(b"zeros", &zeros);
     let liar = Entry { size: 100, ..honest.clone() };
     let half = &zeros[..20 << 20];
-    let in_tar = gzip(&tar(&[(b"zeros", b'0', &zeros)]));
+    let in_tar = gzip(&tar(&[(b"zeros", b'0', &zeros)]), Compression::best());
     for (name, archive) in [
         ("honest.zip", zip(&[honest])),
         ("two.zip", zip(&[Entry::deflated(b"one", half), Entry::deflated(b"two", half)])),
         ("a.deb", deb("data.tar.gz", &in_tar)),
         ("a.tar.gz", in_tar),
-        ("zeros.gz", gzip(&zeros)),
+        ("zeros.gz", gzip(&zeros, Compression::best())),
         ("zeros.zst", zstd::encode_all(&zeros[..], 3).expect("it is compressed")),
     ] {
         assert_refused(&folder, name, &archive, "--max-size 32M", refused);

@@ -12,8 +12,7 @@ pub mod made;
 use crate::containers::binary;
 use crate::size::check_sums;
 use crate::{
-    assert_ends, assert_fails, assert_prints, assert_transcript, corpus_bytes, list, number,
-    offload, string,
+    assert_ends, assert_prints, assert_transcript, corpus_bytes, list, number, offload, string,
 };
 use made::{Entry, deb, python, zip};
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
@@ -27,7 +26,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
-    NOTHING => [archives_inside_are_named, what_is_not_opened_is_named, shared_objects_are_called_so],
+    NOTHING => [
+        archives_inside_are_named, what_is_not_opened_is_named, shared_objects_are_called_so,
+    ],
     needs(&[Tool::Python]) => [each_kind_of_archive, each_command],
     needs(&[Tool::Python, Tool::PublishedRocm, Tool::PublishedCuda]).slow() => [published_wheels];
     hostile::tests(),
@@ -222,21 +223,18 @@ fn archives_inside_are_named() {
 
 fn what_is_not_opened_is_named() {
     let folder = scratch::folder("inside-unopened");
-    for (name, bytes, what) in [
-        ("a.7z", &b"7z\xbc\xaf\x27\x1c\0\x04"[..], "a 7z archive"),
-        ("a.rpm", b"\xed\xab\xee\xdb\x03\0", "an RPM package"),
-        ("a.tar.bz2", b"BZh91AY&SY", "a file compressed with bzip2"),
-        ("a.rar", b"Rar!\x1a\x07\x01\0", "a RAR archive"),
+    let mut lines = String::new();
+    for (name, bytes) in [
+        ("a.7z", &b"7z\xbc\xaf\x27\x1c\0\x04"[..]),
+        ("a.rpm", b"\xed\xab\xee\xdb\x03\0"),
+        ("a.tar.bz2", b"BZh91AY&SY"),
+        ("a.rar", b"Rar!\x1a\x07\x01\0"),
+        ("bz.deb", &deb("data.tar.bz2", b"BZh91AY&SY")),
     ] {
         scratch::write(folder.join(name), bytes);
-        let message = format!(
-            "{name}: this is {what}, which offload cannot open: unpack it, and name its files"
-        );
         for command in ["ls", "verify", "size", "extract", "select -d sm_90"] {
-            assert_fails(&offload(&folder, &format!("{command} {name}")), &[&message]);
+            lines += &format!("{command} {name}\n");
         }
     }
-    scratch::write(folder.join("bz.deb"), deb("data.tar.bz2", b"BZh91AY&SY"));
-    let message = "bz.deb: data.tar.bz2: is a file compressed with bzip2, which offload cannot open; dpkg-deb";
-    assert_fails(&offload(&folder, "ls bz.deb"), &[message]);
+    assert_transcript(&folder, "inside_unopened", &lines);
 }

@@ -12,12 +12,9 @@ use serde_json::Value;
 
 offload_tests::tests! {
     LLVM => [
-        bundles_as_readobj_lists_them,
-        offload_binaries_as_objdump_lists_them,
-        kernels_as_the_notes_have_them,
-        bundles_as_objdump_extracts_them,
-        bundles_as_the_bundler_extracts_them,
-        members_of_thin_archives_are_named,
+        bundles_as_readobj_lists_them, offload_binaries_as_objdump_lists_them,
+        kernels_as_the_notes_have_them, bundles_as_objdump_extracts_them,
+        bundles_as_the_bundler_extracts_them, members_of_thin_archives_are_named,
     ],
     needs(&[Tool::Cuda]) => [fatbins_as_cuobjdump_extracts_them],
 }

@@ -16,12 +16,8 @@ use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     NOTHING => [
-        names_stay_in_the_folder,
-        names_do_not_clash,
-        terminals_are_not_sent_commands,
-        damage_hides_nothing_else,
-        large_claims_cost_nothing,
-        shared_bytes_end_somewhere,
+        names_stay_in_the_folder, names_do_not_clash, terminals_are_not_sent_commands,
+        damage_hides_nothing_else, large_claims_cost_nothing, shared_bytes_end_somewhere,
     ],
 }
 

@@ -1,8 +1,8 @@
 //! Tests of inputs that are missing, folders or pipes, and of outputs that cannot be written.
 
+use super::extracted;
 use super::hostile::everything_in;
-use super::{extracted, images, offload};
-use crate::{assert_ends, assert_fails, assert_prints, corpus_path, text};
+use crate::{assert_fails, assert_transcript, corpus_path, text};
 use offload_tests::data::{corpus_files, read};
 use offload_tests::own::{self, run};
 use offload_tests::processes;
@@ -15,31 +15,22 @@ use std::process::{Command, Stdio};
 
 offload_tests::tests! {
     NOTHING => [
-        inputs_that_cannot_be_read,
-        pipes_are_read,
-        outputs_that_cannot_be_written,
+        inputs_that_cannot_be_read, pipes_are_read, outputs_that_cannot_be_written,
         who_stops_reading_is_no_error,
     ],
 }
 
 fn inputs_that_cannot_be_read() {
-    for (line, expected) in [
-        ("ls nowhere", "error: cannot read nowhere: No such file or directory\n"),
-        ("ls bundle", "error: cannot read bundle: Is a directory\n"),
-        ("extract bundle", "error: cannot read bundle: Is a directory\n"),
-    ] {
-        let run = offload(line);
-        assert_ends(&run, 1, expected);
-        assert_eq!(run.stdout, "");
-    }
-    // A file without device code is no failure.
-    let run = offload("ls object_bundle/host.o README.md");
-    assert_ends(&run, 0, "");
-    assert_prints(&run, &["host.o"]);
-    assert_eq!(run.stdout.matches("no device code").count(), 2, "{}", run.stdout);
-    assert!(images("README.md").is_empty());
-    assert_eq!(offload("extract README.md").code, 1);
-    assert_eq!(offload("ls").code, 2);
+    // A file without device code is no failure of `ls`.
+    let lines = "
+        ls nowhere
+        ls bundle
+        extract bundle
+        ls object_bundle/host.o image/two.ll
+        ls --json image/two.ll
+        extract image/two.ll
+        ls";
+    assert_transcript(&corpus_path(""), "inputs", lines);
 }
 
 fn pipes_are_read() {

@@ -10,7 +10,9 @@ use serde_json::Value;
 use std::process::Command;
 
 offload_tests::tests! {
-    NOTHING => [json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes],
+    NOTHING => [
+        json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes,
+    ],
 }
 
 fn json_has_these_fields() {

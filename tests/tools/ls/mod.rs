@@ -23,12 +23,8 @@ use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     ;
-    json_output::tests(),
-    beside_others::tests(),
-    choosing::tests(),
-    hostile::tests(),
-    inputs_and_outputs::tests(),
-    terminal::tests(),
+    json_output::tests(), beside_others::tests(), choosing::tests(), hostile::tests(),
+    inputs_and_outputs::tests(), terminal::tests(),
     corpus_folders().into_iter().map(|folder| {
         Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
     }),

@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     LLVM => [
-        kernels_and_sections_as_readelf_has_them,
-        sections_of_the_host_as_readelf_has_them,
+        kernels_and_sections_as_readelf_has_them, sections_of_the_host_as_readelf_has_them,
         compressed_images_share_what_is_stored,
     ],
 }

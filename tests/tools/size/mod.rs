@@ -21,14 +21,11 @@ use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
-        every_byte_of_the_corpus_counts_once,
-        bytes_that_images_share_count_once,
-        kernels_of_compressed_images_are_asked_for,
-        rows_that_are_left_out_are_counted,
+        every_byte_of_the_corpus_counts_once, bytes_that_images_share_count_once,
+        kernels_of_compressed_images_are_asked_for, rows_that_are_left_out_are_counted,
     ],
     needs(&[Tool::Terminal]) => [lines_fit_the_terminal];
-    beside_readelf::tests(),
-    page::tests(),
+    beside_readelf::tests(), page::tests(),
     corpus_folders().into_iter().map(|folder| {
         Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
     }),
