@@ -98,25 +98,17 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
 /// # Panics
 /// Panics if the tool fails.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let output = succeed(
-        cuda("cuobjdump")
-            .current_dir(folder)
-            .args(["-all", "-xelf", "all", "-xptx", "all"])
-            .arg(path),
-    );
-    let output = stdout(&output);
+    let mut cuobjdump = cuda("cuobjdump");
+    cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
+    let output = stdout(&succeed(&mut cuobjdump));
     let lines = output.lines().filter_map(|line| line.strip_prefix("Extracting "));
     let image = |line: &str| {
         // ELF file    1: x.1.sm_90.cubin
         // PTX file and ptxas options    1: x.1.sm_90.ptx -arch=sm_90
         let name =
             line.split_once(": ").and_then(|(_, rest)| rest.split(' ').next()).expect("a name");
-        let [extension, arch]: [&str; 2] = name
-            .rsplit('.')
-            .take(2)
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("an architecture, an extension");
+        let mut parts = name.rsplit('.');
+        let (extension, arch) = (parts.next().expect("an extension"), parts.next().expect("a GPU"));
         let bytes = read(folder.join(name));
         fs::remove_file(folder.join(name)).expect("what was written can be removed");
         (format!("{arch}.{extension}"), bytes)

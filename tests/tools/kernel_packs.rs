@@ -4,8 +4,7 @@
 
 use crate::containers::with;
 use crate::{
-    assert_ends, assert_fails, assert_prints, assert_transcript, corpus_bytes, json, list, offload,
-    string,
+    assert_ends, assert_prints, assert_transcript, corpus_bytes, json, list, offload, string,
 };
 use offload_tests::own::Ran;
 use offload_tests::registry::NOTHING;
@@ -131,38 +130,36 @@ fn paths_of_other_folders_and_links() {
 
 fn manifests() {
     let folder = folder("manifests", &["k.dll", "demo.kpm", GFX906, GFX1100]);
-    let ran = succeeds(&folder, "ls k.dll");
-    assert_prints(&ran, &["lib/k.dll#0"]);
-    assert!(!ran.stdout.contains("libk.so"), "{ran:?}");
-    assert_prints(&succeeds(&folder, "ls demo.kpm"), &["lib/k.dll#0", "lib/libk.so#0"]);
-    // First, a file that the manifest lists is missing. Then the manifest lists a file in another
-    // folder, which a manifest may not name.
-    fs::remove_file(folder.join(GFX906)).unwrap();
-    let missing = "demo.kpm lists demo_gfx906.kpack (No such file or directory)\n";
-    assert_fails(&offload(&folder, "ls k.dll"), &[missing]);
-    scratch::write(folder.join("demo.kpm"), patched("demo.kpm", GFX906, "../o_gfx906.kpack"));
-    let gfx906 = corpus_bytes(&format!("kpack/{GFX906}"));
-    scratch::write(folder.join("../o_gfx906.kpack"), gfx906);
-    let ran = offload(&folder, "ls k.dll");
-    let outside = "demo.kpm: name of a file in the kpack manifest (with a folder) is malformed";
-    assert_fails(&ran, &[outside]);
-    assert!(!ran.stdout.contains("gfx906"), "{ran:?}");
+    // In `gone`, a file that the manifest lists is missing. In `outside`, the manifest lists a file
+    // in another folder, which a manifest may not name.
+    for (file, bytes) in [
+        ("gone/k.dll", corpus_bytes("kpack/k.dll")),
+        ("gone/demo.kpm", corpus_bytes("kpack/demo.kpm")),
+        ("gone/demo_gfx1100.kpack", corpus_bytes(&format!("kpack/{GFX1100}"))),
+        ("outside/k.dll", corpus_bytes("kpack/k.dll")),
+        ("outside/demo.kpm", patched("demo.kpm", GFX906, "../o_gfx906.kpack")),
+        ("o_gfx906.kpack", corpus_bytes(&format!("kpack/{GFX906}"))),
+    ] {
+        scratch::write(folder.join(file), bytes);
+    }
+    let lines = "ls k.dll\nls demo.kpm\nls gone/k.dll\nls outside/k.dll";
+    assert_transcript(&folder, "kernel_packs_manifests", lines);
 }
 
 fn what_is_no_kernel_pack() {
-    let folder = folder("others", &["libk.so", GFX1100]);
-    scratch::write(folder.join(GFX906), "some text");
-    let ran = offload(&folder, "ls libk.so");
-    assert_ends(&ran, 1, "warning: libk.so: demo_gfx906.kpack: not a kernel pack\n");
-    assert_prints(&ran, &["gfx1100"]);
-    fs::remove_file(folder.join(GFX906)).unwrap();
-    fs::create_dir(folder.join(GFX906)).unwrap();
-    let folders = "demo_gfx906.kpack: not a regular file, as kernel packs must be\n";
-    assert_fails(&offload(&folder, "ls libk.so"), &[folders]);
+    let folder = scratch::folder("kernel-packs-others");
+    for place in ["text", "folder", "device"] {
+        for file in ["libk.so", GFX1100] {
+            let bytes = corpus_bytes(&format!("kpack/{file}"));
+            scratch::write(folder.join(place).join(file), bytes);
+        }
+    }
+    scratch::write(folder.join("text").join(GFX906), "some text");
+    fs::create_dir(folder.join("folder").join(GFX906)).unwrap();
     // A device is refused, because reading it may never end.
-    fs::remove_dir(folder.join(GFX906)).unwrap();
-    symlink("/dev/zero", folder.join(GFX906)).unwrap();
-    assert_ends(&offload(&folder, "verify libk.so"), 1, "");
+    symlink("/dev/zero", folder.join("device").join(GFX906)).unwrap();
+    let lines = "ls text/libk.so\nls folder/libk.so\nverify device/libk.so";
+    assert_transcript(&folder, "kernel_packs_others", lines);
 }
 
 fn a_pack_by_itself() {
