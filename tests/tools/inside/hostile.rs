@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_tar() {
         ("pax", tar(&[(b"x", b'x', b"30 path=cut")])),
     ] {
         scratch::write(folder.join(format!("{what}.tar")), &archive);
-        // The sizes of files are printed, so they must not depend on how well the library compresses.
+        // The sizes of files are printed, so they must not depend on the compression library.
         scratch::write(folder.join(format!("{what}.tar.gz")), gzip(&archive, Compression::none()));
         lines += &format!("ls {what}.tar\nls {what}.tar.gz\n");
     }
