@@ -23,6 +23,13 @@ impl JitLink {
 
     /// Links a fatbin for a GPU; returns `None` if no image in it fits.
     pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
+        type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
+        type Add =
+            unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+        type Complete = unsafe extern "C" fn(Handle) -> c_int;
+        type GetSize = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+        type Get = unsafe extern "C" fn(Handle, *mut c_void) -> c_int;
+        type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
         const FATBIN: c_int = 4;
         let option = CString::new(format!("-arch={gpu}")).unwrap();
         let options = [option.as_ptr()];
@@ -30,39 +37,22 @@ impl JitLink {
         // SAFETY: the types are those of nvJitLink.h. Every pointer is to memory that lives as long
         // as the call and has the size passed to the call.
         unsafe {
-            let create =
-                self.0
-                    .get::<unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int>(
-                        b"nvJitLinkCreate",
-                    );
-            assert_eq!((create.unwrap())(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
-            type Add =
-                unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+            let create = self.0.get::<Create>(b"nvJitLinkCreate").unwrap();
+            assert_eq!(create(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
             let add = self.0.get::<Add>(b"nvJitLinkAddData").unwrap();
             let added = add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr());
             let linked = (added == 0).then(|| {
-                let complete = self
-                    .0
-                    .get::<unsafe extern "C" fn(Handle) -> c_int>(b"nvJitLinkComplete")
-                    .unwrap();
+                let complete = self.0.get::<Complete>(b"nvJitLinkComplete").unwrap();
                 assert_eq!(complete(handle), 0, "{gpu}");
-                let size_of = self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(
-                    b"nvJitLinkGetLinkedCubinSize",
-                );
+                let size_of = self.0.get::<GetSize>(b"nvJitLinkGetLinkedCubinSize").unwrap();
                 let mut size = 0;
-                assert_eq!((size_of.unwrap())(handle, &mut size), 0, "{gpu}");
+                assert_eq!(size_of(handle, &mut size), 0, "{gpu}");
                 let mut cubin = vec![0; size];
-                let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(
-                    b"nvJitLinkGetLinkedCubin",
-                );
-                assert_eq!((get.unwrap())(handle, cubin.as_mut_ptr().cast()), 0, "{gpu}");
+                let get = self.0.get::<Get>(b"nvJitLinkGetLinkedCubin").unwrap();
+                assert_eq!(get(handle, cubin.as_mut_ptr().cast()), 0, "{gpu}");
                 cubin
             });
-            let destroy = self
-                .0
-                .get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvJitLinkDestroy")
-                .unwrap();
-            destroy(&mut handle);
+            self.0.get::<Destroy>(b"nvJitLinkDestroy").unwrap()(&mut handle);
             linked
         }
     }

@@ -11,15 +11,25 @@ use std::process::Command;
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
 
-/// Returns the entries of bundles that `llvm-readobj --offloading` lists, except those for hosts.
-/// In compressed bundles an offset counts from the start of the inflated bundle.
-pub fn readobj_lists(path: &Path) -> Vec<Listed> {
+/// Returns the entries of bundles that `llvm-readobj --offloading` lists. In compressed bundles an
+/// offset counts from the start of the inflated bundle.
+pub fn readobj_lists_all(path: &Path) -> Vec<Listed> {
     listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
+}
+
+/// Returns the entries that [`readobj_lists_all`] returns, except those for hosts.
+pub fn readobj_lists(path: &Path) -> Vec<Listed> {
+    without_hosts(readobj_lists_all(path))
 }
 
 /// Returns the entries of bundles that AMD's `roc-obj-ls` lists, except those for hosts.
 pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
-    listed(&stdout(&succeed(roc_obj_ls().arg(path))))
+    without_hosts(listed(&stdout(&succeed(roc_obj_ls().arg(path)))))
+}
+
+fn without_hosts(mut entries: Vec<Listed>) -> Vec<Listed> {
+    entries.retain(|(id, ..)| !id.starts_with("host"));
+    entries
 }
 
 /// Parses lines of the form `ID <tab> file://…#offset=N&size=N`.
@@ -31,7 +41,7 @@ fn listed(output: &str) -> Vec<Listed> {
         let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
         Some((id, number(offset), number(size)))
     };
-    output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
+    output.lines().filter_map(entry).collect()
 }
 
 /// Returns the code objects that `llvm-objdump --offloading` writes beside a file, as pairs of ID
@@ -88,25 +98,17 @@ pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<
 /// # Panics
 /// Panics if the tool fails.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let output = succeed(
-        cuda("cuobjdump")
-            .current_dir(folder)
-            .args(["-all", "-xelf", "all", "-xptx", "all"])
-            .arg(path),
-    );
-    let output = stdout(&output);
+    let mut cuobjdump = cuda("cuobjdump");
+    cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
+    let output = stdout(&succeed(&mut cuobjdump));
     let lines = output.lines().filter_map(|line| line.strip_prefix("Extracting "));
     let image = |line: &str| {
         // ELF file    1: x.1.sm_90.cubin
         // PTX file and ptxas options    1: x.1.sm_90.ptx -arch=sm_90
         let name =
             line.split_once(": ").and_then(|(_, rest)| rest.split(' ').next()).expect("a name");
-        let [extension, arch]: [&str; 2] = name
-            .rsplit('.')
-            .take(2)
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("an architecture, an extension");
+        let mut parts = name.rsplit('.');
+        let (extension, arch) = (parts.next().expect("an extension"), parts.next().expect("a GPU"));
         let bytes = read(folder.join(name));
         fs::remove_file(folder.join(name)).expect("what was written can be removed");
         (format!("{arch}.{extension}"), bytes)

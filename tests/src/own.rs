@@ -2,7 +2,7 @@
 
 use crate::{processes, scratch};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 /// The programs of offload-tools.
@@ -35,14 +35,8 @@ pub fn folder() -> PathBuf {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
         // `cargo xtask test` builds with the same options, so here Cargo only links.
-        build.args([
-            "build",
-            "--offline",
-            "--quiet",
-            "--workspace",
-            "--features",
-            "offload-tools/drop-in",
-        ]);
+        build.args(["build", "--offline", "--quiet", "--workspace"]);
+        build.args(["--features", "offload-tools/drop-in"]);
         build.args(PROGRAMS.iter().flat_map(|program| ["--bin", program]));
         let status = build.current_dir(scratch::workspace()).status().expect("cargo runs");
         assert!(status.success(), "offload-tools is built: {status}");
@@ -64,8 +58,13 @@ pub struct Ran {
 /// Returns the command `cargo offload` in the folder of the corpus, without the environment's
 /// settings for colour.
 pub fn offload(arguments: &[&str]) -> Command {
-    let mut command = Command::new(cargo_offload());
-    command.current_dir(scratch::workspace().join("tests/corpus")).args(arguments);
+    let mut command = in_corpus(Command::new(cargo_offload()));
+    command.args(arguments);
+    command
+}
+
+fn in_corpus(mut command: Command) -> Command {
+    command.current_dir(scratch::workspace().join("tests/corpus"));
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
@@ -96,14 +95,9 @@ pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String
     let offload = cargo_offload();
     let command =
         format!("stty rows 24 cols {columns}; {environment} {} {arguments}", offload.display());
-    let mut script = Command::new("script");
-    script
-        .args(["-qec", &command, "/dev/null"])
-        .current_dir(scratch::workspace().join("tests/corpus"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
-        script.env_remove(name);
-    }
-    let output = script.env("TERM", "xterm").stdin(Stdio::null()).output().expect("script starts");
+    let mut script = in_corpus(Command::new("script"));
+    script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm");
+    let output = processes::output(&mut script).expect("script starts");
     assert!(!output.stdout.is_empty(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
 }

@@ -1,6 +1,7 @@
 //! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
 //! same files, so output, exit status and every remaining file can be compared.
 
+use crate::data::assert_same_bytes;
 use crate::{own, processes, scratch, tools};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -57,13 +58,6 @@ impl Case {
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
-        self
-    }
-
-    /// Adds several input files.
-    #[must_use]
-    pub fn files(mut self, files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
-        self.files.extend(files.clone());
         self
     }
 
@@ -132,6 +126,11 @@ impl Case {
         (self.run(Whose::Llvm), self.run(Whose::Ours))
     }
 
+    /// Runs the command line with our tool, where LLVM's tools are not in `PATH`.
+    pub fn ours_alone(&self) -> Ran {
+        self.clone().without_llvm_in_path().run(Whose::Ours)
+    }
+
     /// Runs the command line with both tools, and returns the result.
     ///
     /// # Panics
@@ -140,23 +139,24 @@ impl Case {
         let (theirs, ours) = self.both();
         let what = format!("{} {:?}", self.tool, self.arguments);
         assert_eq!(ours.stderr, theirs.stderr, "{what}: standard error");
-        assert_eq!(
-            String::from_utf8_lossy(&ours.stdout),
-            String::from_utf8_lossy(&theirs.stdout),
-            "{what}: output"
-        );
+        assert_eq!(ours.printed(), theirs.printed(), "{what}: output");
         assert!(ours.stdout == theirs.stdout, "{what}: output that is no text");
         assert_eq!(ours.status, theirs.status, "{what}");
         let names = |ran: &Ran| ran.files.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&ours), names(&theirs), "{what}: files");
         for (name, bytes) in &ours.files {
-            crate::data::assert_same_bytes(
-                bytes,
-                &theirs.files[name],
-                &format!("{what}: {}", name.display()),
-            );
+            assert_same_bytes(bytes, &theirs.files[name], &format!("{what}: {}", name.display()));
         }
         ours
+    }
+
+    /// Runs the command line with both tools, which must end with status 1 and this message.
+    ///
+    /// # Panics
+    /// Panics if there is any difference, or if a tool succeeds.
+    pub fn assert_same_error(&self, message: &str) {
+        let ran = self.assert_same();
+        assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
     }
 }
 
@@ -169,6 +169,32 @@ impl Ran {
         self.files
             .get(Path::new(path))
             .unwrap_or_else(|| panic!("{path} is among {:?}", self.files.keys()))
+    }
+
+    /// Returns standard output as text.
+    pub fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Returns the run, which ended with status 0.
+    ///
+    /// # Panics
+    /// Panics if it ended with another status.
+    #[track_caller]
+    pub fn success(self) -> Self {
+        assert!(self.succeeded(), "{}: {}", self.status, self.stderr);
+        self
+    }
+
+    /// Returns the run, which ended with status 1. Standard error contains this text.
+    ///
+    /// # Panics
+    /// Panics if it ended with another status, or printed another text.
+    #[track_caller]
+    pub fn failure(self, text: &str) -> Self {
+        assert_eq!(self.status, "exit status: 1", "{}", self.stderr);
+        assert!(self.stderr.contains(text), "{text:?} is not in {}", self.stderr);
+        self
     }
 
     /// Whether the run ended with status 0.

@@ -1,8 +1,9 @@
 //! Tests of `cargo offload doctor`: it must report the compilers and runtimes of this machine as a
 //! build finds them.
 
+use crate::{assert_prints, json, list, string};
 use offload_tests::hidden;
-use offload_tests::own::{self, Ran};
+use offload_tests::own::{self, run};
 use offload_tests::registry::{COMPILERS, GCC, NOTHING, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
@@ -11,7 +12,10 @@ use serde_json::Value;
 use std::process::Command;
 
 offload_tests::tests! {
-    COMPILERS => [a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see, a_program_without_its_mode],
+    COMPILERS => [
+        a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see,
+        a_program_without_its_mode,
+    ],
     COMPILERS.slow() => [what_is_listed_is_built],
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
     needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],
@@ -28,212 +32,183 @@ fn doctor(arguments: &[&str]) -> Command {
     command
 }
 
+/// The variables that name compilers.
+const VARIABLES: &str =
+    "OFFLOAD_CLANG OFFLOAD_PTXAS OFFLOAD_COMPILER_LAUNCHER NVCC CUDACXX HIPCC CXX";
+
 /// Returns the command `cargo offload doctor`, without variables that name compilers.
 fn bare(arguments: &[&str]) -> Command {
     let mut command = own::offload(&["doctor"]);
     command.args(arguments);
-    for name in [
-        "OFFLOAD_CLANG",
-        "OFFLOAD_PTXAS",
-        "OFFLOAD_COMPILER_LAUNCHER",
-        "NVCC",
-        "CUDACXX",
-        "HIPCC",
-        "CXX",
-    ] {
+    for name in VARIABLES.split(' ') {
         command.env_remove(name);
     }
     command
 }
 
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+/// Returns the record of a tool.
+#[track_caller]
+fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let tool = list(&record["tools"]).iter().find(|tool| tool["name"] == name);
+    tool.unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
-fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
-    let tools = record["tools"].as_array().expect("a list");
-    tools
-        .iter()
-        .find(|tool| tool["name"] == name)
-        .unwrap_or_else(|| panic!("no {name} in {record}"))
+/// Returns the targets that a tool lists.
+#[track_caller]
+fn targets<'a>(record: &'a Value, name: &str) -> Vec<&'a str> {
+    list(&tool(record, name)["targets"]).iter().map(string).collect()
+}
+
+/// Asserts that a text field contains a text.
+#[track_caller]
+fn assert_has(field: &Value, text: &str) {
+    assert!(string(field).contains(text), "{text:?} is not in {field}");
+}
+
+/// Returns a package with a pack of one source.
+fn scenario(name: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
+    scenario.write("a.cu", "extern \"C\" __global__ void a(float *x) { x[threadIdx.x] = 1.0f; }\n");
+    scenario
 }
 
 /// Checks that `cargo build` succeeds for each target that doctor reports as buildable, and fails
 /// for all others.
 fn a_build_does_as_it_says() {
-    let targets = [
-        "gfx1100",
-        "gfx90a:xnack-",
-        "gfx9999",
-        "sm_90a",
-        "sm_70",
-        "compute_70",
-        "cpu",
-        "hopper",
-        "amdgcnspirv",
-        "native",
-        "gfx600",
-    ];
-    let ran = own::run(&mut doctor(&[&["--json"][..], &targets].concat()));
+    let targets = "gfx1100 gfx90a:xnack- gfx9999 sm_90a sm_70 compute_70 cpu hopper amdgcnspirv native gfx600";
+    let targets: Vec<&str> = targets.split(' ').collect();
+    let ran = run(&mut doctor(&[&["--json"][..], &targets].concat()));
     assert_eq!(ran.code, 1, "{ran:?}");
     let record = json(&ran);
-    let scenario = Scenario::new("doctor_targets");
-    scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
-    scenario.write("a.cu", "extern \"C\" __global__ void a(float *x) { x[threadIdx.x] = 1.0f; }\n");
+    let scenario = scenario("doctor_targets");
     let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for (target, verdict) in targets.iter().zip(record["targets"].as_array().expect("a list")) {
+    for (target, verdict) in targets.iter().zip(list(&record["targets"])) {
         assert_eq!(verdict["target"], *target);
-        let build = scenario
-            .build()
-            .env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
-            .env("OFFLOAD_ARCH", target);
+        let build = || {
+            let build = scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+            build.env("OFFLOAD_ARCH", target)
+        };
         // This build uses the dev profile, so it also refuses targets that need optimization.
-        match verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) {
-            None => {
-                build.passes();
-                good.push(*target);
-            }
-            Some(why) => {
-                // The build reports the same reason, but its targets come from OFFLOAD_ARCH in
-                // place of the command line.
-                let why = why.lines().next().expect("a reason has a line");
-                build.fails().has(&why.replace("the command line", "OFFLOAD_ARCH"));
-                bad.push(*target);
-            }
-        }
+        let Some(why) = verdict["refusal"].as_str().or(verdict["unoptimized"].as_str()) else {
+            build().passes();
+            good.push(*target);
+            continue;
+        };
+        // The build reports the same reason, but its targets come from OFFLOAD_ARCH in place of the
+        // command line.
+        let why = why.lines().next().expect("a reason has a line");
+        let failed = build().fails();
+        let failed = failed.has(&why.replace("the command line", "OFFLOAD_ARCH"));
+        bad.push(*target);
         if *target == "gfx600" {
-            scenario
-                .build()
-                .env("OFFLOAD_ARCH", target)
-                .fails()
+            failed
                 .has("crashed (error in backend: Cannot select): that is a fault of clang, not of the source\n")
                 .has("its report is in ")
                 .has(".crash.txt")
                 .lacks("InstalledDir");
             assert!(verdict["refusal"].is_null(), "{verdict}");
-            scenario.build().release().env("OFFLOAD_ARCH", target).passes();
+            build().release().passes();
         }
     }
     assert_eq!(bad, ["gfx9999", "sm_70", "hopper", "amdgcnspirv", "native", "gfx600"], "{good:?}");
     // doctor ends with status 0 if all targets in its arguments can be built.
-    assert_eq!(own::run(&mut doctor(&good)).code, 0);
+    assert_eq!(run(&mut doctor(&good)).code, 0);
 }
 
 /// Checks that Cargo builds every target that clang and ptxas list, in the profile that doctor
 /// reports.
 fn what_is_listed_is_built() {
-    let record = json(&own::run(&mut doctor(&["--json"])));
-    let mut listed: Vec<String> = Vec::new();
-    for name in ["clang", "ptxas"] {
-        let targets = tool(&record, name)["targets"].as_array().expect("a list");
-        listed.extend(targets.iter().map(|target| target.as_str().expect("a name").to_owned()));
-    }
+    let record = json(&run(&mut doctor(&["--json"])));
+    let listed = [targets(&record, "clang"), targets(&record, "ptxas")].concat();
     assert!(listed.len() > 80, "{listed:?}");
-    let words: Vec<&str> =
-        ["--json"].into_iter().chain(listed.iter().map(String::as_str)).collect();
-    let record = json(&own::run(&mut doctor(&words)));
-    let verdicts = record["targets"].as_array().expect("a list");
+    let record = json(&run(doctor(&["--json"]).args(&listed)));
+    let verdicts = list(&record["targets"]);
     let refused: Vec<_> = verdicts.iter().filter(|verdict| !verdict["refusal"].is_null()).collect();
     assert!(refused.is_empty(), "{refused:?}");
     let (optimized, all): (Vec<&Value>, Vec<&Value>) =
         verdicts.iter().partition(|verdict| !verdict["unoptimized"].is_null());
     let names = |verdicts: &[&Value]| -> Vec<String> {
-        verdicts.iter().map(|it| it["target"].as_str().expect("a name").to_owned()).collect()
+        verdicts.iter().map(|it| string(&it["target"]).to_owned()).collect()
     };
     assert_eq!(names(&optimized), ["gfx600", "gfx601", "gfx602"]);
-    let scenario = Scenario::new("doctor_listed");
-    scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
-    scenario.write("a.cu", "extern \"C\" __global__ void a(float *x) { x[threadIdx.x] = 1.0f; }\n");
-    let build = || scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
-    build().env("OFFLOAD_ARCH", names(&all).join(",")).passes();
-    build().release().env("OFFLOAD_ARCH", names(&optimized).join(",")).passes();
+    let scenario = scenario("doctor_listed");
+    let build = |verdicts: &[&Value]| {
+        let build = scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+        build.env("OFFLOAD_ARCH", names(verdicts).join(","))
+    };
+    build(&all).passes();
+    build(&optimized).release().passes();
 }
 
 /// Tests programs that are not executable: some unpackers of wheels lose the executable mode.
 fn a_program_without_its_mode() {
     let folder = scratch::folder("doctor_mode");
-    let ptxas = folder.join("bin").join("ptxas");
+    let (ptxas, clang) = (folder.join("bin/ptxas"), folder.join("clang"));
     scratch::write(&ptxas, "no program");
+    scratch::write(&clang, "no program");
+    let mut named = bare(&["--json"]);
+    let named = json(&run(named.env("OFFLOAD_PTXAS", &ptxas).env("OFFLOAD_CLANG", &clang)));
     let cure = format!("make it executable:\n  chmod +x '{}'", ptxas.display());
-    let named = json(&own::run(bare(&["--json"]).env("OFFLOAD_PTXAS", &ptxas)));
     let problem =
-        tool(&named, "ptxas")["problem"].as_str().expect("it is not executable").to_owned();
-    assert_eq!(
-        problem,
-        format!("OFFLOAD_PTXAS names {}, which is not executable; {cure}", ptxas.display())
-    );
+        format!("OFFLOAD_PTXAS names {}, which is not executable; {cure}", ptxas.display());
+    assert_eq!(tool(&named, "ptxas")["problem"], problem);
+    let problem = "it is not executable; make it executable:\n  chmod +x ";
+    assert_has(&tool(&named, "clang")["problem"], problem);
 
     let mut command = bare(&["--json", "sm_90"]);
-    command
-        .env("OFFLOAD_CLANG", llvm_bin().join("clang"))
-        .env("CUDA_HOME", &folder)
-        .env("PATH", "/usr/bin:/bin");
-    let found = json(&own::run(&mut command));
-    let ptxas_record = tool(&found, "ptxas");
-    let looked = ptxas_record["looked"].as_str().expect("text");
-    assert!(looked.contains(&format!("{} is not executable", ptxas.display())), "{looked}");
-    assert_eq!(ptxas_record["install"], *cure);
+    command.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+    command.env("CUDA_HOME", &folder).env("PATH", "/usr/bin:/bin");
+    let found = json(&run(&mut command));
+    let record = tool(&found, "ptxas");
+    assert_has(&record["looked"], &format!("{} is not executable", ptxas.display()));
+    assert_eq!(record["install"], *cure);
     assert_eq!(found["targets"][0]["refusal"], "no ptxas was found");
-
-    let clang = folder.join("clang");
-    scratch::write(&clang, "no program");
-    let named = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", &clang)));
-    let problem =
-        tool(&named, "clang")["problem"].as_str().expect("it is not executable").to_owned();
-    assert!(
-        problem.contains("it is not executable; make it executable:\n  chmod +x "),
-        "{problem}"
-    );
 }
 
 fn what_compilers_say_of_themselves() {
-    let ran = own::run(&mut doctor(&["--json"]));
+    let ran = run(&mut doctor(&["--json"]));
     assert_eq!(ran.code, 0, "{ran:?}");
     let record = json(&ran);
-    let names = |name: &str| -> Vec<String> {
-        let targets = tool(&record, name)["targets"].as_array().expect("a list");
-        targets.iter().map(|target| target.as_str().expect("a name").to_owned()).collect()
-    };
     let clang = tool(&record, "clang");
     assert_eq!(clang["path"], *llvm_bin().join("clang").to_string_lossy());
     let version = stdout(&succeed(Command::new(llvm_bin().join("clang")).arg("--version")));
     assert_eq!(clang["version"], *version.lines().next().expect("a version is a line"));
-    let known = names("clang");
+    let known = targets(&record, "clang");
     for name in ["gfx90a", "gfx942", "gfx1201", "gfx12-generic", "compute_80", "compute_90a"] {
-        assert!(known.iter().any(|known| known == name), "no {name} in {known:?}");
+        assert!(known.contains(&name), "no {name} in {known:?}");
     }
-    let at = |name: &str| known.iter().position(|known| known == name);
+    let at = |name: &str| known.iter().position(|known| *known == name);
     for [earlier, later] in
         [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]]
     {
         assert!(at(earlier) < at(later), "{earlier} comes before {later} in {known:?}");
     }
     let help = stdout(&succeed(cuda("ptxas").arg("--help")));
-    let ptxas = names("ptxas");
+    let ptxas = targets(&record, "ptxas");
     assert!(ptxas.len() > 10, "{ptxas:?}");
     for name in &ptxas {
         assert!(help.contains(&format!("'{name}'")), "ptxas does not know {name}");
     }
-    assert_eq!(names("C++ compiler"), ["cpu"]);
+    assert_eq!(targets(&record, "C++ compiler"), ["cpu"]);
 }
 
 /// Asserts that doctor lists the targets of an old clang. Such a clang looks for ROCm's libraries
 /// before it lists anything, unless an option says that it needs none.
 fn an_old_clang_lists_its_gpus() {
     let clang = oldest("usr/lib/llvm-15/bin/clang");
-    let record = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));
-    let targets = tool(&record, "clang")["targets"].as_array().expect("a list").clone();
+    let record = json(&run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));
+    let targets = targets(&record, "clang");
     for name in ["gfx90a", "gfx1030", "compute_80"] {
-        assert!(targets.iter().any(|target| target == name), "no {name} in {targets:?}");
+        assert!(targets.contains(&name), "no {name} in {targets:?}");
     }
 }
 
 fn a_machine_without_compilers() {
     let tools = scratch::folder("doctor_nothing").join("path");
-    let ran = own::run(&mut hidden::without_compilers(
-        &bare(&["--json", "gfx90a", "sm_90", "cpu"]),
-        &tools,
-    ));
+    let without =
+        |arguments: &[&str]| run(&mut hidden::without_compilers(&bare(arguments), &tools));
+    let ran = without(&["--json", "gfx90a", "sm_90", "cpu"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     let record = json(&ran);
     for (name, place) in [
@@ -250,85 +225,69 @@ fn a_machine_without_compilers() {
         let tool = tool(&record, name);
         assert!(tool["path"].is_null(), "{tool}");
         assert!(tool["targets"].as_array().is_some_and(Vec::is_empty), "{tool}");
-        assert!(tool["looked"].as_str().is_some_and(|text| text.contains(place)), "{tool}");
+        assert_has(&tool["looked"], place);
     }
-    let refusals: Vec<_> =
-        record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
     // A target's refusal contains only the reason. The searched places and the help are printed
     // once, with the compilers.
-    assert_eq!(refusals[0], "no clang was found");
-    assert_eq!(refusals[1], "no ptxas was found");
-    let commands = |name: &str| -> String {
-        tool(&record, name)["install"].as_str().expect("commands").to_owned()
-    };
+    let refusals: Vec<&str> =
+        list(&record["targets"]).iter().map(|it| string(&it["refusal"])).collect();
+    assert_eq!(refusals, ["no clang was found", "no ptxas was found", ""]);
     for (name, text) in [
         // sm_90 is among the targets, and needs clang 16.
         ("clang", "install clang and lld, 16 or newer (new GPUs need new ones):\n  "),
         ("clang", "\nor name one in OFFLOAD_CLANG"),
         ("ptxas", "\n  pip3 install --upgrade --no-deps --target "),
     ] {
-        assert!(commands(name).contains(text), "no {text:?} in {}", commands(name));
+        assert_has(&tool(&record, name)["install"], text);
     }
-    assert!(refusals[2].is_null(), "cpu: {refusals:?}");
     // Without arguments, doctor fails if it finds no compiler for GPUs; a C++ compiler does not
     // count.
-    let ran = own::run(&mut hidden::without_compilers(&bare(&[]), &tools));
+    let ran = without(&[]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("\n  clang             not found\n"), "{}", ran.stdout);
+    assert_prints(&ran, &["\n  clang             not found\n"]);
 }
 
 fn a_variable_that_names_nothing() {
     let mut command = bare(&["--json"]);
-    let ran = own::run(
-        command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee"),
-    );
-    let record = json(&ran);
-    assert_eq!(
-        tool(&record, "clang")["problem"],
-        "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file"
-    );
-    let problem = &tool(&record, "compiler launcher")["problem"];
-    assert!(
-        problem.as_str().is_some_and(|text| text.contains("PATH has no such program: sccachee")),
-        "{problem}"
-    );
+    command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee");
+    let record = json(&run(&mut command));
+    let problem = "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file";
+    assert_eq!(tool(&record, "clang")["problem"], problem);
+    let problem = "PATH has no such program: sccachee";
+    assert_has(&tool(&record, "compiler launcher")["problem"], problem);
 }
 
 fn runtimes_are_where_the_loader_looks() {
     let folder = scratch::folder("doctor_runtimes");
     let library = folder.join("libcuda.so.1");
     scratch::write(&library, "");
-    let ran = own::run(bare(&["--json"]).env("LD_LIBRARY_PATH", &folder));
-    let record = json(&ran);
-    let names: Vec<_> =
-        record["runtimes"].as_array().expect("a list").iter().map(|it| &it["name"]).collect();
+    let record = json(&run(bare(&["--json"]).env("LD_LIBRARY_PATH", &folder)));
+    let runtimes = list(&record["runtimes"]);
+    let names: Vec<&str> = runtimes.iter().map(|it| string(&it["name"])).collect();
     assert_eq!(names, ["CUDA driver", "HIP runtime", "HSA runtime"]);
-    assert_eq!(record["runtimes"][0]["path"], *library.to_string_lossy());
-    let looked = record["runtimes"][0]["looked"].as_str().expect("text");
+    assert_eq!(runtimes[0]["path"], *library.to_string_lossy());
+    let looked = string(&runtimes[0]["looked"]);
     assert!(looked.starts_with("libcuda.so.1 in LD_LIBRARY_PATH, "), "{looked}");
 }
 
 fn what_people_see() {
-    let ran = own::run(&mut doctor(&["sm_90a", "sm_70"]));
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = run(&mut doctor(&["sm_90a", "sm_70"]));
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
     let clang = llvm_bin().join("clang");
-    for text in [
-        &*format!("\nCompilers\n  clang             {}\n    version         ", clang.display()),
-        "\n    makes           code objects for AMD, with lld; PTX for NVIDIA\n",
-        "\n    looked for      OFFLOAD_CLANG, else ",
-        "\n    builds for      gfx600 ",
-        "\nRuntimes, where programs are started\n  CUDA driver       ",
-        "\nGPUs of this machine (the target 'native')\n",
-        "Targets\n  sm_90a            can be built\n  sm_70             cannot be built\n    ",
-        "Value 'sm_70' is not defined for option 'gpu-name'\n",
-    ] {
-        assert!(ran.stdout.contains(text), "no {text:?} in\n{}", ran.stdout);
-    }
-    assert!(
-        ran.stdout.starts_with("Targets\n  sm_90a            can be built\n"),
-        "{}",
-        ran.stdout
+    assert_prints(
+        &ran,
+        &[
+            &format!("\nCompilers\n  clang             {}\n    version         ", clang.display()),
+            "\n    makes           code objects for AMD, with lld; PTX for NVIDIA\n",
+            "\n    looked for      OFFLOAD_CLANG, else ",
+            "\n    builds for      gfx600 ",
+            "\nRuntimes, where programs are started\n  CUDA driver       ",
+            "\nGPUs of this machine (the target 'native')\n",
+            "Value 'sm_70' is not defined for option 'gpu-name'\n",
+        ],
     );
+    let start =
+        "Targets\n  sm_90a            can be built\n  sm_70             cannot be built\n    ";
+    assert!(ran.stdout.starts_with(start), "{}", ran.stdout);
     assert!(ran.stdout.lines().all(|line| line.trim_end() == line), "{}", ran.stdout);
-    assert_eq!(ran.stderr, "");
 }

@@ -2,9 +2,15 @@
 //! while they are read, and interrupts. Each fault causes a message; an existing output stays
 //! unchanged, and no other file is left.
 
+use crate::containers::with;
+use crate::corpus_bytes;
+use offload_format::compression::Method;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
 use offload_tests::registry::NOTHING;
-use offload_tests::{data, own, scratch};
+use offload_tests::tools::{stderr, succeed};
+use offload_tests::{data, own, processes, scratch};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -16,14 +22,8 @@ const SIGTERM: i32 = 15;
 
 offload_tests::tests! {
     NOTHING => [
-        no_room,
-        folders_and_missing_files,
-        pipes,
-        inputs_that_shrink,
-        links,
-        links_where_files_are_extracted,
-        thin_archives_of_what_is_no_file,
-        interrupts,
+        no_room, folders_and_missing_files, pipes, inputs_that_shrink, links,
+        links_where_files_are_extracted, thin_archives_of_what_is_no_file, interrupts,
         sizes_that_cannot_be,
     ],
 }
@@ -33,20 +33,6 @@ const OLD: &[u8] = b"what was there before";
 /// Returns bytes that compression cannot shorten.
 fn random(seed: u64) -> Vec<u8> {
     data::Random::new(seed).bytes(300_000)
-}
-
-/// Makes a folder with the inputs of all command lines, and with old outputs.
-fn folder(name: &str) -> PathBuf {
-    let folder = scratch::folder(&format!("faults-{name}"));
-    scratch::write(folder.join("one"), random(1));
-    scratch::write(folder.join("two"), random(2));
-    for (line, name) in [(BUNDLE, "bundle"), (PACK, "binary")] {
-        let output = ended(&folder, line);
-        assert!(output.status.success(), "{line}: {}", message(&output));
-        fs::rename(folder.join("out"), folder.join(name)).expect("it was written");
-    }
-    scratch::write(folder.join("out"), OLD);
-    folder
 }
 
 const BUNDLE: &str = "clang-offload-bundler -type=bc \
@@ -90,12 +76,20 @@ fn command(folder: &Path, line: &str) -> Command {
     command
 }
 
-fn run(folder: &Path, line: &str) -> std::io::Result<Child> {
-    command(folder, line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+fn start(folder: &Path, line: &str) -> Child {
+    let mut command = command(folder, line);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
 }
 
 fn ended(folder: &Path, line: &str) -> Output {
-    run(folder, line).expect("it starts").wait_with_output().expect("it ends")
+    processes::output(&mut command(folder, line)).expect("it starts")
+}
+
+/// Runs a command line, which must succeed.
+#[track_caller]
+fn succeeds(folder: &Path, line: &str) {
+    succeed(&mut command(folder, line));
 }
 
 /// Runs a command line in a shell for at most one minute, after the shell command `limit`, for
@@ -103,36 +97,54 @@ fn ended(folder: &Path, line: &str) -> Output {
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
     let mut shell = Command::new("bash");
-    shell
-        .args(["-c", &format!("{limit}; exec timeout 60 \"$0\" \"$@\"")])
-        .arg(tool.get_program())
-        .args(tool.get_args());
-    shell.current_dir(folder).output().expect("there is a shell")
+    shell.args(["-c", &format!("{limit}; exec timeout 60 \"$0\" \"$@\"")]);
+    shell.arg(tool.get_program()).args(tool.get_args()).current_dir(folder);
+    processes::output(&mut shell).expect("there is a shell")
 }
 
-fn message(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Asserts that the command line has failed with this message. The old output must be unchanged,
-/// and no file may be added or removed.
+/// Asserts that a command line has failed with this message.
 #[track_caller]
-fn assert_fails_and_leaves_all(
-    folder: &Path,
-    before: &[String],
-    line: &str,
-    ran: &Output,
-    expected: &str,
-) {
-    assert_eq!(ran.status.code(), Some(1), "{line}: {}", message(ran));
-    assert!(message(ran).contains(expected), "{line}: {}", message(ran));
-    assert_leaves_all(folder, before, line);
+fn assert_fails(line: &str, ran: &Output, expected: &str) {
+    let message = stderr(ran);
+    assert_eq!(ran.status.code(), Some(1), "{line}: {message}");
+    assert!(message.contains(expected), "{line}: {message}");
 }
 
-#[track_caller]
-fn assert_leaves_all(folder: &Path, before: &[String], line: &str) {
-    assert_eq!(data::read(folder.join("out")), OLD, "{line}");
-    assert_eq!(names(folder), before, "{line}");
+/// A folder with the inputs of all command lines, an old output, and what a test adds.
+struct Folder {
+    path: PathBuf,
+    before: Vec<String>,
+}
+
+impl Folder {
+    /// Makes the folder; `prepare` adds files.
+    fn new(name: &str, prepare: impl FnOnce(&Path)) -> Self {
+        let path = scratch::folder(&format!("faults-{name}"));
+        scratch::write(path.join("one"), random(1));
+        scratch::write(path.join("two"), random(2));
+        for (line, name) in [(BUNDLE, "bundle"), (PACK, "binary")] {
+            succeeds(&path, line);
+            fs::rename(path.join("out"), path.join(name)).expect("it was written");
+        }
+        scratch::write(path.join("out"), OLD);
+        prepare(&path);
+        let before = names(&path);
+        Self { path, before }
+    }
+
+    /// Asserts that the old output is unchanged, and that no file was added or removed.
+    #[track_caller]
+    fn assert_unchanged(&self, line: &str) {
+        assert_eq!(data::read(self.path.join("out")), OLD, "{line}");
+        assert_eq!(names(&self.path), self.before, "{line}");
+    }
+
+    /// Asserts that a command line has failed with this message, and has changed nothing.
+    #[track_caller]
+    fn assert_fails(&self, line: &str, ran: &Output, expected: &str) {
+        assert_fails(line, ran, expected);
+        self.assert_unchanged(line);
+    }
 }
 
 /// Returns the names in a folder, sorted.
@@ -146,29 +158,23 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Tests a disk that becomes full while a file is written, and a device that is full.
 fn no_room() {
-    let folder = folder("no-room");
-    let before = names(&folder);
+    let folder = Folder::new("no-room", |_| ());
     for line in WRITERS {
         // A limit of 100 KiB on the size of files simulates a disk that becomes full while a file
         // is written.
-        let output = under_limit(&folder, line, "trap '' XFSZ; ulimit -f 100");
-        assert_fails_and_leaves_all(&folder, &before, line, &output, "File too large");
+        let ran = under_limit(&folder.path, line, "trap '' XFSZ; ulimit -f 100");
+        folder.assert_fails(line, &ran, "File too large");
         // A device has no old content that could be lost, so only the error is checked.
-        let output = ended(&folder, &with_output(line, "/dev/full"));
-        assert_eq!(output.status.code(), Some(1), "{line}");
-        assert!(
-            message(&output).contains("No space left on device"),
-            "{line}: {}",
-            message(&output)
-        );
+        let ran = ended(&folder.path, &with_output(line, "/dev/full"));
+        assert_fails(line, &ran, "No space left on device");
     }
 }
 
 /// Tests inputs and outputs that are folders, that are missing, or whose folder is a file.
 fn folders_and_missing_files() {
-    let folder = folder("folders");
-    fs::create_dir(folder.join("folder")).expect("it can be made");
-    let before = names(&folder);
+    let folder = Folder::new("folders", |path| {
+        fs::create_dir(path.join("folder")).expect("it can be made");
+    });
     for line in WRITERS {
         for (input, output, expected) in [
             ("folder", "out", "Is a directory"),
@@ -183,22 +189,19 @@ fn folders_and_missing_files() {
                     line = line.replace(name, &format!("{}{input}", &name[..1]));
                 }
             }
-            let ran = ended(&folder, &line);
-            assert_fails_and_leaves_all(&folder, &before, &line, &ran, expected);
+            folder.assert_fails(&line, &ended(&folder.path, &line), expected);
         }
     }
 }
 
 /// Makes a named pipe.
 fn pipe(path: &Path) {
-    let status = Command::new("mkfifo").arg(path).status().expect("there is mkfifo");
-    assert!(status.success(), "mkfifo: {status}");
+    succeed(Command::new("mkfifo").arg(path));
 }
 
 /// Tests named pipes as inputs and outputs: the bytes are the same as with files.
 fn pipes() {
-    let folder = folder("pipes");
-    pipe(&folder.join("pipe"));
+    let folder = Folder::new("pipes", |path| pipe(&path.join("pipe"))).path;
     for (line, input) in [
         (BUNDLE, "two"),
         (UNBUNDLE, "bundle"),
@@ -208,38 +211,41 @@ fn pipes() {
         (OFFLOAD_PACK, "two"),
         (OFFLOAD_SELECT, "binary"),
     ] {
-        let expected = ended(&folder, line);
-        assert!(expected.status.success(), "{line}: {}", message(&expected));
+        succeeds(&folder, line);
         let expected = data::read(folder.join("out"));
+        let ends = |child: Child, line: &str| {
+            let output = child.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{line}: {}", stderr(&output));
+        };
         // In the first run the input is a pipe, in the second run the output.
         let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
-        let child = run(&folder, &piped).expect("it starts");
+        let child = start(&folder, &piped);
         fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
-        let output = child.wait_with_output().expect("it ends");
-        assert!(output.status.success(), "{piped}: {}", message(&output));
+        ends(child, &piped);
         assert!(data::read(folder.join("out")) == expected, "{piped}");
         let piped = with_output(line, "pipe");
-        let child = run(&folder, &piped).expect("it starts");
+        let child = start(&folder, &piped);
         assert!(data::read(folder.join("pipe")) == expected, "{piped}");
-        assert!(child.wait_with_output().expect("it ends").status.success(), "{piped}");
+        ends(child, &piped);
         fs::write(folder.join("out"), OLD).expect("it can be written");
     }
 }
 
 /// Tests outputs that are links: the link stays, and its target is created or replaced.
 fn links() {
-    use std::os::unix::fs::symlink;
-    let folder = folder("links");
+    let folder = Folder::new("links", |_| ()).path;
     fs::create_dir(folder.join("elsewhere")).expect("it can be made");
-    symlink("elsewhere/second", folder.join("link")).expect("it can be made");
-    symlink("made", folder.join("elsewhere/second")).expect("it can be made");
-    symlink("round", folder.join("round")).expect("it can be made");
+    for (target, link) in
+        [("elsewhere/second", "link"), ("made", "elsewhere/second"), ("round", "round")]
+    {
+        symlink(target, folder.join(link)).expect("it can be made");
+    }
     for line in WRITERS {
-        assert!(ended(&folder, line).status.success(), "{line}");
+        succeeds(&folder, line);
         let expected = data::read(folder.join("out"));
         let to_link = with_output(line, "link");
         for what in ["it is made", "it is replaced"] {
-            assert!(ended(&folder, &to_link).status.success(), "{to_link}: {what}");
+            succeeds(&folder, &to_link);
             for link in ["link", "elsewhere/second"] {
                 assert!(folder.join(link).is_symlink(), "{to_link}: {link} is no link any more");
             }
@@ -247,8 +253,7 @@ fn links() {
         }
         fs::remove_file(folder.join("elsewhere/made")).expect("it is there");
         let to_itself = with_output(line, "round");
-        let output = ended(&folder, &to_itself);
-        assert_eq!(output.status.code(), Some(1), "{to_itself}: {}", message(&output));
+        assert_fails(&to_itself, &ended(&folder, &to_itself), "");
         assert_eq!(names(&folder.join("elsewhere")), ["second"], "nothing else is left");
     }
 }
@@ -256,33 +261,19 @@ fn links() {
 /// Tests outputs whose names come from inside a file: a link of that name is replaced, and the
 /// link's target stays unchanged.
 fn links_where_files_are_extracted() {
-    use std::os::unix::fs::symlink;
-    let folder = folder("extracted-links");
+    let folder = Folder::new("extracted-links", |_| ()).path;
     for line in ["cargo-offload extract ../binary", "llvm-offload-binary ../binary --image="] {
         let out = folder.join("extracted");
         let _ = fs::remove_dir_all(&out);
         fs::create_dir(&out).expect("it can be made");
-        let extract = || {
-            let ran = ended(&out, line);
-            assert!(ran.status.success(), "{line}: {}", message(&ran));
-        };
-        extract();
+        succeeds(&out, line);
         let files = names(&out);
         assert_eq!(files.len(), 2, "{line}: {files:?}");
         let file = out.join(&files[0]);
         let expected = data::read(&file);
         let outside = folder.join("outside");
-        scratch::write(outside.join("victim"), OLD);
-        let make = |what: &str| match what {
-            "a link to a file" => symlink(outside.join("victim"), &file).expect("it can be made"),
-            "a link to nowhere" => symlink(outside.join("new"), &file).expect("it can be made"),
-            "a link to a folder" => symlink(&outside, &file).expect("it can be made"),
-            "a link to a device" => symlink("/dev/full", &file).expect("it can be made"),
-            "another name of a file" => {
-                fs::hard_link(outside.join("victim"), &file).expect("it can be made")
-            }
-            _ => pipe(&file),
-        };
+        let victim = outside.join("victim");
+        scratch::write(&victim, OLD);
         for what in [
             "a link to a file",
             "a link to nowhere",
@@ -292,49 +283,57 @@ fn links_where_files_are_extracted() {
             "a pipe",
         ] {
             fs::remove_file(&file).expect("it is there");
-            make(what);
-            extract();
-            assert!(
-                fs::symlink_metadata(&file).expect("it is there").is_file(),
-                "{line}: {what} is still there"
-            );
+            match what {
+                "a link to a file" => symlink(&victim, &file),
+                "a link to nowhere" => symlink(outside.join("new"), &file),
+                "a link to a folder" => symlink(&outside, &file),
+                "a link to a device" => symlink("/dev/full", &file),
+                "another name of a file" => fs::hard_link(&victim, &file),
+                _ => {
+                    pipe(&file);
+                    Ok(())
+                }
+            }
+            .expect("it can be made");
+            succeeds(&out, line);
+            let is_file = fs::symlink_metadata(&file).expect("it is there").is_file();
+            assert!(is_file, "{line}: {what} is still there");
             assert!(data::read(&file) == expected, "{line}: {what}");
-            assert_eq!(data::read(outside.join("victim")), OLD, "{line}: {what}");
-            assert_eq!(
-                (names(&outside), names(&out)),
-                (vec!["victim".to_owned()], files.clone()),
-                "{line}: {what}"
-            );
+            assert_eq!(data::read(&victim), OLD, "{line}: {what}");
+            assert_eq!(names(&outside), ["victim"], "{line}: {what}");
+            assert_eq!(names(&out), files, "{line}: {what}");
         }
     }
 }
 
 /// Returns a thin archive with one member, the file of this name.
 fn thin_archive(name: &str) -> Vec<u8> {
-    let names = format!("{name}/\n");
-    let mut archive = b"!<thin>\n".to_vec();
-    archive.extend(format!("{:<48}{:<10}`\n{names}", "//", names.len()).bytes());
-    if names.len() % 2 == 1 {
-        archive.push(b'\n');
-    }
-    archive.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "/0", 0, 0, 0, 644, 8).bytes());
-    archive
+    let mut names = format!("{name}/\n");
+    let size = names.len();
+    names += if size % 2 == 1 { "\n" } else { "" };
+    let table = format!("{:<48}{size:<10}`\n{names}", "//");
+    let member = format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "/0", 0, 0, 0, 644, 8);
+    format!("!<thin>\n{table}{member}").into_bytes()
 }
 
 /// Tests members of thin archives, which are separate files. The tool refuses members that are not
 /// regular files: reading a device may never end, and a pipe may have no writer.
 fn thin_archives_of_what_is_no_file() {
-    let folder = folder("thin-archives");
-    pipe(&folder.join("pipe"));
-    fs::create_dir(folder.join("folder")).expect("it can be made");
-    std::os::unix::fs::symlink("/dev/zero", folder.join("link")).expect("it can be made");
-    scratch::write(folder.join("thin.a"), "");
-    let before = names(&folder);
+    let folder = Folder::new("thin-archives", |path| {
+        pipe(&path.join("pipe"));
+        fs::create_dir(path.join("folder")).expect("it can be made");
+        symlink("/dev/zero", path.join("link")).expect("it can be made");
+        scratch::write(path.join("thin.a"), "");
+    });
     for line in [
         "clang-offload-bundler -type=a -unbundle -allow-missing-bundles \
             -targets=openmp-amdgcn-amd-amdhsa--gfx906 -input=thin.a -output=out",
         "llvm-offload-binary thin.a --image=file=out",
     ] {
+        let with_member = |member: &str| {
+            scratch::write(folder.path.join("thin.a"), thin_archive(member));
+            under_limit(&folder.path, line, "ulimit -v 500000")
+        };
         for (member, expected) in [
             ("/dev/zero", "'/dev/zero': not a regular file"),
             ("pipe", "'pipe': not a regular file"),
@@ -343,75 +342,58 @@ fn thin_archives_of_what_is_no_file() {
             ("gone", "'gone': No such file or directory"),
             ("g\u{1b}[31mone", "'g\\x1b[31mone': No such file or directory"),
         ] {
-            scratch::write(folder.join("thin.a"), thin_archive(member));
-            let ran = under_limit(&folder, line, "ulimit -v 500000");
-            assert_fails_and_leaves_all(&folder, &before, line, &ran, expected);
+            folder.assert_fails(line, &with_member(member), expected);
         }
         // This regular file has the size 0, but reading it to its end would take too long.
-        scratch::write(folder.join("thin.a"), thin_archive("/proc/self/pagemap"));
-        let ran = under_limit(&folder, line, "ulimit -v 500000");
-        assert!(ran.status.success(), "{line}: {}", message(&ran));
-        scratch::write(folder.join("out"), OLD);
+        let ran = with_member("/proc/self/pagemap");
+        assert!(ran.status.success(), "{line}: {}", stderr(&ran));
+        scratch::write(folder.path.join("out"), OLD);
     }
 }
 
 /// Cuts the first input short after the tool has mapped it into memory, while the tool waits for
 /// its second input, a pipe.
 fn inputs_that_shrink() {
-    let folder = folder("shrink");
-    pipe(&folder.join("pipe"));
-    let before = names(&folder);
+    let folder = Folder::new("shrink", |path| pipe(&path.join("pipe")));
+    let input = folder.path.join("one");
     for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
-        let child = run(&folder, &line.replace("=two", "=pipe")).expect("it starts");
+        let child = start(&folder.path, &line.replace("=two", "=pipe"));
         wait_until(&format!("{line}: the tool has mapped its first input"), || {
-            has_mapped(&child, &folder.join("one"))
+            let maps = fs::read_to_string(format!("/proc/{}/maps", child.id()));
+            maps.unwrap_or_default().lines().any(|line| line.ends_with(&*input.to_string_lossy()))
         });
-        let one = fs::OpenOptions::new().write(true).open(folder.join("one")).expect("it is there");
+        let one = fs::OpenOptions::new().write(true).open(&input).expect("it is there");
         one.set_len(10).expect("it can be cut");
-        fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
+        fs::write(folder.path.join("pipe"), b"the second").expect("somebody reads");
         let output = child.wait_with_output().expect("it ends");
         // If the kernel copies the file's bytes, the tool notices that the file is shorter. If the
         // tool itself reads the mapped bytes, it gets the signal SIGBUS.
-        let text = message(&output);
-        assert!(
-            text.contains("became shorter while it was read"),
-            "{line}: {text}{}",
-            output.status
-        );
-        assert!(
-            output.status.code() == Some(1) || output.status.signal() == Some(SIGBUS),
-            "{}",
-            output.status
-        );
-        assert_leaves_all(&folder, &before, line);
-        scratch::write(folder.join("one"), random(1));
+        let (text, status) = (stderr(&output), output.status);
+        assert!(text.contains("became shorter while it was read"), "{line}: {text}{status}");
+        assert!(status.code() == Some(1) || status.signal() == Some(SIGBUS), "{status}");
+        folder.assert_unchanged(line);
+        scratch::write(&input, random(1));
     }
-}
-
-/// Whether a process has mapped a file into memory.
-fn has_mapped(child: &Child, path: &Path) -> bool {
-    let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap_or_default();
-    maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))
 }
 
 /// Stops a tool by a signal while it writes.
 fn interrupts() {
-    let folder = folder("interrupts");
     // The large size makes the copy last long; the file uses no space on the disk.
-    let huge = fs::File::create(folder.join("one")).expect("it can be made");
-    huge.set_len(3 << 30).expect("it can be made longer");
-    let before = names(&folder);
+    let folder = Folder::new("interrupts", |path| {
+        let huge = fs::File::create(path.join("one")).expect("it can be made");
+        huge.set_len(3 << 30).expect("it can be made longer");
+    });
     for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM), (OFFLOAD_BUNDLE, SIGINT)] {
-        let child = run(&folder, line).expect("it starts");
-        wait_until(&format!("{line}: the tool writes"), || names(&folder).len() > before.len());
+        let child = start(&folder.path, line);
+        wait_until(&format!("{line}: the tool writes"), || {
+            names(&folder.path).len() > folder.before.len()
+        });
         // `kill` is a built-in command of the shell, because not every system has a program of that
         // name.
-        let sent =
-            Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
-        assert!(sent.expect("there is a shell").success());
+        succeed(Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]));
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.signal(), Some(signal), "{line}: {}", output.status);
-        assert_leaves_all(&folder, &before, line);
+        folder.assert_unchanged(line);
     }
 }
 
@@ -423,27 +405,35 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Tests files whose headers claim 2^62 bytes, with a low limit on memory.
+/// Tests files whose headers claim more bytes than there can be, with a low limit on memory.
 fn sizes_that_cannot_be() {
-    let folder = folder("sizes");
-    let mut compressed =
-        data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob"));
-    compressed[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
-    scratch::write(folder.join("compressed"), compressed);
-    let mut bundle = data::read(folder.join("bundle"));
-    bundle[24..32].copy_from_slice(&(1u64 << 62).to_le_bytes());
-    scratch::write(folder.join("entries"), bundle);
-    let before = names(&folder);
-    for line in [
-        "clang-offload-bundler -type=bc -unbundle -verbose -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out -input=",
-        "clang-offload-bundler -type=bc -list -verbose -input=",
-    ] {
-        for (input, expected) in
-            [("compressed", "4611686018427387904 bytes"), ("entries", "lie past the end of the")]
-        {
-            let line = format!("{line}{input}");
-            let output = under_limit(&folder, &line, "ulimit -v 500000");
-            assert_fails_and_leaves_all(&folder, &before, &line, &output, expected);
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
+    let binary = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).expect("it is compressed");
+    let compressed = corpus_bytes("compressed/v3_zstd.ccob");
+    let folder = Folder::new("sizes", |path| {
+        let write = |name: &str, file: &[u8], at: usize, claim: u64| {
+            scratch::write(path.join(name), with(file, at, &claim.to_le_bytes()));
+        };
+        write("compressed", &compressed, 16, 1 << 62);
+        write("entries", &data::read(path.join("bundle")), 24, 1 << 62);
+        for claim in CLAIMS {
+            write(&format!("binary{claim}"), &binary, 32, claim);
         }
+    });
+    let fails = |line: &str, expected: &str| {
+        folder.assert_fails(line, &under_limit(&folder.path, line, "ulimit -v 500000"), expected);
+    };
+    for line in ["-unbundle -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out", "-list"] {
+        let line = format!("clang-offload-bundler -type=bc -verbose {line} -input=");
+        fails(&format!("{line}compressed"), "4611686018427387904 bytes");
+        fails(&format!("{line}entries"), "lie past the end of the");
+    }
+    for claim in CLAIMS {
+        let expected = format!("'binary{claim}': offload binary: {claim} bytes are needed");
+        fails(&format!("llvm-offload-binary binary{claim} --image="), &expected);
     }
 }
+
+/// The sizes of content that headers of offload binaries claim.
+const CLAIMS: [u64; 3] = [1 << 34, 1 << 62, u64::MAX];

@@ -1,6 +1,7 @@
 //! Tests of the command lines: `cargo offload` with its commands, and our `clang-offload-bundler`,
 //! `llvm-offload-binary` and `clang-offload-packager` compared with LLVM's.
 
+mod containers;
 mod doctor;
 mod drop_in_bundler;
 mod drop_in_clang;
@@ -14,9 +15,10 @@ mod select;
 mod size;
 mod verify;
 
-use offload_tests::data::read;
-use offload_tests::own::Ran;
+use offload_tests::data::{assert_as_checked_in, read};
+use offload_tests::own::{self, Ran, run};
 use offload_tests::scratch;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn main() -> std::process::ExitCode {
@@ -51,6 +53,46 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
+/// Runs a command line of `cargo offload` in a folder. Spaces separate its arguments.
+fn offload(folder: &Path, line: &str) -> Ran {
+    run(own::offload(&[]).args(line.split_whitespace()).current_dir(folder))
+}
+
+/// Runs command lines of `cargo offload` in a folder, one line each. What they print must be the
+/// content of `expected/<name>.txt`, which `BLESS=1` writes anew.
+#[track_caller]
+fn assert_transcript(folder: &Path, name: &str, lines: &str) {
+    let mut found = String::new();
+    for line in lines.trim().lines().map(str::trim) {
+        let ran = offload(folder, line);
+        let mark = if ran.stderr.is_empty() { "" } else { "[standard error]\n" };
+        found += &format!("$ cargo offload {line}\n{}{mark}{}", ran.stdout, ran.stderr);
+        found += &format!("status {}\n\n", ran.code);
+    }
+    let path = format!("tests/tools/expected/{name}.txt");
+    assert_as_checked_in(&scratch::workspace().join(path), &found);
+}
+
+/// Returns the JSON that a command has printed.
+#[track_caller]
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number")
+}
+
+/// Returns the text of a value, or "" if it is none.
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+/// Returns the elements of an array; none if the value is no array.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
 /// Asserts that the command ended with status 1, and that standard error contains each of these
 /// texts.
 #[track_caller]
@@ -58,5 +100,19 @@ fn assert_fails(ran: &Ran, texts: &[&str]) {
     assert_eq!(ran.code, 1, "{ran:?}");
     for text in texts {
         assert!(ran.stderr.contains(text), "no {text:?} in\n{}", ran.stderr);
+    }
+}
+
+/// Asserts that the command printed exactly this on standard error, and ended with this status.
+#[track_caller]
+fn assert_ends(ran: &Ran, code: i32, stderr: &str) {
+    assert_eq!((ran.code, ran.stderr.as_str()), (code, stderr), "{}", ran.stdout);
+}
+
+/// Asserts that standard output contains each of these texts.
+#[track_caller]
+fn assert_prints(ran: &Ran, texts: &[&str]) {
+    for text in texts {
+        assert!(ran.stdout.contains(text), "no {text:?} in\n{}{}", ran.stdout, ran.stderr);
     }
 }

@@ -1,163 +1,137 @@
 //! Tests that write and read bundles of every type of file.
 
-use super::{GFX906, GFX908, HOST, bundler};
+use super::{GFX906, GFX908, HOST, bundler, reading};
 use crate::corpus_bytes;
 use offload_tests::registry::LLVM;
-use offload_tests::side_by_side::Whose;
+use offload_tests::side_by_side::Ran;
 
 offload_tests::tests! {
     LLVM => [
-        every_type,
-        alignment,
-        order_and_hosts,
-        targets_without_entries,
-        what_is_no_bundle,
-        objects,
-        commands_for_objects,
-        golden_bundles,
+        every_type, alignment, order_and_hosts, targets_without_entries, what_is_no_bundle, objects,
+        commands_for_objects, golden_bundles,
     ],
 }
 
 /// All types except archives, which are not bundled.
 const TYPES: [&str; 11] = ["i", "ii", "cui", "hipi", "d", "ll", "bc", "s", "o", "gch", "ast"];
 
+/// Returns the lines that a run has printed, sorted.
+fn sorted(ran: &Ran) -> Vec<String> {
+    let mut lines: Vec<_> = ran.printed().lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
 fn every_type() {
     for file_type in TYPES {
-        let line = format!(
-            "-type={file_type} -targets={HOST},{GFX906},{GFX908} -input=host -input=one -input=empty -output=x"
-        );
-        let bundle = bundler(&line).assert_same().file("x").to_vec();
-        let line =
-            format!("-type={file_type} -unbundle -targets={GFX908},{HOST},{GFX906} -input=x");
-        let line = format!("{line} -output=e -output=h -output=o");
-        let taken = bundler(&line).file("x", bundle.clone()).assert_same();
+        let line = format!("-type={file_type} -targets=HOST,GFX906,GFX908 -input=host -input=one");
+        let bundle = bundler(&format!("{line} -input=empty -output=x")).assert_same();
+        let bundle = bundle.file("x");
+        let line = format!("-type={file_type} -unbundle -targets=GFX908,HOST,GFX906");
+        let taken = reading(bundle, &format!("{line} -output=e -output=h -output=o")).assert_same();
         assert_eq!((taken.file("e"), taken.file("h")), (&b""[..], &b"host's own\n"[..]));
         assert_eq!(taken.file("o"), b"code for one\n");
         // LLVM lists entries of the binary form in the order of a hash table, so the test sorts
         // them.
-        let (theirs, ours) =
-            bundler(&format!("-type={file_type} -list -input=x")).file("x", bundle).both();
-        assert_eq!(String::from_utf8_lossy(&ours.stdout), format!("{HOST}\n{GFX906}\n{GFX908}\n"));
-        let mut lines: Vec<_> = theirs.stdout.split_inclusive(|byte| *byte == b'\n').collect();
-        lines.sort_by_key(|line| !line.starts_with(b"host"));
-        lines[1..].sort_unstable();
-        assert_eq!(lines.concat(), ours.stdout, "{file_type}");
+        let (theirs, ours) = reading(bundle, &format!("-type={file_type} -list")).both();
+        assert_eq!(ours.printed(), format!("{HOST}\n{GFX906}\n{GFX908}\n"));
+        assert_eq!(sorted(&ours), sorted(&theirs), "{file_type}");
     }
 }
 
 fn alignment() {
     for align in ["1", "2", "3", "7", "8", "16", "100", "4096", "65536"] {
-        let line = format!("-type=bc -bundle-align={align} -targets={HOST},{GFX906},{GFX908}");
+        let line = format!("-type=bc -bundle-align={align} -targets=HOST,GFX906,GFX908");
         bundler(&format!("{line} -input=empty -input=one -input=two -output=x")).assert_same();
     }
     // Text bundles have no alignment.
-    bundler(&format!(
-        "-type=s -bundle-align=64 -targets={HOST},{GFX906} -input=host -input=one -output=x"
-    ))
-    .assert_same();
+    let line = "-type=s -bundle-align=64 -targets=HOST,GFX906 -input=host -input=one -output=x";
+    bundler(line).assert_same();
 }
 
 fn order_and_hosts() {
-    let lines = [
-        format!("-type=bc -targets={GFX906},{HOST} -input=one -input=host -output=x"),
-        format!("-type=bc -targets={GFX906},{GFX908} -input=one -input=two -output=x"),
-        format!("-type=o -targets={GFX906},{GFX908} -input=one -input=two -output=x"),
-        format!("-type=bc -targets={HOST} -input=host -output=x"),
-        format!("-type=bc -targets={GFX906} -input=/dev/null -output=x"),
-        format!(
-            "-type=bc -targets={HOST},openmp-nvptx64-nvidia-cuda--sm_70 -input=host -input=one -output=x"
-        ),
+    for line in [
+        "-type=bc -targets=GFX906,HOST -input=one -input=host -output=x",
+        "-type=bc -targets=GFX906,GFX908 -input=one -input=two -output=x",
+        "-type=o -targets=GFX906,GFX908 -input=one -input=two -output=x",
+        "-type=bc -targets=HOST -input=host -output=x",
+        "-type=bc -targets=GFX906 -input=/dev/null -output=x",
+        "-type=bc -targets=HOST,openmp-nvptx64-nvidia-cuda--sm_70 -input=host -input=one -output=x",
         // An existing output is replaced.
-        format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=two"),
+        "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=two",
         // An output may also be a device.
-        format!("-type=bc -targets={HOST},{GFX906} -input=host -input=one -output=/dev/null"),
-    ];
-    for line in lines {
-        assert!(bundler(&line).assert_same().succeeded(), "{line}");
+        "-type=bc -targets=HOST,GFX906 -input=host -input=one -output=/dev/null",
+    ] {
+        bundler(line).assert_same().success();
     }
 }
 
 fn targets_without_entries() {
-    let bundle = corpus_bytes("bundle/basic.bc");
-    let text = corpus_bytes("text_bundle/basic.ii");
-    let gfx90a = "hip-amdgcn-amd-amdhsa--gfx90a";
-    for (file_type, bytes) in [("bc", bundle), ("ii", text)] {
+    for (file_type, file) in [("bc", "bundle/basic.bc"), ("ii", "text_bundle/basic.ii")] {
         let run = |rest: &str| {
-            let case = bundler(&format!("-type={file_type} -unbundle -input=x {rest}"))
-                .file("x", bytes.clone());
+            let rest = rest.replace("HIP", "hip-amdgcn-amd-amdhsa-");
+            let case = reading(corpus_bytes(file), &format!("-type={file_type} -unbundle {rest}"));
             case.file("old", "what was there").assert_same()
         };
         // If an entry is missing, the tool writes the outputs of the other entries, then prints its
         // message. An existing file stays at the missing entry's output.
-        let ran = run(&format!("-targets={HOST},{gfx90a} -output=h -output=old"));
-        assert!(!ran.succeeded(), "{file_type}");
+        let ran = run("-targets=HOST,HIP-gfx90a -output=h -output=old").failure("");
         assert_eq!(ran.file("old"), b"what was there");
-        run(&format!("-targets={gfx90a},{gfx90a}:xnack+ -output=a -output=b"));
-        run(&format!("-targets={gfx90a},openmp-amdgcn-amd-amdhsa--gfx90a -output=a -output=b"));
-        run(
-            "-targets=hip-amdgcn-amd-amdhsa--gfx90a,hip-amdgcn-amd-amdhsa--gfx90c,hip-amdgcn-amd-amdhsa--gfx942 \
-             -output=a -output=b -output=c",
-        );
-        let ran =
-            run(&format!("-allow-missing-bundles -targets={HOST},{gfx90a} -output=h -output=old"));
-        assert!(ran.succeeded(), "{file_type}: {}", ran.stderr);
-        assert_eq!(ran.file("old"), b"");
-        run(&format!("-allow-missing-bundles -targets={gfx90a} -output=a"));
-        run(&format!("-targets={GFX906} -output=-"));
-        run(&format!("-targets={GFX906} -output=no/a"));
-        run(&format!("-targets={GFX908},{GFX906} -output=old -output=old"));
+        run("-targets=HIP-gfx90a,HIP-gfx90a:xnack+ -output=a -output=b");
+        run("-targets=HIP-gfx90a,openmp-amdgcn-amd-amdhsa--gfx90a -output=a -output=b");
+        run("-targets=HIP-gfx90a,HIP-gfx90c,HIP-gfx942 -output=a -output=b -output=c");
+        let allowed = "-allow-missing-bundles -targets=HOST,HIP-gfx90a -output=h -output=old";
+        assert_eq!(run(allowed).success().file("old"), b"");
+        run("-allow-missing-bundles -targets=HIP-gfx90a -output=a");
+        run("-targets=GFX906 -output=-");
+        run("-targets=GFX906 -output=no/a");
+        run("-targets=GFX908,GFX906 -output=old -output=old");
     }
 }
 
 fn what_is_no_bundle() {
     for file_type in TYPES {
         for bytes in [&b""[..], b"short", b"some text\nand more of it\n"] {
-            let case = |line: &str| {
-                bundler(&format!("-type={file_type} -input=x {line}")).file("x", bytes)
-            };
-            case("-list").assert_same();
-            case(&format!("-unbundle -targets={HOST},{GFX906} -output=h -output=g")).assert_same();
-            let allowed = case(&format!(
-                "-allow-missing-bundles -unbundle -targets={HOST},{GFX906} -output=h -output=g"
-            ));
-            let ran = allowed.assert_same();
+            let unbundle = "-unbundle -targets=HOST,GFX906 -output=h -output=g";
+            let run =
+                |line: &str| reading(bytes, &format!("-type={file_type} {line}")).assert_same();
+            run("-list");
+            run(unbundle);
+            let ran = run(&format!("-allow-missing-bundles {unbundle}"));
             assert_eq!((ran.file("h"), ran.file("g")), (bytes, &b""[..]));
         }
     }
 }
 
 fn objects() {
+    let unbundle = "-type=o -unbundle -targets=GFX906,HOST";
     for object in ["host.o", "host.obj"] {
         let host = corpus_bytes(&format!("object_bundle/{object}"));
         for line in [
-            format!("-targets={HOST},{GFX906} -input=h.o -input=one"),
-            format!(
-                "-targets={GFX906},{HOST},{GFX908} -input=one -input=h.o -input=empty -bundle-align=64"
-            ),
+            "-targets=HOST,GFX906 -input=h.o -input=one",
+            "-targets=GFX906,HOST,GFX908 -input=one -input=h.o -input=empty -bundle-align=64",
         ] {
             let case = bundler(&format!("-type=o {line} -output=x")).file("h.o", host.clone());
-            let bundle = case.assert_same().file("x").to_vec();
-            bundler("-type=o -list -input=x").file("x", bundle.clone()).assert_same();
-            let line =
-                format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=g -output=h");
-            bundler(&line).file("x", bundle.clone()).assert_same();
-            let line =
-                format!("-type=o -unbundle -targets={GFX906},{HOST} -input=x -output=- -output=h");
-            bundler(&line).file("x", bundle).assert_same();
+            let ran = case.assert_same();
+            for line in [
+                "-type=o -list",
+                &format!("{unbundle} -output=g -output=h"),
+                &format!("{unbundle} -output=- -output=h"),
+            ] {
+                reading(ran.file("x"), line).assert_same();
+            }
         }
         // An object without a bundle is treated as the host's entry.
-        let line = format!(
-            "-type=o -unbundle -allow-missing-bundles -targets={HOST},{GFX906} -input=x -output=h -output=g"
-        );
-        assert_eq!(bundler(&line).file("x", host.clone()).assert_same().file("h"), host);
-        bundler("-type=o -list -input=x").file("x", host).assert_same();
+        let line = format!("{unbundle} -allow-missing-bundles -output=g -output=h");
+        assert_eq!(reading(host.clone(), &line).assert_same().file("h"), host);
+        reading(host, "-type=o -list").assert_same();
     }
     // The tools treat neither a truncated object nor an archive as an object: they bundle both in
     // binary form.
     let host = corpus_bytes("object_bundle/host.o");
     for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
-        let line = format!("-type=o -targets={HOST},{GFX906} -input=h -input=one -output=x");
-        let ran = bundler(&line).file("h", bytes).assert_same();
+        let line = "-type=o -targets=HOST,GFX906 -input=h -input=one -output=x";
+        let ran = bundler(line).file("h", bytes).assert_same();
         assert!(ran.file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"));
     }
 }
@@ -165,37 +139,27 @@ fn objects() {
 /// `-###` prints the commands that LLVM's tool would run. The name of its temporary file differs
 /// from run to run.
 fn commands_for_objects() {
-    let without_number = |text: &str| {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("clang-offload-bundler-") {
-            out += before;
-            rest = after.get(6..).expect("six digits");
-        }
-        out + rest
+    // Six digits follow the part of the name that stays the same.
+    let without_number = |text: &str| -> String {
+        let mut parts = text.split("clang-offload-bundler-");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |all, part| all + part.get(6..).expect("six digits"))
     };
-    let host = corpus_bytes("object_bundle/host.o");
-    let bundle = corpus_bytes("object_bundle/fat.o");
-    let cases = [
-        bundler(&format!("-type=o -### -targets={HOST},{GFX906} -input=h.o -input=one -output=x"))
-            .file("h.o", host),
-        bundler(&format!(
-            "-type=o -### -unbundle -targets={HOST},{GFX906} -input=b.o -output=h -output=g"
-        ))
-        .file("b.o", bundle),
-    ];
-    for case in cases {
-        let (theirs, ours) = case.both();
+    for (object, line) in [
+        ("host.o", "-targets=HOST,GFX906 -input=x -input=one -output=y"),
+        ("fat.o", "-unbundle -targets=HOST,GFX906 -input=x -output=h -output=g"),
+    ] {
+        let case = bundler(&format!("-type=o -### {line}"));
+        let object = corpus_bytes(&format!("object_bundle/{object}"));
+        let (theirs, ours) = case.file("x", object).both();
         assert!(ours.stderr.contains("llvm-objcopy\" \"--"), "{}", ours.stderr);
         assert_eq!(without_number(&ours.stderr), without_number(&theirs.stderr));
-        assert_eq!(
-            (ours.status, ours.stdout, ours.files),
-            (theirs.status, theirs.stdout, theirs.files)
-        );
+        let rest = |ran: Ran| (ran.status, ran.stdout, ran.files);
+        assert_eq!(rest(ours), rest(theirs));
     }
     // Types other than `o` need no commands.
-    bundler(&format!("-type=bc -### -targets={HOST},{GFX906} -input=host -input=one -output=x"))
-        .assert_same();
+    let line = "-type=bc -### -targets=HOST,GFX906 -input=host -input=one -output=x";
+    bundler(line).assert_same();
 }
 
 /// Tests with files that LLVM's tools have written.
@@ -219,29 +183,16 @@ fn golden_bundles() {
         ("compressed/synthetic_v3_zlib.ccob", "bc"),
         ("compressed/text.ii.ccob", "ii"),
     ] {
-        let list =
-            bundler(&format!("-type={file_type} -list -input=x")).file("x", corpus_bytes(file));
-        let (theirs, ours) = list.both();
+        let case = |line: &str| reading(corpus_bytes(file), &format!("-type={file_type} {line}"));
+        let (theirs, ours) = case("-list").both();
         assert_eq!((&ours.status, &ours.stderr), (&theirs.status, &theirs.stderr), "{file}");
-        let sorted = |text: &[u8]| {
-            let mut lines: Vec<_> =
-                String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
-            lines.sort_unstable();
-            lines
-        };
-        assert_eq!(sorted(&ours.stdout), sorted(&theirs.stdout), "{file}");
-        for id in sorted(&ours.stdout) {
-            let line = format!("-type={file_type} -unbundle -targets={id} -input=x -output=y");
-            assert!(
-                bundler(&line).file("x", corpus_bytes(file)).assert_same().succeeded(),
-                "{file}: {id}"
-            );
+        assert_eq!(sorted(&ours), sorted(&theirs), "{file}");
+        for id in sorted(&ours) {
+            case(&format!("-unbundle -targets={id} -output=y")).assert_same().success();
         }
-        let ids =
-            String::from_utf8_lossy(&list.run(Whose::Ours).stdout).trim_end().replace('\n', ",");
+        let ids = ours.printed().trim_end().replace('\n', ",");
         let outputs: String =
             (0..ids.split(',').count()).map(|index| format!(" -output=y{index}")).collect();
-        let line = format!("-type={file_type} -unbundle -targets={ids} -input=x{outputs}");
-        bundler(&line).file("x", corpus_bytes(file)).assert_same();
+        case(&format!("-unbundle -targets={ids}{outputs}")).assert_same();
     }
 }

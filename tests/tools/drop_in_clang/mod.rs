@@ -4,11 +4,12 @@
 mod new_driver;
 mod old_driver;
 
-use offload_tests::tools::{llvm, llvm_bin};
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::tools::{llvm, llvm_bin, stderr, succeed};
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
@@ -43,9 +44,30 @@ fn path() -> OsString {
 }
 
 /// Returns a clang command in a folder. clang gets the same arguments for LLVM's tools and for
-/// ours, because it puts a hash of its options into the names of some symbols.
-fn clang(folder: &Path) -> Command {
+/// ours, because it puts a hash of its options into the names of some symbols. Spaces separate the
+/// arguments of `line`.
+fn clang(folder: &Path, line: &str) -> Command {
     let mut clang = llvm("clang");
     clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);
+    clang.args(line.split_whitespace());
     clang
+}
+
+/// Runs another tool of LLVM in a folder.
+fn run(folder: &Path, tool: &str, line: &str) -> Output {
+    succeed(llvm(tool).current_dir(folder).args(line.split_whitespace()))
+}
+
+/// Checks that clang runs the tool of this name in our folder.
+#[track_caller]
+fn assert_runs(folder: &Path, tool: &str, line: &str) {
+    let planned = stderr(&succeed(clang(folder, line).arg("-###")));
+    let is_planned = planned.contains(&format!("\"tools/{tool}\""));
+    assert!(is_planned, "clang runs the tool in our folder:\n{planned}");
+}
+
+#[track_caller]
+fn assert_same_files(folder: &Path, files: [&str; 2]) {
+    let [ours, theirs] = files.map(|name| read(folder.join(name)));
+    assert_same_bytes(&ours, &theirs, &folder.display().to_string());
 }

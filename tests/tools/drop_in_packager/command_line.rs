@@ -1,10 +1,10 @@
 //! Tests of options and their spellings, response files, the help, and the name of the called tool.
 
-use super::{TOOL, assert_fails, case, case_of};
+use super::{TOOL, case, case_of};
 use offload_tests::registry::LLVM;
-use offload_tests::side_by_side::Case;
+use offload_tests::side_by_side::{Case, Ran};
 use offload_tests::tools::llvm_bin;
-use offload_tests::{own, scratch};
+use offload_tests::{own, processes, scratch};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -14,193 +14,108 @@ use std::process::Command;
 
 offload_tests::tests! {
     LLVM => [
-        spellings_of_options,
-        messages_about_the_command_line,
-        misspelled_options,
-        response_files,
-        help_and_version,
-        the_old_name,
-        options_of_libraries,
-        arguments_that_are_no_text,
+        spellings_of_options, messages_about_the_command_line, misspelled_options, response_files,
+        help_and_version, the_old_name, options_of_libraries, arguments_that_are_no_text,
     ],
 }
 
 fn spellings_of_options() {
-    let image = "file=one.o,triple=amdgcn-amd-amdhsa";
-    for arguments in [
-        &["-o", "out", "--image", image][..],
-        &["-o", "out", "-image", image],
-        &["--o", "out", "-image", image],
-        &["-o=out", &format!("-image={image}")],
-        &["--o=out", &format!("--image={image}")],
-        &["-o", "first", "-o", "out", "--image", image],
-        &["--image", image, "--image", image, "-o", "out"],
-        &["--archive", "-o", "out", "--image", image],
-        &["-archive=false", "--archive=TRUE", "-o", "out", "--image", image],
-        &["--archive=1", "--archive=0", "-o", "out", "--image", image],
-        &["--image", image, "-o", "out", ""],
-        &["-o", "out", "--image", image, "--"],
-        &["-o", "--image", "--image", image],
-        &["-o", "a=b", "--image", image],
-        &["-o=", "-o", "out", "--image", image],
-        &["--print-options=0", "-o", "out"],
+    const IMAGE: &str = "file=one.o,triple=amdgcn-amd-amdhsa";
+    for line in [
+        "-o out --image IMAGE",
+        "-o out -image IMAGE",
+        "--o out -image IMAGE",
+        "-o=out -image=IMAGE",
+        "--o=out --image=IMAGE",
+        "-o first -o out --image IMAGE",
+        "--image IMAGE --image IMAGE -o out",
+        "--archive -o out --image IMAGE",
+        "-archive=false --archive=TRUE -o out --image IMAGE",
+        "--archive=1 --archive=0 -o out --image IMAGE",
+        "-o out --image IMAGE --",
+        "-o --image --image IMAGE",
+        "-o a=b --image IMAGE",
+        "-o= -o out --image IMAGE",
+        "--print-options=0 -o out",
     ] {
-        assert!(case(arguments).assert_same().succeeded(), "{arguments:?}");
+        case(&line.replace("IMAGE", IMAGE)).assert_same().success();
     }
+    case_of(TOOL, ["--image", IMAGE, "-o", "out", ""]).assert_same().success();
 }
 
 fn messages_about_the_command_line() {
     let exclusive = "llvm-offload-binary: error: Packaging to an output file and extracting from an input file are \
                      mutually exclusive.\n";
-    assert_fails(&case(&["one.o", "-o", "out"]), exclusive);
-    assert_fails(&case(&["-o", "out", "--image=file=none", "none"]), exclusive);
     let surplus = "llvm-offload-binary: Too many positional arguments specified!\n\
                    Can specify at most 1 positional arguments: See: llvm-offload-binary --help\n";
-    assert_fails(&case(&["one.o", "two.cubin"]), surplus);
-    assert_fails(&case(&["one.o", "two.cubin", "three.s", "-o", "x"]), surplus);
-    for arguments in [
-        &["-o"][..],
-        &["--image"],
-        &["-o", "out", "--image"],
-        &["-ofile"],
-        &["-oout", "--image=file=one.o"],
-        &["--offload"],
-        &["-x"],
-        &["-bogus"],
-        &["--imag=x"],
-        &["--images", "file=one.o"],
-        &["--archiv"],
-        &["--archive=maybe"],
-        &["--archive=2"],
-        &["--vers"],
-        &["--hel"],
-        &["--halp=3"],
-        &["-a"],
-        &["---o", "x"],
-        &["-=x"],
-        &["--=x"],
-        &["-i", "x", "-o"],
-        &["--bogus", "--image", "-o"],
-        &["one.o", "two.cubin", "--bogus", "--archive=x"],
-        &["-", "-"],
-        &["--", "-o", "x"],
-        &["--", "--image=file=one.o"],
-    ] {
-        let ran = case(arguments).assert_same();
-        assert!(!ran.succeeded(), "{arguments:?}");
+    case("one.o -o out").assert_same_error(exclusive);
+    case("-o out --image=file=none none").assert_same_error(exclusive);
+    case("one.o two.cubin").assert_same_error(surplus);
+    case("one.o two.cubin three.s -o x").assert_same_error(surplus);
+    const WRONG: &str = "-o | --image | -o out --image | -ofile | -oout --image=file=one.o | --offload | -x | \
+        -bogus | --imag=x | --images file=one.o | --archiv | --archive=maybe | --archive=2 | \
+        --vers | --hel | --halp=3 | -a | ---o x | -=x | --=x | -i x -o | --bogus --image -o | \
+        one.o two.cubin --bogus --archive=x | - - | -- -o x | -- --image=file=one.o";
+    for line in WRONG.split(" | ") {
+        case(line).assert_same().failure("");
     }
 }
 
 /// Tests groups of one-letter options (only `-o` and `-h` exist), and the suggestions for
 /// misspelled options.
 fn misspelled_options() {
-    for argument in [
-        "-h=x",
-        "-h=1=2",
-        "-hox",
-        "-hoh",
-        "-ha",
-        "-halp",
-        "-oh",
-        "-ooo=x",
-        "--halp",
-        "--halp=3",
-        "--hlp=3",
-        "--hell=3",
-        "--hel=3",
-        "--versio=3",
-        "--archve=1",
-        "--imge=",
-        "-g",
-        "-p",
-        "--g=1",
-        "--gg",
-        "--helq",
-        "--hexp",
-        "--hi",
-        "-ab",
-        "--xx",
-        "--arc",
-        "--i",
-        "--abcdefgh",
-        "--print-option",
-        "--print-option=",
-        "--print-all-option=2",
-        "--help-lis",
-        "--help-hid",
-        "--help-list-h",
-        "--help-list-hidde=1",
-        "--vers=abc",
-        "--aaaa=bbbbbbb",
-        "--abcdefghijklmn=x",
-        "--version=x",
-        "--version=",
-        "--version=0",
-        "--help=0",
-        "--help=1",
-        "--help=",
-        "--help-list=0",
-        "--help-hidden=false",
-        "-=",
-        "--=",
-        "---x",
-        "-ä",
-        "-oä",
-        "-hä",
-        "--imäge=x",
-        "-o-",
-    ] {
-        let ran = case(&[argument]).assert_same();
-        assert!(!ran.succeeded(), "{argument}");
-        case(&[argument, "one.o", "two.cubin"]).assert_same();
+    const OPTIONS: &str = "-h=x -h=1=2 -hox -hoh -ha -halp -oh -ooo=x --halp --halp=3 --hlp=3 --hell=3 --hel=3 \
+        --versio=3 --archve=1 --imge= -g -p --g=1 --gg --helq --hexp --hi -ab --xx --arc --i --abcdefgh \
+        --print-option --print-option= --print-all-option=2 --help-lis --help-hid --help-list-h \
+        --help-list-hidde=1 --vers=abc --aaaa=bbbbbbb --abcdefghijklmn=x --version=x --version= --version=0 \
+        --help=0 --help=1 --help= --help-list=0 --help-hidden=false -= --= ---x -ä -oä -hä --imäge=x -o-";
+    for option in OPTIONS.split_whitespace() {
+        case(option).assert_same().failure("");
+        case(&format!("{option} one.o two.cubin")).assert_same();
     }
-    for arguments in
-        [&["-h", "x", "y"][..], &["--bogus", "-h"], &["-h", "--bogus"], &["-h=0", "-o", "out"]]
-    {
-        case(arguments).assert_same();
+    for line in ["-h x y", "--bogus -h", "-h --bogus", "-h=0 -o out"] {
+        case(line).assert_same();
     }
 }
 
 fn response_files() {
     let image = "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906";
     for text in [
-        format!("-o out {image}"),
-        format!("-o\nout\n{image}\n"),
-        format!("\"-o\" 'out'\t{image}\r\n"),
-        format!("-o out {image},flag=\"a b\""),
-        format!("-o out {image},flag=a\\ b\\\\c"),
-        "-o out --image='file=one.o,note=it\\'s'".to_owned(),
-        "-o out @inner".to_owned(),
-        "-o out --image=file=one.o,note=#no comment".to_owned(),
-        format!("-o out {image}\u{b}x\u{c}y"),
-        format!("-o out {image},a\\\nb 'c"),
-        format!("-o out {image} \\"),
-        format!("-o out\0x {image},y\0z"),
-        "-o out --image=\"file=one.o,note=\\\"\\a\"".to_owned(),
+        "-o out IMAGE",
+        "-o\nout\nIMAGE\n",
+        "\"-o\" 'out'\tIMAGE\r\n",
+        "-o out IMAGE,flag=\"a b\"",
+        "-o out IMAGE,flag=a\\ b\\\\c",
+        "-o out --image='file=one.o,note=it\\'s'",
+        "-o out @inner",
+        "-o out --image=file=one.o,note=#no comment",
+        "-o out IMAGE\u{b}x\u{c}y",
+        "-o out IMAGE,a\\\nb 'c",
+        "-o out IMAGE \\",
+        "-o out\0x IMAGE,y\0z",
+        "-o out --image=\"file=one.o,note=\\\"\\a\"",
     ] {
-        let case = case(&["@arguments"]).file("arguments", text.clone()).file("inner", image);
-        case.assert_same();
+        let text = text.replace("IMAGE", image);
+        case("@arguments").file("arguments", text).file("inner", image).assert_same();
     }
-    case(&["-o", "out", "@arguments"]).file("arguments", image).assert_same();
-    case(&["@none"]).assert_same();
-    case(&["-o", "@arguments", image]).file("arguments", "out").assert_same();
-    case(&["-o", "out", "--image", "@arguments"]).file("arguments", "file=one.o").assert_same();
-    let marked = [b"\xef\xbb\xbf".as_slice(), b"-o out ", image.as_bytes()].concat();
-    case(&["@arguments"]).file("arguments", marked).assert_same();
-    case(&["@arguments"])
-        .file("arguments", [b"-o out ", image.as_bytes(), b",x=\xff\xfe"].concat())
-        .assert_same();
+    case("-o out @arguments").file("arguments", image).assert_same();
+    case("@none").assert_same();
+    case_of(TOOL, ["-o", "@arguments", image]).file("arguments", "out").assert_same();
+    case("-o out --image @arguments").file("arguments", "file=one.o").assert_same();
+    let line = format!("-o out {image}");
+    for bytes in
+        [[b"\xef\xbb\xbf", line.as_bytes()].concat(), [line.as_bytes(), b",x=\xff\xfe"].concat()]
+    {
+        case("@arguments").file("arguments", bytes).assert_same();
+    }
     for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
-        let units = format!("\u{feff}-o out {image},x=ä")
-            .encode_utf16()
-            .flat_map(bytes)
-            .collect::<Vec<u8>>();
-        assert!(case(&["@arguments"]).file("arguments", units).assert_same().succeeded());
+        let units: Vec<u8> = format!("\u{feff}{line},x=ä").encode_utf16().flat_map(bytes).collect();
+        case("@arguments").file("arguments", units).assert_same().success();
     }
     // If a response file is a folder or includes itself, LLVM's tool ends with a signal, and ours
     // with an error.
     for (argument, name) in [("@folder", "folder/x"), ("@itself", "itself")] {
-        let (theirs, ours) = case(&[argument]).file(name, argument).both();
+        let (theirs, ours) = case(argument).file(name, argument).both();
         assert!(theirs.status.starts_with("signal"), "{}", theirs.status);
         let message =
             format!("llvm-offload-binary: error: '{argument}': No such file or directory\n");
@@ -208,95 +123,60 @@ fn response_files() {
     }
 }
 
+/// Runs the tool under both of its names. Both implementations must print the same on standard
+/// error, and end with the same status.
+fn under_both_names(arguments: &[&str]) -> [(Ran, Ran); 2] {
+    [TOOL, "clang-offload-packager"].map(|tool| {
+        let (theirs, ours) = case_of(tool, arguments).both();
+        let ended = |ran: &Ran| (ran.status.clone(), ran.stderr.clone());
+        assert_eq!(ended(&ours), ended(&theirs), "{arguments:?}");
+        (theirs, ours)
+    })
+}
+
+/// Returns the options and headings of a help.
+fn structure(help: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in help.lines() {
+        // The options for compression are from LLVM's main branch, so LLVM 22's help lacks them.
+        if line.trim_start().starts_with("--compress") {
+            continue;
+        }
+        let line = match line.split_once(" - ") {
+            Some((option, _)) => option,
+            None if line.starts_with("OVERVIEW") => "OVERVIEW",
+            None if line.starts_with("USAGE") => line.split(" [options]").next().unwrap(),
+            // A line that continues the previous one has no option name.
+            None if line.starts_with("   ") => continue,
+            // The headings of options contain the tool's current name, even if the tool was called
+            // by its old name.
+            None if line.ends_with(" options:") => "its own options",
+            None if line.ends_with(':') => line,
+            None => continue,
+        };
+        lines.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    lines
+}
+
 /// The help has LLVM's text, which scripts search for, and LLVM's layout and options.
 fn help_and_version() {
-    for arguments in [
-        &["--help"][..],
-        &["-help"],
-        &["-h"],
-        &["--h"],
-        &["-h=1"],
-        &["--help-hidden"],
-        &["--help-list"],
-        &["--help-list-hidden"],
-        &[],
-        &[""],
-        &["-o", ""],
-        &["-o="],
-        &["--image=file=one.o"],
-        &["--archive"],
-        &["--archive="],
-        &["-hh"],
-        &["-hh=1"],
-        &["-ho", "out"],
-        &["-ho=out"],
-        &["-h", "one.o", "-o", "out"],
-        &["@empty"],
-        &["--", ""],
-        &["--bogus", "--help"],
-        &["--help", "--bogus"],
-        &["one.o", "two.cubin", "--help"],
-    ] {
-        for tool in [TOOL, "clang-offload-packager"] {
-            let (theirs, ours) = case_of(tool, arguments).both();
-            assert_eq!(
-                (&ours.status, &ours.stderr),
-                (&theirs.status, &theirs.stderr),
-                "{arguments:?}"
-            );
+    const HELP: &str = "--help | -help | -h | --h | -h=1 | --help-hidden | --help-list | --help-list-hidden | -o= | \
+        --image=file=one.o | --archive | --archive= | -hh | -hh=1 | -ho out | -ho=out | -h one.o -o out | @empty | \
+        --bogus --help | --help --bogus | one.o two.cubin --help";
+    let words = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
+    let with_empty_words = [vec![], vec![""], vec!["-o", ""], vec!["--", ""]];
+    for arguments in HELP.split(" | ").map(words).chain(with_empty_words) {
+        for (theirs, ours) in under_both_names(&arguments) {
             let [theirs, ours] = [theirs, ours].map(|ran| String::from_utf8(ran.stdout).unwrap());
-            let structure = |help: &str| -> Vec<String> {
-                let mut lines = Vec::new();
-                for line in help.lines() {
-                    // The options for compression are from LLVM's main branch, so LLVM 22's help
-                    // lacks them.
-                    if line.trim_start().starts_with("--compress") {
-                        continue;
-                    }
-                    match line.split_once(" - ") {
-                        Some((option, _)) => lines.push(option.trim_end().to_owned()),
-                        None if line.starts_with("OVERVIEW") => lines.push("OVERVIEW".to_owned()),
-                        None if line.starts_with("USAGE") => {
-                            lines.push(line.split(" [options]").next().unwrap().to_owned());
-                        }
-                        // A line that continues the previous one has no option name.
-                        None if line.starts_with("   ") => {}
-                        // The headings of options contain the tool's current name, even if the tool
-                        // was called by its old name.
-                        None if line.ends_with(" options:") => {
-                            lines.push("its own options".to_owned())
-                        }
-                        None if line.ends_with(':') => lines.push(line.to_owned()),
-                        None => {}
-                    }
-                }
-                lines
-            };
-            let squeezed = |lines: Vec<String>| -> Vec<String> {
-                lines
-                    .iter()
-                    .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-                    .collect()
-            };
-            assert_eq!(
-                squeezed(structure(&ours)),
-                squeezed(structure(&theirs)),
-                "{arguments:?}\n{ours}"
-            );
+            assert_eq!(structure(&ours), structure(&theirs), "{arguments:?}\n{ours}");
             assert!(ours.contains("--image=<<key>=<value>,...>"), "{ours}");
             assert!(ours.lines().all(|line| line.len() <= 120), "{ours}");
         }
     }
     for arguments in [&["--version"][..], &["-version"], &["--bogus", "--version"]] {
-        for tool in [TOOL, "clang-offload-packager"] {
-            let (theirs, ours) = case_of(tool, arguments).both();
-            assert_eq!(
-                (&ours.status, &ours.stderr),
-                (&theirs.status, &theirs.stderr),
-                "{arguments:?}"
-            );
-            for ran in [theirs, ours] {
-                let text = String::from_utf8(ran.stdout).unwrap();
+        for (theirs, ours) in under_both_names(arguments) {
+            for text in [theirs.printed(), ours.printed()] {
                 assert!(text.lines().next().unwrap().ends_with(" LLVM version 22.1.8"), "{text}");
             }
         }
@@ -306,12 +186,13 @@ fn help_and_version() {
 fn the_old_name() {
     let warning =
         "warning: 'clang-offload-packager' is deprecated. Use 'llvm-offload-binary' instead.\n";
-    let image = "--image=file=one.o,triple=x";
-    let packager = |arguments: &[&str]| case_of("clang-offload-packager", arguments).assert_same();
-    assert_eq!(packager(&["-o", "out", image]).stderr, warning);
+    let packager = |line: &str| {
+        case_of("clang-offload-packager", line.split_whitespace()).assert_same().stderr
+    };
+    assert_eq!(packager("-o out --image=file=one.o,triple=x"), warning);
     let error = "clang-offload-packager: error: 'file' is a required image arguments\n";
-    assert_eq!(packager(&["-o", "out", "--image=triple=x"]).stderr, format!("{warning}{error}"));
-    assert!(!packager(&["--bogus"]).stderr.contains(warning));
+    assert_eq!(packager("-o out --image=triple=x"), format!("{warning}{error}"));
+    assert!(!packager("--bogus").contains(warning));
 
     // The name in the call decides which tool this is, and messages begin with that name.
     let folder = scratch::folder("drop_in_packager/the_old_name");
@@ -324,29 +205,26 @@ fn the_old_name() {
         "clang-offload-packager.d/tool",
         "Clang-Offload-Packager",
     ] {
-        let said = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
+        let [ours, theirs] = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
             let link = folder.join(name);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             let _ = fs::remove_file(&link);
             symlink(tool, &link).unwrap();
-            let by_path =
-                Command::new(&link).args(["-o", "out", "--image=triple=x"]).output().unwrap();
-            let of_options = Command::new(&link).arg("--bogus").output().unwrap();
-            [by_path.stderr, of_options.stderr].map(|text| String::from_utf8(text).unwrap())
+            [&["-o", "out", "--image=triple=x"][..], &["--bogus"]].map(|arguments| {
+                let output = processes::output(Command::new(&link).args(arguments)).unwrap();
+                String::from_utf8(output.stderr).unwrap()
+            })
         });
-        assert_eq!(said[0], said[1], "{name}");
+        assert_eq!(ours, theirs, "{name}");
     }
 }
 
 fn options_of_libraries() {
     for option in ["--color", "--time-passes", "--stats"] {
-        let (theirs, ours) = case(&[option, "-o", "out"]).both();
-        assert!(theirs.succeeded(), "{option}: {}", theirs.stderr);
-        assert!(
-            ours.stderr.starts_with("llvm-offload-binary: Unknown command line argument"),
-            "{}",
-            ours.stderr
-        );
+        let (theirs, ours) = case(&format!("{option} -o out")).both();
+        theirs.success();
+        let unknown = "llvm-offload-binary: Unknown command line argument";
+        assert!(ours.stderr.starts_with(unknown), "{option}: {}", ours.stderr);
     }
 }
 
@@ -356,16 +234,13 @@ fn arguments_that_are_no_text() {
     // compared.
     assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
     let with = |bytes: &[u8]| {
-        let image = [b"--image=file=one.o,".as_slice(), bytes].concat();
-        Case::new(TOOL, [OsStr::new("-o"), OsStr::new("out"), OsStr::from_bytes(&image)])
-            .file("one.o", "one")
+        let image = [b"--image=file=one.o,", bytes].concat();
+        case_of(TOOL, [OsStr::new("-o"), OsStr::new("out"), OsStr::from_bytes(&image)])
     };
-    assert!(with(b"arch=\xff\xfe").assert_same().succeeded());
+    with(b"arch=\xff\xfe").assert_same().success();
     let (theirs, ours) = with(b"\xff=x").both();
-    assert!(theirs.succeeded());
-    assert_eq!(
-        ours.stderr,
-        "llvm-offload-binary: error: the key '\u{fffd}' of an image is not UTF-8\n"
-    );
+    theirs.success();
+    let message = "llvm-offload-binary: error: the key '\u{fffd}' of an image is not UTF-8\n";
+    assert_eq!(ours.stderr, message);
     assert!(!ours.files.contains_key(Path::new("out")));
 }

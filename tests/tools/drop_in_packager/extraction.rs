@@ -1,6 +1,7 @@
 //! Tests that extract images from offload binaries, and from files that contain some.
 
-use super::{assert_fails, binary, case, names, several};
+use super::{case, case_in, names, several};
+use crate::containers::binary;
 use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
 use offload_tests::data::{corpus, read, some_bytes};
 use offload_tests::registry::LLVM;
@@ -9,17 +10,13 @@ use offload_tests::tools::{llvm, succeed};
 
 offload_tests::tests! {
     LLVM => [
-        images_are_extracted,
-        what_is_asked_for,
-        one_file_for_several_images,
-        files_that_have_offload_binaries_in_them,
-        files_that_have_none,
+        images_are_extracted, what_is_asked_for, one_file_for_several_images,
+        files_that_have_offload_binaries_in_them, files_that_have_none,
     ],
 }
 
 fn images_are_extracted() {
-    let ran = case(&["in.bin", "--image="]).file("in.bin", several()).assert_same();
-    assert!(ran.succeeded());
+    let ran = case("in.bin --image=").file("in.bin", several()).assert_same().success();
     let expected = [
         "in-amdgcn-amd-amdhsa-gfx906.0.o",
         "in-amdgcn-amd-amdhsa-gfx906.6.",
@@ -33,101 +30,58 @@ fn images_are_extracted() {
     assert_eq!(names(&ran), expected);
     assert_eq!(ran.file("in-amdgcn-amd-amdhsa-gfx906.6."), b"");
     for name in ["in", "in.", ".bin", "in.a.b", "dir/in.o", "dir.d/in"] {
-        let ran = case(&[name, "--image=kind=cuda"]).file(name, several()).assert_same();
+        let ran = case(&format!("{name} --image=kind=cuda")).file(name, several()).assert_same();
         assert_eq!(names(&ran).len(), 3, "{name}");
     }
     // An existing file is replaced.
-    let old = case(&["in", "--image=kind=openmp"])
-        .file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
-    let ran = old.file("in", several()).assert_same();
-    assert_eq!(ran.file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc"), some_bytes(4, 8));
+    let name = "in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc";
+    let ran = case_in(several(), "--image=kind=openmp").file(name, [0; 100]).assert_same();
+    assert_eq!(ran.file(name), some_bytes(4, 8));
     // Images of known kinds, and of two numbers without a kind, 7 and 100.
-    for kind in [0, 1, 2, 3, 4, 5, 7, 100] {
-        let binary =
-            binary(Version::V1, &[(ImageKind(kind), OffloadKind::HIP, &[("arch", "a")], b"bytes")]);
-        assert!(case(&["in", "--image="]).file("in", binary).assert_same().succeeded());
-    }
+    let images = [0, 1, 2, 3, 4, 5, 7, 100]
+        .map(|kind| (ImageKind(kind), OffloadKind::HIP, &[("arch", "a")][..], &b"bytes"[..]));
+    case_in(binary(Version::V1, &images), "--image=").assert_same().success();
 }
 
 fn what_is_asked_for() {
-    for image in [
-        "kind=hip",
-        "kind=cuda",
-        "kind=openmp",
-        "kind=sycl",
-        "kind=none",
-        "kind=bogus",
-        "kind",
-        "kind=",
-        "kind=cuda,kind=cuda",
-        "triple=amdgcn-amd-amdhsa",
-        "triple=amdgcn-amd-amdhsa,arch=gfx906",
-        "triple=amdgcn-amd-amdhsa,arch=gfx90a",
-        "arch=gfx90a:xnack+",
-        "arch=",
-        "arch",
-        "triple=",
-        "feature=+ptx80",
-        "feature=",
-        "arch=sm_80,triple=nvptx64-nvidia-cuda,kind=cuda",
-        "arch=sm_80,kind=hip",
-        "other=x",
-        "other=",
-        "arch=sm_*",
-        "=",
-        "=x",
-        ",,",
-        "Kind=hip",
-    ] {
-        let ran = case(&["in", &format!("--image={image}")]).file("in", several()).assert_same();
-        assert!(ran.succeeded(), "{image}");
-        let with_file = format!("--image={image},file=out");
-        assert!(
-            case(&["in", &with_file]).file("in", several()).assert_same().succeeded(),
-            "{image}"
-        );
+    const IMAGES: &str = "kind=hip kind=cuda kind=openmp kind=sycl kind=none kind=bogus kind kind= \
+        kind=cuda,kind=cuda triple=amdgcn-amd-amdhsa triple=amdgcn-amd-amdhsa,arch=gfx906 \
+        triple=amdgcn-amd-amdhsa,arch=gfx90a arch=gfx90a:xnack+ arch= arch triple= feature=+ptx80 \
+        feature= arch=sm_80,triple=nvptx64-nvidia-cuda,kind=cuda arch=sm_80,kind=hip other=x \
+        other= arch=sm_* = =x ,, Kind=hip";
+    let mut with_files = String::new();
+    for (number, image) in IMAGES.split(' ').enumerate() {
+        case_in(several(), &format!("--image={image}")).assert_same().success();
+        with_files += &format!("--image={image},file=out{number} ");
     }
+    case_in(several(), &with_files).assert_same().success();
     // Each `--image` numbers its files separately, from 0.
-    let two = case(&["in", "--image=kind=hip", "--image=kind=cuda", "--image=kind=hip,file=x"]);
-    assert_eq!(names(&two.file("in", several()).assert_same()).len(), 6);
+    let three = "--image=kind=hip --image=kind=cuda --image=kind=hip,file=x";
+    assert_eq!(names(&case_in(several(), three).assert_same()).len(), 6);
 }
 
 fn one_file_for_several_images() {
+    let case = |images: &str| case_in(several(), images).file("folder/x", b"");
     let warning = "llvm-offload-binary: warning: Multiple inputs match to a single file, 'out'\n";
-    let ran = case(&["in", "--image=file=out,kind=cuda"]).file("in", several()).assert_same();
+    let ran = case("--image=file=out,kind=cuda").assert_same();
     assert_eq!((ran.stderr.as_str(), ran.file("out")), (warning, b".version 8.0\n".as_slice()));
     // If a key is given twice, its values become one value with a comma between them. Here the name
     // of the output becomes `a,b`.
-    let ran = case(&["in", "--image=file=a,file=b,arch=sm_80"]).file("in", several()).assert_same();
-    assert_eq!(names(&ran), ["a,b", "in"]);
-    let path =
-        case(&["in", "--image=file=new/out,arch=sm_80"]).file("in", several()).file("new/x", b"");
-    assert!(path.assert_same().succeeded());
+    let ran = case("--image=file=a,file=b,arch=sm_80").assert_same();
+    assert_eq!(names(&ran), ["a,b", "folder/x", "in"]);
+    case("--image=file=folder/out,arch=sm_80").assert_same().success();
     for file in ["nowhere/out", "", "folder"] {
-        let ran = case(&["in", &format!("--image=file={file},arch=sm_80")]);
-        assert!(
-            !ran.file("in", several()).file("folder/x", b"").assert_same().succeeded(),
-            "{file}"
-        );
+        case(&format!("--image=file={file},arch=sm_80")).assert_same().failure("");
     }
-    let ran = case(&["in", "--image=file=out,arch=sm_80", "--image=file=nowhere/x"])
-        .file("in", several())
-        .assert_same();
-    assert!(!ran.succeeded());
+    let ran = case("--image=file=out,arch=sm_80 --image=file=nowhere/x").assert_same().failure("");
     assert_eq!(ran.file("out").len(), 1000);
 }
 
 fn files_that_have_offload_binaries_in_them() {
-    for folder in ["offload_binary", "fat_file"] {
-        for file in corpus(folder) {
-            let name = file.file_name().unwrap().to_str().unwrap();
-            for arguments in [
-                &[name, "--image="][..],
-                &[name, "--archive", "--image=file=lib.a"],
-                &[name, "--image=kind=hip"],
-            ] {
-                case(arguments).file(name, read(&file)).assert_same();
-            }
+    for file in ["offload_binary", "fat_file"].iter().flat_map(|folder| corpus(folder)) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for options in ["--image=", "--archive --image=file=lib.a", "--image=kind=hip"] {
+            case(&format!("{name} {options}")).file(name, read(&file)).assert_same();
         }
     }
     // A shared object keeps the section with the images.
@@ -136,34 +90,26 @@ fn files_that_have_offload_binaries_in_them() {
     let source = "__attribute__((section(\".llvm.offloading\"), used, aligned(8))) static const char images[] = {\n\
                   #embed \"images\"\n};\nint f(void) { return 0; }\n";
     scratch::write(folder.join("a.c"), source);
-    succeed(llvm("clang").current_dir(&folder).args([
-        "-shared",
-        "-fPIC",
-        "-nostdlib",
-        "-fuse-ld=lld",
-        "a.c",
-        "-o",
-        "a.so",
-    ]));
-    let ran = case(&["a.so", "--image="]).file("a.so", read(folder.join("a.so"))).assert_same();
+    let options = "-shared -fPIC -nostdlib -fuse-ld=lld a.c -o a.so".split(' ');
+    succeed(llvm("clang").current_dir(&folder).args(options));
+    let ran = case_in(read(folder.join("a.so")), "--image=").assert_same();
     assert_eq!(names(&ran).len(), 8);
 }
 
 fn files_that_have_none() {
     for folder in ["bundle", "compressed", "image", "nv_fatbin", "object_bundle", "text_bundle"] {
         for file in corpus(folder) {
-            let ran = case(&["in", "--image="]).file("in", read(&file)).assert_same();
-            assert!(ran.succeeded(), "{}: {}", file.display(), ran.stderr);
+            let ran = case_in(read(&file), "--image=").assert_same().success();
             assert_eq!(names(&ran), ["in"], "{}", file.display());
         }
     }
     for bytes in [b"".as_slice(), b"text\n", b"\x10\xff\x10", b"\x7fEL", &[0; 100]] {
-        assert!(case(&["in", "--image="]).file("in", bytes).assert_same().succeeded());
+        case_in(bytes, "--image=").assert_same().success();
     }
     let missing = "llvm-offload-binary: error: 'none': No such file or directory\n";
-    assert_fails(&case(&["none", "--image="]), missing);
-    assert_fails(&case(&["none"]), missing);
-    let folder = case(&["folder", "--image="]).file("folder/x", b"");
-    assert_fails(&folder, "llvm-offload-binary: error: 'folder': Is a directory\n");
-    case(&["one.o/x", "--image="]).assert_same();
+    case("none --image=").assert_same_error(missing);
+    case("none").assert_same_error(missing);
+    let is_folder = "llvm-offload-binary: error: 'folder': Is a directory\n";
+    case("folder --image=").file("folder/x", b"").assert_same_error(is_folder);
+    case("one.o/x --image=").assert_same();
 }

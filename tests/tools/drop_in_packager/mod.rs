@@ -9,44 +9,38 @@ mod bitcode;
 mod command_line;
 mod differences;
 mod extraction;
-mod faults;
 mod malformed;
 mod next_llvm;
 mod packing;
 
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::some_bytes;
+use offload_tests::data::{read, some_bytes};
 use offload_tests::scratch;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 use offload_tests::tools::{llvm, succeed};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::sync::LazyLock;
 
 offload_tests::tests! {
     ;
-    packing::tests(),
-    command_line::tests(),
-    extraction::tests(),
-    bitcode::tests(),
-    archives::tests(),
-    malformed::tests(),
-    differences::tests(),
-    faults::tests(),
-    next_llvm::tests(),
+    packing::tests(), command_line::tests(), extraction::tests(), bitcode::tests(),
+    archives::tests(), malformed::tests(), differences::tests(), next_llvm::tests(),
 }
 
 const TOOL: &str = "llvm-offload-binary";
 
-/// Returns a command line of the tool, with the files that all cases use.
-fn case(arguments: &[&str]) -> Case {
-    case_of(TOOL, arguments)
+/// Returns a command line of the tool, split at spaces, with the files that all cases use.
+fn case(line: &str) -> Case {
+    case_of(TOOL, line.split_whitespace())
 }
 
-fn case_of(tool: &str, arguments: &[&str]) -> Case {
-    let mut case = Case::new(tool, arguments);
-    for (name, bytes) in inputs() {
-        case = case.file(name, bytes);
-    }
-    case
+fn case_of<S: Into<OsString>>(tool: &str, arguments: impl IntoIterator<Item = S>) -> Case {
+    let case = Case::new(tool, arguments);
+    inputs().into_iter().fold(case, |case, (name, bytes)| case.file(name, bytes))
+}
+
+/// Returns a command line that reads the file `in`, with these bytes.
+fn case_in(bytes: impl Into<Vec<u8>>, options: &str) -> Case {
+    case(&format!("in {options}")).file("in", bytes)
 }
 
 fn inputs() -> [(&'static str, Vec<u8>); 8] {
@@ -63,64 +57,40 @@ fn inputs() -> [(&'static str, Vec<u8>); 8] {
 }
 
 /// Returns the result of packing with LLVM's tool.
-fn packed(images: &[&str]) -> Vec<u8> {
-    let mut arguments = vec!["-o", "out"];
-    arguments.extend(images);
-    let ran = case(&arguments).run(Whose::Llvm);
-    assert!(ran.succeeded(), "{images:?}: {}", ran.stderr);
-    ran.file("out").to_vec()
+fn packed(images: &str) -> Vec<u8> {
+    case(&format!("-o out {images}")).run(Whose::Llvm).success().file("out").to_vec()
 }
 
 /// Returns an offload binary file with several images, two of them for one target.
 fn several() -> Vec<u8> {
-    packed(&[
-        "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip",
-        "--image=file=two.cubin,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda",
-        "--image=file=three.s,triple=nvptx64-nvidia-cuda,kind=cuda,feature=+ptx80",
-        "--image=file=four.bc,triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=openmp",
-        "--image=file=five.fatbin,triple=nvptx64-nvidia-cuda,kind=sycl",
-        "--image=file=six.spv,triple=spirv64",
-        "--image=file=empty,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip",
-    ])
+    static SEVERAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        packed(
+            "--image=file=one.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip
+            --image=file=two.cubin,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda
+            --image=file=three.s,triple=nvptx64-nvidia-cuda,kind=cuda,feature=+ptx80
+            --image=file=four.bc,triple=amdgcn-amd-amdhsa,arch=gfx90a:xnack+,kind=openmp
+            --image=file=five.fatbin,triple=nvptx64-nvidia-cuda,kind=sycl
+            --image=file=six.spv,triple=spirv64
+            --image=file=empty,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip",
+        )
+    });
+    SEVERAL.clone()
 }
 
-/// Asserts that both tools end with this message, and leave no new file.
-fn assert_fails(case: &Case, message: &str) {
-    let ran = case.assert_same();
-    assert_eq!((ran.status.as_str(), ran.stderr.as_str()), ("exit status: 1", message));
-}
-
+/// Returns the names of the files that a run left, without those of [`inputs`].
 fn names(ran: &Ran) -> Vec<String> {
-    let given: Vec<&str> = inputs().map(|(name, _)| name).to_vec();
+    let given = inputs().map(|(name, _)| name);
     let names = ran.files.keys().map(|path| path.display().to_string());
     names.filter(|name| !given.contains(&name.as_str())).collect()
 }
 
-/// The kinds, strings and bytes of an image.
-type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
-
-/// Returns offload binaries with these images: version 1 has a binary for each image, later
-/// versions have one for all.
-fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
-    let mut builder = OffloadBinaryBuilder::new();
-    for (image_kind, offload_kind, strings, bytes) in images {
-        let image = builder.image(*image_kind, *offload_kind, bytes.len() as u64);
-        for (key, value) in *strings {
-            image.string(key, value);
-        }
-    }
-    builder
-        .layout(version)
-        .to_vec(&images.iter().map(|(_, _, _, bytes)| *bytes).collect::<Vec<_>>())
-}
-
 /// Returns an archive that `llvm-ar` makes of these files.
-fn archive(name: &str, options: &str, files: &[(&str, Vec<u8>)]) -> PathBuf {
+fn archive(name: &str, options: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let folder = scratch::folder(&format!("drop_in_packager/{name}"));
     for (name, bytes) in files {
         scratch::write(folder.join(name), bytes);
     }
     let names = files.iter().map(|(name, _)| *name);
     succeed(llvm("llvm-ar").current_dir(&folder).args([options, "lib.a"]).args(names));
-    folder.join("lib.a")
+    read(folder.join("lib.a"))
 }

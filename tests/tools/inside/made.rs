@@ -1,5 +1,6 @@
 //! Makes archives for tests.
 
+use crate::containers::archive;
 use offload_tests::tools::succeed;
 use std::path::Path;
 use std::process::Command;
@@ -43,20 +44,7 @@ pub fn python(folder: &Path, archive: &str, files: &[&str]) {
 /// Returns a Debian package as `dpkg-deb` writes it. Its member `name` contains `data`, the archive
 /// of the package's files.
 pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
-    let mut package = b"!<arch>\n".to_vec();
-    for (name, data) in
-        [("debian-binary", &b"2.0\n"[..]), ("control.tar.xz", b"not read"), (name, data)]
-    {
-        package.extend(
-            format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, "100644", data.len())
-                .bytes(),
-        );
-        package.extend(data);
-        if data.len() % 2 == 1 {
-            package.push(b'\n');
-        }
-    }
-    package
+    archive(&[("debian-binary", b"2.0\n"), ("control.tar.xz", b"not read"), (name, data)])
 }
 
 /// A member of a zip archive, with the fields of its headers.
@@ -118,32 +106,20 @@ pub fn zip(entries: &[Entry]) -> Vec<u8> {
     for entry in entries {
         let offset = entry.offset.unwrap_or(file.len() as u32);
         let fields = |name: &[u8]| {
-            let mut out = Vec::new();
-            [20, entry.flags, entry.method, 0, 0]
-                .iter()
-                .for_each(|field: &u16| out.extend(field.to_le_bytes()));
-            [entry.checksum, entry.stored.len() as u32, entry.size]
-                .iter()
-                .for_each(|it| out.extend(it.to_le_bytes()));
-            [name.len() as u16, 0].iter().for_each(|field| out.extend(field.to_le_bytes()));
-            out
+            let [flags, method] = [entry.flags, entry.method].map(u16::to_le_bytes);
+            let length = (name.len() as u16).to_le_bytes();
+            let sizes = [entry.checksum, entry.stored.len() as u32, entry.size];
+            let sizes = sizes.map(u32::to_le_bytes).concat();
+            [&[20, 0], &flags[..], &method, &[0; 4], &sizes, &length, &[0; 2]].concat()
         };
         let local = entry.local_name.as_deref().unwrap_or(&entry.name);
         file.extend([&b"PK\x03\x04"[..], &fields(local), local, &entry.stored].concat());
-        list.extend(
-            [
-                &b"PK\x01\x02\x14\0"[..],
-                &fields(&entry.name),
-                &[0; 10],
-                &offset.to_le_bytes(),
-                &entry.name,
-            ]
-            .concat(),
-        );
+        let in_list = fields(&entry.name);
+        let offset = offset.to_le_bytes();
+        list.extend([b"PK\x01\x02\x14\0", &in_list[..], &[0; 10], &offset, &entry.name].concat());
     }
-    let (count, at, size) = (entries.len() as u16, file.len() as u32, list.len() as u32);
-    let end =
-        [&count.to_le_bytes()[..], &count.to_le_bytes(), &size.to_le_bytes(), &at.to_le_bytes()]
-            .concat();
-    [&file[..], &list, b"PK\x05\x06\0\0\0\0", &end, &[0; 2]].concat()
+    let count = (entries.len() as u16).to_le_bytes();
+    let [at, size] = [&file, &list].map(|part| (part.len() as u32).to_le_bytes());
+    let end = [&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &size, &at, &[0; 2]].concat();
+    [file, list, end].concat()
 }

@@ -1,9 +1,10 @@
 //! Tests that compare lists and extracted files with those of LLVM's and NVIDIA's tools, for the
 //! same files.
 
-use super::{copied, extracted, images, number, offload, string};
-use crate::{corpus_path, text};
+use super::{copied, extracted, images};
+use crate::{assert_ends, corpus_path, list, number, offload, string, text};
 use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::judges::{Listed, objdump_extracts, readobj_lists_all};
 use offload_tests::registry::{LLVM, needs};
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
@@ -11,12 +12,9 @@ use serde_json::Value;
 
 offload_tests::tests! {
     LLVM => [
-        bundles_as_readobj_lists_them,
-        offload_binaries_as_objdump_lists_them,
-        kernels_as_the_notes_have_them,
-        bundles_as_objdump_extracts_them,
-        bundles_as_the_bundler_extracts_them,
-        members_of_thin_archives_are_named,
+        bundles_as_readobj_lists_them, offload_binaries_as_objdump_lists_them,
+        kernels_as_the_notes_have_them, bundles_as_objdump_extracts_them,
+        bundles_as_the_bundler_extracts_them, members_of_thin_archives_are_named,
     ],
     needs(&[Tool::Cuda]) => [fatbins_as_cuobjdump_extracts_them],
 }
@@ -24,33 +22,14 @@ offload_tests::tests! {
 fn bundles_as_readobj_lists_them() {
     let mut compared = 0;
     for file in ["fat_file/hip_nordc.o", "fat_file/hip_rdc_olddriver.o"] {
-        let folder = scratch::folder("ls-readobj");
-        let listing =
-            stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(copied(&folder, file))));
-        let theirs: Vec<(String, u64, u64)> = listing
-            .lines()
-            .filter_map(|line| {
-                let (before, after) = line.split_once("file://")?;
-                let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
-                Some((
-                    before.split_whitespace().last()?.to_owned(),
-                    offset.parse().ok()?,
-                    size.parse().ok()?,
-                ))
-            })
-            .collect();
-        let in_section = |image: &&Value| image["section"] == ".hip_fatbin";
-        let ours: Vec<(String, u64, u64)> = images(file)
-            .iter()
-            .filter(in_section)
-            .map(|image| {
-                (
-                    string(&image["entry_id"]).to_owned(),
-                    number(&image["offset"]),
-                    number(&image["size"]),
-                )
-            })
-            .collect();
+        let theirs = readobj_lists_all(&copied(&scratch::folder("ls-readobj"), file));
+        let mut images = images(file);
+        images.retain(|image| image["section"] == ".hip_fatbin");
+        let entry = |image: &Value| -> Listed {
+            let id = string(&image["entry_id"]).to_owned();
+            (id, number(&image["offset"]), number(&image["size"]))
+        };
+        let ours: Vec<Listed> = images.iter().map(entry).collect();
         assert_eq!(ours, theirs, "{file}");
         compared += ours.len();
     }
@@ -61,29 +40,21 @@ fn offload_binaries_as_objdump_lists_them() {
     for file in ["fat_file/llvm_offloading.o", "fat_file/hip_rdc_newdriver.o"] {
         let folder = scratch::folder("ls-objdump");
         let mut objdump = llvm("llvm-objdump");
-        let listing = stdout(&succeed(
-            objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file)),
-        ));
+        objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file));
+        let listing = stdout(&succeed(&mut objdump));
         let value = |block: &str, key: &str| {
-            block
-                .lines()
-                .find_map(|line| line.strip_prefix(key))
-                .unwrap_or_default()
-                .trim()
-                .to_owned()
+            let value = block.lines().find_map(|line| line.strip_prefix(key));
+            value.unwrap_or_default().trim().to_owned()
         };
-        let theirs: Vec<[String; 3]> = listing
-            .split("OFFLOADING IMAGE")
-            .skip(1)
+        let blocks = listing.split("OFFLOADING IMAGE").skip(1);
+        let theirs: Vec<[String; 3]> = blocks
             .map(|block| ["arch", "triple", "producer"].map(|key| value(block, key)))
             .collect();
-        let ours: Vec<[String; 3]> = images(file)
-            .iter()
-            .filter(|image| image["container"] == "offload-binary")
-            .map(|image| {
-                ["target_id", "triple", "offload_kind"].map(|key| string(&image[key]).to_owned())
-            })
-            .collect();
+        let mut images = images(file);
+        images.retain(|image| image["container"] == "offload-binary");
+        let fields = ["target_id", "triple", "offload_kind"];
+        let ours: Vec<_> =
+            images.iter().map(|image| fields.map(|key| string(&image[key]).to_owned())).collect();
         assert!(!ours.is_empty());
         assert_eq!(ours, theirs, "{file}");
     }
@@ -94,14 +65,13 @@ fn kernels_as_the_notes_have_them() {
     let image = &images(file)[0];
     let notes =
         stdout(&succeed(llvm("llvm-readelf").args(["-n", "-s", "--wide"]).arg(corpus_path(file))));
-    let value = |key: &str| {
-        let line =
-            notes.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
-        line.unwrap_or_else(|| panic!("no {key} in {notes}")).trim().trim_matches('\'').to_owned()
+    // In the notes, the lines about a kernel or an argument can start with `-`.
+    let values = |key: &str| -> Vec<&str> {
+        let lines = notes.lines().map(|line| line.trim().trim_start_matches("- "));
+        let values = lines.filter_map(|line| line.strip_prefix(key));
+        values.map(|value| value.trim().trim_matches('\'')).collect()
     };
-    let kernels = image["kernels"].as_array().expect("an array");
-    assert_eq!(kernels.len(), 1);
-    let kernel = &kernels[0];
+    let [kernel] = list(&image["kernels"]) else { panic!("{image}") };
     for (key, theirs) in [
         ("vgprs", ".vgpr_count:"),
         ("sgprs", ".sgpr_count:"),
@@ -112,53 +82,36 @@ fn kernels_as_the_notes_have_them() {
         ("vgpr_spills", ".vgpr_spill_count:"),
         ("sgpr_spills", ".sgpr_spill_count:"),
     ] {
-        assert_eq!(kernel[key].to_string(), value(theirs), "{key}");
+        assert_eq!(kernel[key].to_string(), values(theirs)[0], "{key}");
     }
-    // In the notes, the lines about an argument start with `key`. The arguments that the runtime
-    // fills in come last.
-    let of_arguments = |key: &str| {
-        let lines =
-            notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
-        lines.map(|value| value.trim().to_owned()).collect::<Vec<_>>()
-    };
-    let passed =
-        of_arguments(".value_kind:").iter().take_while(|kind| !kind.starts_with("hidden_")).count();
-    let parameters = kernel["parameters"].as_array().expect("an array");
+    // The arguments that the runtime fills in come last.
+    let kinds = values(".value_kind:");
+    let passed = kinds.iter().take_while(|kind| !kind.starts_with("hidden_")).count();
+    let parameters = list(&kernel["parameters"]);
     assert_eq!(parameters.len(), passed);
     for (key, theirs) in [("offset", ".offset:"), ("size", ".size:")] {
-        let ours: Vec<String> =
-            parameters.iter().map(|parameter| parameter[key].to_string()).collect();
-        assert_eq!(ours, of_arguments(theirs)[..passed], "{key}");
+        let ours: Vec<String> = parameters.iter().map(|it| it[key].to_string()).collect();
+        assert_eq!(ours, values(theirs)[..passed], "{key}");
     }
-    let symbol: Vec<&str> = notes
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .find(|words| {
-            words.get(3) == Some(&"FUNC") && words.last().copied() == kernel["name"].as_str()
-        })
-        .expect("the kernel has a symbol");
-    assert_eq!(kernel["code_size"].to_string(), symbol[2]);
-    assert_eq!(image["target_id"], value("amdhsa.target:").rsplit('-').next().expect("a target"));
+    let rows = notes.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut symbols = rows.filter(|row| row.get(3) == Some(&"FUNC"));
+    let symbol = symbols.find(|row| row.last().copied() == kernel["name"].as_str());
+    assert_eq!(kernel["code_size"].to_string(), symbol.expect("the kernel has a symbol")[2]);
+    let target = values("amdhsa.target:")[0].rsplit('-').next().expect("a target");
+    assert_eq!(image["target_id"], target);
 }
 
+/// The test has no compressed bundle: from compressed bundles, llvm-objdump extracts bytes of the
+/// compressed file.
 fn bundles_as_objdump_extracts_them() {
-    // The test has no compressed bundle: from compressed bundles, llvm-objdump extracts bytes of
-    // the compressed file.
-    for file in ["fat_file/hip_nordc.o"] {
-        let folder = scratch::folder("ls-extract-objdump");
-        let mut objdump = llvm("llvm-objdump");
-        let listing = stdout(&succeed(
-            objdump.current_dir(&folder).arg("--offloading").arg(copied(&folder, file)),
-        ));
-        let names =
-            listing.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
-        let theirs: Vec<Vec<u8>> = names.map(|name| read(folder.join(name))).collect();
-        let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
-        assert!(theirs.len() > 1);
-        assert_eq!(ours.len(), theirs.len());
-        for (ours, theirs) in ours.iter().zip(&theirs) {
-            assert_same_bytes(ours, theirs, file);
-        }
+    let file = "fat_file/hip_nordc.o";
+    let folder = scratch::folder("ls-extract-objdump");
+    let theirs = objdump_extracts(&copied(&folder, file));
+    let ours = extracted(&folder.join("ours"), &[file, "--empty"]);
+    assert!(theirs.len() > 1);
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, (_, theirs)) in ours.iter().zip(&theirs) {
+        assert_same_bytes(ours, &read(theirs), file);
     }
 }
 
@@ -185,15 +138,11 @@ fn bundles_as_the_bundler_extracts_them() {
                 continue;
             }
             let id = string(&image["entry_id"]);
-            let target = format!("-targets={id}");
             let theirs = folder.join("theirs");
-            succeed(
-                llvm("clang-offload-bundler")
-                    .args([&format!("-type={kind}"), "-unbundle", &target])
-                    .arg(format!("-input={file}"))
-                    .arg(format!("-output={}", text(&theirs)))
-                    .current_dir(corpus_path("")),
-            );
+            let line = format!("-type={kind} -unbundle -targets={id} -input={file}");
+            let mut bundler = llvm("clang-offload-bundler");
+            bundler.current_dir(corpus_path("")).args(line.split(' '));
+            succeed(bundler.arg(format!("-output={}", text(&theirs))));
             assert_same_bytes(&ours, &read(&theirs), &format!("{file}: {id}"));
             compared += 1;
         }
@@ -214,21 +163,16 @@ fn fatbins_as_cuobjdump_extracts_them() {
                 continue;
             }
             succeed(cuda("cuobjdump").current_dir(&folder).args([option, "all"]).arg(&input));
-            let images = images(file);
+            let mut images = images(file);
+            images.retain(|image| image["sha256"].is_string());
             let ours = extracted(&folder.join("ours"), &[file]);
-            let readable: Vec<&Value> =
-                images.iter().filter(|image| image["sha256"].is_string()).collect();
-            let ours: Vec<(&Value, Vec<u8>)> = readable.into_iter().zip(ours).collect();
-            let ours: Vec<_> =
-                ours.into_iter().filter(|(image, _)| image["image_kind"] == kind).collect();
+            let mut ours: Vec<(Value, Vec<u8>)> = images.into_iter().zip(ours).collect();
+            ours.retain(|(image, _)| image["image_kind"] == kind);
             assert_eq!(ours.len(), names.len(), "{file} {kind}");
             for ((image, ours), name) in ours.iter().zip(&names) {
-                let theirs = read(folder.join(name));
-                assert!(
-                    name.contains(&string(&image["target_id"]).replace("compute_", "sm_")),
-                    "{file}: {name}"
-                );
-                assert_same_bytes(ours, &theirs, &format!("{file}: {name}"));
+                let arch = string(&image["target_id"]).replace("compute_", "sm_");
+                assert!(name.contains(&arch), "{file}: {name}");
+                assert_same_bytes(ours, &read(folder.join(name)), &format!("{file}: {name}"));
                 compared += 1;
             }
         }
@@ -238,16 +182,8 @@ fn fatbins_as_cuobjdump_extracts_them() {
 
 fn members_of_thin_archives_are_named() {
     let folder = scratch::folder("ls-thin");
-    let object = copied(&folder, "fat_file/hip_nordc.o");
-    succeed(
-        llvm("llvm-ar")
-            .current_dir(&folder)
-            .args(["crT", "thin.a"])
-            .arg(object.file_name().expect("a file")),
-    );
-    let run = offload(&["ls", text(&folder.join("thin.a"))]);
-    assert_eq!(
-        (run.code, run.stderr.as_str()),
-        (0, "note: hip_nordc.o: not listed, as it is in a file of its own\n")
-    );
+    copied(&folder, "fat_file/hip_nordc.o");
+    succeed(llvm("llvm-ar").current_dir(&folder).args(["crT", "thin.a", "hip_nordc.o"]));
+    let note = "note: hip_nordc.o: not listed, as it is in a file of its own\n";
+    assert_ends(&offload(&folder, "ls thin.a"), 0, note);
 }

@@ -1,113 +1,84 @@
 //! Tests of the output of `cargo offload ls --json`: its fields, and the hashes of images.
 
-use super::{extracted, images, json, number, offload, records, string};
-use crate::corpus_bytes;
-use offload_tests::data::{assert_same_bytes, corpus_files};
+use super::{checked_in, extracted, images_of, offload};
+use crate::{assert_ends, corpus_bytes, json, list, number, string};
+use offload_tests::data::assert_same_bytes;
 use offload_tests::registry::NOTHING;
 use offload_tests::scratch;
 use offload_tests::tools::{stdout, succeed};
 use serde_json::Value;
-use std::fs;
 use std::process::Command;
 
 offload_tests::tests! {
-    NOTHING => [json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes],
+    NOTHING => [
+        json_has_these_fields, json_of_several_files_is_an_array, sha256_is_that_of_the_bytes,
+    ],
 }
 
-/// A check of whether a field's value is valid.
-type IsRight<'a> = &'a dyn Fn(&Value) -> bool;
-
 fn json_has_these_fields() {
-    let is_text_or_null = |value: &Value| value.is_string() || value.is_null();
-    let one_of = |names: &'static [&str]| move |value: &Value| names.contains(&string(value));
-    let containers: &[&str] = &[
-        "bundle",
-        "compressed-bundle",
-        "text-bundle",
-        "object-bundle",
-        "offload-binary",
-        "fatbin",
-        "kpack",
-        "raw",
-    ];
-    let kinds: &[&str] = &["elf", "cubin", "ptx", "bitcode", "spirv", "empty", "unknown"];
+    let containers =
+        "bundle compressed-bundle text-bundle object-bundle offload-binary fatbin kpack raw";
+    let containers: Vec<&str> = containers.split(' ').collect();
+    let kinds = ["elf", "cubin", "ptx", "bitcode", "spirv", "empty", "unknown"];
+    let or_null = |is_right: bool, value: &Value| is_right || value.is_null();
     let mut seen = Vec::new();
-    let documents =
-        corpus_files().into_iter().flat_map(|file| records(&file)).collect::<Vec<Value>>();
-    for document in &documents {
+    for document in checked_in().into_iter().flat_map(|(_, records)| records) {
         let file = string(&document["file"]);
         let keys: Vec<&String> = document.as_object().expect("an object").keys().collect();
         assert_eq!(keys.len(), 3, "{keys:?}");
         assert_eq!(number(&document["size"]), corpus_bytes(file).len() as u64);
         let mut last = 0;
         for image in document["images"].as_array().expect("an array") {
-            let fields: [(&str, IsRight<'_>); 14] = [
-                ("section", &is_text_or_null),
-                ("container", &one_of(containers)),
-                ("container_index", &Value::is_u64),
-                ("entry_id", &is_text_or_null),
-                ("module", &is_text_or_null),
-                ("offload_kind", &is_text_or_null),
-                ("triple", &is_text_or_null),
-                ("target_id", &is_text_or_null),
-                ("image_kind", &one_of(kinds)),
-                ("offset", &|value| value.is_u64() || value.is_null()),
-                ("size", &Value::is_u64),
-                ("sha256", &is_text_or_null),
-                ("kernels", &|value| value.is_null() || value.is_array()),
-                ("member", &is_text_or_null),
-            ];
-            for (name, is_right) in fields {
-                assert!(
-                    image.get(name).is_some_and(is_right),
-                    "{file}: {name} is {:?}",
-                    image.get(name)
-                );
+            let fields = image.as_object().expect("an object");
+            assert_eq!(fields.len(), 14, "{file}: {image}");
+            for (name, value) in fields {
+                let is_right = match name.as_str() {
+                    "section" | "entry_id" | "module" | "offload_kind" | "triple" | "target_id"
+                    | "sha256" | "member" => or_null(value.is_string(), value),
+                    "container" => containers.contains(&string(value)),
+                    "image_kind" => kinds.contains(&string(value)),
+                    "container_index" | "size" => value.is_u64(),
+                    "offset" => or_null(value.is_u64(), value),
+                    "kernels" => or_null(value.is_array(), value),
+                    _ => false,
+                };
+                assert!(is_right, "{file}: {name} is {value}");
             }
-            assert_eq!(image.as_object().map(|object| object.len()), Some(fields.len()), "{file}");
-            for kernel in image["kernels"].as_array().into_iter().flatten() {
+            for kernel in list(&image["kernels"]) {
                 assert!(kernel["name"].is_string(), "{file}: {kernel}");
                 assert!(kernel.get("code_size").is_some(), "{file}: {kernel}");
             }
             let index = number(&image["container_index"]);
-            assert!(
-                index == last || index == last + 1,
-                "{file}: containers count from 0, without gaps"
-            );
+            let follows = index == last || index == last + 1;
+            assert!(follows, "{file}: containers count from 0, without gaps");
             last = index;
             seen.push(string(&image["container"]).to_owned());
         }
     }
-    assert!(
-        containers.iter().all(|name| seen.iter().any(|it| it == name)),
-        "the corpus has every container: {seen:?}"
-    );
+    let is_seen = |name: &&str| seen.iter().any(|it| it == name);
+    assert!(containers.iter().all(is_seen), "the corpus has every container: {seen:?}");
 }
 
 fn json_of_several_files_is_an_array() {
     let files = ["bundle/basic.bc", "image/saxpy.gfx90a.hsaco"];
-    let run = offload(&["ls", "--json", files[0], files[1]]);
-    let array: Value = serde_json::from_str(&run.stdout).expect("JSON");
-    assert_eq!(array.as_array().map(Vec::len), Some(2));
-    for (document, file) in array.as_array().expect("an array").iter().zip(files) {
-        assert_eq!(*document, json(file));
-    }
+    let array = json(&offload(&format!("ls --json {}", files.join(" "))));
+    let alone = files.map(|file| json(&offload(&format!("ls --json {file}"))));
+    assert_eq!(list(&array), alone);
     // A missing file does not hide the others.
-    let run = offload(&["ls", "--json", files[0], "nowhere"]);
-    let array: Value = serde_json::from_str(&run.stdout).expect("JSON");
-    assert_eq!((array.as_array().map(Vec::len), run.code), (Some(1), 1));
-    assert_eq!(run.stderr, "error: cannot read nowhere: No such file or directory\n");
+    let run = offload(&format!("ls --json {} nowhere", files[0]));
+    assert_eq!(list(&json(&run)).len(), 1);
+    assert_ends(&run, 1, "error: cannot read nowhere: No such file or directory\n");
 }
 
 fn sha256_is_that_of_the_bytes() {
     let folder = scratch::folder("ls-sha256");
-    let mut compared = 0;
-    for file in corpus_files() {
+    let mut hashes = Vec::new();
+    for (file, records) in checked_in() {
         let bytes = corpus_bytes(&file);
         // The extracted files, in the order of the images that can be read.
         let all = extracted(&folder.join("out"), &[&file, "--empty"]);
-        let readable: Vec<Value> =
-            images(&file).into_iter().filter(|image| image["sha256"].is_string()).collect();
+        let mut readable = images_of(&records);
+        readable.retain(|image| image["sha256"].is_string());
         assert_eq!(all.len(), readable.len(), "{file}");
         for (image, extracted) in readable.iter().zip(all) {
             let size = number(&image["size"]) as usize;
@@ -115,11 +86,13 @@ fn sha256_is_that_of_the_bytes() {
                 assert_same_bytes(&extracted, &bytes[offset as usize..][..size], &file);
             }
             assert_eq!(extracted.len(), size, "{file}");
-            fs::write(folder.join("image"), &extracted).expect("the target folder can be written");
-            let output = stdout(&succeed(Command::new("sha256sum").arg(folder.join("image"))));
-            assert_eq!(output.split(' ').next(), image["sha256"].as_str(), "{file}");
-            compared += 1;
+            scratch::write(folder.join(hashes.len().to_string()), &extracted);
+            hashes.push(format!("{}  {}", string(&image["sha256"]), hashes.len()));
         }
     }
-    assert!(compared > 100, "{compared} images");
+    assert!(hashes.len() > 100, "{} images", hashes.len());
+    let mut sums = Command::new("sha256sum");
+    sums.current_dir(&folder).args((0..hashes.len()).map(|number| number.to_string()));
+    let sums = stdout(&succeed(&mut sums));
+    assert_eq!(sums.lines().collect::<Vec<_>>(), hashes);
 }

@@ -11,72 +11,55 @@ mod inputs_and_outputs;
 mod json_output;
 mod terminal;
 
-use crate::{corpus_path, text};
+use crate::{corpus_path, json, list, string, text};
 use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, read};
 use offload_tests::own::{self, Ran, run};
 use offload_tests::registry::{NOTHING, Test};
 use offload_tests::scratch;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     ;
-    json_output::tests(),
-    beside_others::tests(),
-    choosing::tests(),
-    hostile::tests(),
-    inputs_and_outputs::tests(),
-    terminal::tests(),
+    json_output::tests(), beside_others::tests(), choosing::tests(), hostile::tests(),
+    inputs_and_outputs::tests(), terminal::tests(),
     corpus_folders().into_iter().map(|folder| {
         Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
     }),
 }
 
-/// Runs `cargo offload` in the folder of the corpus.
-fn offload(arguments: &[&str]) -> Ran {
-    run(&mut own::offload(arguments))
+/// Runs `cargo offload` in the folder of the corpus. Spaces separate the arguments.
+fn offload(line: &str) -> Ran {
+    crate::offload(&corpus_path(""), line)
 }
 
-/// Returns the object that `ls --json` prints.
-#[track_caller]
-fn json(file: &str) -> Value {
-    let run = offload(&["ls", "--json", file]);
-    serde_json::from_str(&run.stdout)
-        .unwrap_or_else(|error| panic!("{file}: {error}\n{}{}", run.stdout, run.stderr))
-}
-
-/// Returns the objects that `ls --json` prints for a file: one for the file, and one for each
-/// kernel pack with its code objects.
-#[track_caller]
-fn records(file: &str) -> Vec<Value> {
-    let records = match json(file) {
+/// Returns the objects in a document of `ls --json`: one for the file, and one for each kernel pack
+/// with its code objects.
+fn records(document: Value) -> Vec<Value> {
+    match document {
         Value::Array(records) => records,
         record => vec![record],
-    };
-    assert_eq!(records.first().map(|record| string(&record["file"])), Some(file));
-    records
+    }
 }
 
+/// Returns the images that `ls --json` prints for a file of the corpus, or for another file.
+#[track_caller]
 fn images(file: &str) -> Vec<Value> {
-    let of_record =
-        |record: &Value| record["images"].as_array().expect("images are an array").clone();
-    records(file).iter().flat_map(of_record).collect()
+    let records = records(json(&run(&mut own::offload(&["ls", "--json", file]))));
+    assert_eq!(string(&records[0]["file"]), file);
+    images_of(&records)
 }
 
-fn number(value: &Value) -> u64 {
-    value.as_u64().expect("a number")
-}
-
-fn string(value: &Value) -> &str {
-    value.as_str().unwrap_or("")
+fn images_of(records: &[Value]) -> Vec<Value> {
+    records.iter().flat_map(|record| list(&record["images"])).cloned().collect()
 }
 
 /// Extracts into an empty folder; returns the files by name.
 fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>) {
     let _ = fs::remove_dir_all(folder);
-    let run = run(own::offload(&[]).args(["extract", "-o", text(folder)]).args(arguments));
+    let run = run(own::offload(&["extract", "-o", text(folder)]).args(arguments));
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = files
         .map(|file| (file.file_name().into_string().expect("names are ASCII"), read(file.path())));
@@ -86,10 +69,7 @@ fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>
 /// Extracts into an empty folder; returns the files in the order in which their names were printed.
 fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     let (run, files) = extract(folder, arguments);
-    let names = run
-        .stdout
-        .lines()
-        .map(|line| Path::new(line).file_name().expect("a file").to_str().expect("text"));
+    let names = run.stdout.lines().map(|line| line.rsplit('/').next().expect("a name"));
     let bytes: Vec<Vec<u8>> = names.map(|name| files[name].clone()).collect();
     assert_eq!(bytes.len(), files.len(), "each file is named once");
     bytes
@@ -103,20 +83,39 @@ fn copied(folder: &Path, file: &str) -> PathBuf {
     to
 }
 
+/// Returns the files of a folder of the corpus.
+fn files_of(folder: &str) -> Vec<String> {
+    let mut files = corpus_files();
+    files.retain(|file| Path::new(file).parent() == Some(Path::new(folder)));
+    files
+}
+
+/// Returns the path of a checked-in output.
+fn expected(folder: &str, extension: &str) -> PathBuf {
+    let folder = format!("tests/tools/expected/ls/{folder}.{extension}");
+    scratch::workspace().join(folder)
+}
+
+/// Returns the files of the corpus with the records that `ls --json` prints for them. The records
+/// are those that are checked in: the golden tests compare them with what is printed.
+fn checked_in() -> Vec<(String, Vec<Value>)> {
+    let of_folder = |folder: String| {
+        let text = String::from_utf8(read(expected(&folder, "json"))).expect("JSON is text");
+        let documents: Result<Vec<Value>, _> = Deserializer::from_str(&text).into_iter().collect();
+        let (files, documents) = (files_of(&folder), documents.expect("JSON"));
+        assert_eq!(files.len(), documents.len(), "{folder}");
+        files.into_iter().zip(documents.into_iter().map(records)).collect::<Vec<_>>()
+    };
+    corpus_folders().into_iter().flat_map(of_folder).collect()
+}
+
 fn golden(folder: &str) {
-    let mut text = String::new();
-    let mut document = String::new();
-    for file in
-        corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder)))
-    {
-        let run = offload(&["ls", "--kernels", file]);
+    let (mut text, mut document) = (String::new(), String::new());
+    for file in files_of(folder) {
+        let run = offload(&format!("ls --kernels {file}"));
         text += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
-        document += &offload(&["ls", "--json", file]).stdout;
+        document += &offload(&format!("ls --json {file}")).stdout;
     }
-    for (name, found) in [(format!("{folder}.txt"), text), (format!("{folder}.json"), document)] {
-        assert_as_checked_in(
-            &scratch::workspace().join("tests/tools/expected/ls").join(name),
-            &found,
-        );
-    }
+    assert_as_checked_in(&expected(folder, "txt"), &text);
+    assert_as_checked_in(&expected(folder, "json"), &document);
 }

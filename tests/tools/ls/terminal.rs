@@ -2,7 +2,7 @@
 
 use super::hostile::hostile_files;
 use super::offload;
-use crate::text;
+use crate::{assert_prints, text};
 use offload_tests::own::{self, in_terminal, run};
 use offload_tests::registry::{NOTHING, needs};
 use offload_tests::scratch;
@@ -15,23 +15,23 @@ offload_tests::tests! {
 }
 
 fn colour_is_for_terminals() {
-    let arguments = ["ls", "bundle/basic.bc"];
-    let plain = offload(&arguments).stdout;
+    let line = "ls bundle/basic.bc";
+    let plain = offload(line).stdout;
     let has_colour = |text: &str| text.contains('\x1b');
     assert!(!has_colour(&plain));
     for (name, value, expected) in [("CLICOLOR_FORCE", "1", true), ("NO_COLOR", "1", false)] {
-        let run = run(own::offload(&[]).args(arguments).env(name, value));
+        let run = run(own::offload(&["ls", "bundle/basic.bc"]).env(name, value));
         assert_eq!(has_colour(&run.stdout), expected, "{name}");
     }
-    assert!(has_colour(&offload(&["--color", "always", "ls", "bundle/basic.bc"]).stdout));
-    assert!(has_colour(&in_terminal(80, "", "ls bundle/basic.bc")));
+    assert!(has_colour(&offload("--color always ls bundle/basic.bc").stdout));
+    assert!(has_colour(&in_terminal(80, "", line)));
     for environment in ["NO_COLOR=1", "CLICOLOR=0"] {
-        assert!(!has_colour(&in_terminal(80, environment, "ls bundle/basic.bc")), "{environment}");
+        assert!(!has_colour(&in_terminal(80, environment, line)), "{environment}");
     }
     assert!(!has_colour(&in_terminal(80, "", "--color never ls bundle/basic.bc")));
-    assert_eq!(in_terminal(80, "NO_COLOR=1", "ls bundle/basic.bc"), plain);
+    assert_eq!(in_terminal(80, "NO_COLOR=1", line), plain);
     // Errors are coloured if the stream to which they go is a terminal.
-    assert!(!has_colour(&offload(&["ls", "malformed/wrap.bc"]).stderr));
+    assert!(!has_colour(&offload("ls malformed/wrap.bc").stderr));
 }
 
 fn lines_fit_the_terminal() {
@@ -51,23 +51,17 @@ fn lines_fit_the_terminal() {
         }
     }
     // Without a terminal, names are printed in full.
-    let run = offload(&["ls", text(&folder.join("bad.bin"))]);
-    assert!(run.stdout.contains(&"x".repeat(10_000)));
+    assert_prints(&crate::offload(&folder, "ls bad.bin"), &[&"x".repeat(10_000)]);
 }
 
 fn help_fits_a_screen() {
     for command in
         ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "doctor", "completions"]
     {
-        let arguments: Vec<&str> =
-            [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
-        let run = offload(&arguments);
+        let run = offload(&format!("{command} --help"));
         assert_eq!(run.code, 0);
-        assert!(
-            run.stdout.lines().count() <= 24,
-            "{command}: {} lines",
-            run.stdout.lines().count()
-        );
+        let count = run.stdout.lines().count();
+        assert!(count <= 24, "{command}: {count} lines");
         let wide = run.stdout.lines().find(|line| line.chars().count() > 80);
         assert_eq!(wide, None, "{command}");
     }
@@ -76,23 +70,15 @@ fn help_fits_a_screen() {
 fn completions_are_shell_scripts() {
     let folder = scratch::folder("ls-completions");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let run = offload(&["completions", shell]);
+        let run = offload(&format!("completions {shell}"));
         assert_eq!(run.code, 0);
-        for word in ["extract", "verify", "max-size"] {
-            assert!(run.stdout.contains(word), "{shell} knows {word}");
-        }
-        if shell == "bash" {
-            scratch::write(folder.join("offload.bash"), &run.stdout);
-            let script = format!(
-                "source {}; COMP_WORDS=(cargo-offload ex); COMP_CWORD=1; \
-                 _cargo__offload cargo-offload ex cargo-offload; echo ${{COMPREPLY[@]}}",
-                text(&folder.join("offload.bash"))
-            );
-            assert_eq!(
-                stdout(&succeed(Command::new("bash").args(["--norc", "-c", &script]))).trim(),
-                "extract"
-            );
-        }
+        assert_prints(&run, &["extract", "verify", "max-size"]);
+        scratch::write(folder.join(shell), &run.stdout);
     }
-    assert_eq!(offload(&["completions", "tcsh"]).code, 2);
+    let script = "source ./bash; COMP_WORDS=(cargo-offload ex); COMP_CWORD=1; \
+                  _cargo__offload cargo-offload ex cargo-offload; echo ${COMPREPLY[@]}";
+    let mut bash = Command::new("bash");
+    let output = succeed(bash.current_dir(&folder).args(["--norc", "-c", script]));
+    assert_eq!(stdout(&output).trim(), "extract");
+    assert_eq!(offload("completions tcsh").code, 2);
 }

@@ -1,25 +1,30 @@
 //! Tests that compare the sizes of kernels and sections with those of LLVM's `llvm-readelf`.
 
-use super::{check_sums, json, list, number, sizes};
-use crate::{corpus_path, text};
+use super::{check_sums, list, number, sizes};
+use crate::{corpus_path, string};
 use offload_tests::registry::LLVM;
 use offload_tests::tools::{llvm, stdout, succeed};
 use offload_tests::{data, scratch};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
     LLVM => [
-        kernels_and_sections_as_readelf_has_them,
-        sections_of_the_host_as_readelf_has_them,
+        kernels_and_sections_as_readelf_has_them, sections_of_the_host_as_readelf_has_them,
         compressed_images_share_what_is_stored,
     ],
 }
 
+/// Returns what `llvm-readelf` prints of a file.
+fn readelf(option: &str, file: &Path) -> String {
+    stdout(&succeed(llvm("llvm-readelf").arg(option).arg(file)))
+}
+
 /// Returns the sizes of functions by name.
 fn functions(file: &Path) -> BTreeMap<String, u64> {
-    let printed = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(file)));
+    let printed = readelf("-sW", file);
     let rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
     rows.map(|row| (row[row.len() - 1].to_owned(), row[2].parse().expect("a size"))).collect()
@@ -28,23 +33,27 @@ fn functions(file: &Path) -> BTreeMap<String, u64> {
 /// Returns the file sizes of sections by name. The sizes of sections with the same name are added
 /// up.
 fn sections(file: &Path) -> BTreeMap<String, u64> {
-    let printed = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(file)));
     let mut sizes = BTreeMap::new();
-    // The columns are [Nr] Name Type Address Off Size ...
-    for row in
-        printed.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] "))
-    {
-        let columns: Vec<&str> = row.1.split_whitespace().collect();
-        if let [name, kind, _, _, size, ..] = columns[..]
+    for row in readelf("-SW", file).lines().filter_map(|line| line.trim_start().strip_prefix('[')) {
+        // The columns are Nr] Name Type Address Off Size ...
+        let columns = row.split_once("] ").map_or("", |row| row.1).split_whitespace();
+        if let [name, kind, _, _, size, ..] = columns.collect::<Vec<_>>()[..]
             && name.starts_with(['.', '_'])
             && kind != "NOBITS"
         {
-            *sizes.entry(name.to_owned()).or_default() +=
-                u64::from_str_radix(size, 16).expect("a size");
+            let size = u64::from_str_radix(size, 16).expect("a size");
+            *sizes.entry(name.to_owned()).or_default() += size;
         }
     }
     sizes.retain(|_, size| *size > 0);
     sizes
+}
+
+/// Asserts that sizes are those that `llvm-readelf` prints.
+#[track_caller]
+fn assert_sizes(ours: &Value, theirs: &BTreeMap<String, u64>, file: &Path) {
+    let theirs = theirs.iter().map(|(name, size)| (name.as_str(), *size)).collect();
+    assert_eq!(sizes(ours), theirs, "{}", file.display());
 }
 
 #[track_caller]
@@ -52,30 +61,25 @@ fn check_image(file: &Path) -> usize {
     let account = check_sums(file, &[]);
     let image = &account["images"][0];
     let (functions, mut expected) = (functions(file), sections(file));
-    let kernels = sizes(list(&image["kernels"]));
     for kernel in list(&image["kernels"]) {
-        let name = kernel["name"].as_str().expect("a name");
-        assert_eq!(
-            Some(&number(&kernel["size"])),
-            functions.get(name),
-            "{}: {name}",
-            file.display()
-        );
+        let name = string(&kernel["name"]);
+        let size = Some(&number(&kernel["size"]));
+        assert_eq!(size, functions.get(name), "{}: {name}", file.display());
         assert_eq!(kernel["bytes"], kernel["size"], "{}: {name}", file.display());
         // cargo offload size adds up the sections of all kernels.
-        let own: Vec<String> =
-            expected.keys().filter(|it| it.ends_with(&format!(".{name}"))).cloned().collect();
+        let end = format!(".{name}");
+        let own: Vec<String> = expected.keys().filter(|it| it.ends_with(&end)).cloned().collect();
         for section in own {
             let size = expected.remove(&section).expect("it was listed");
-            *expected.entry(section[..section.len() - name.len() - 1].to_owned()).or_default() +=
-                size;
+            *expected.entry(section[..section.len() - end.len()].to_owned()).or_default() += size;
         }
     }
+    let kernels = sizes(&image["kernels"]);
     if let Some(text) = expected.get_mut(".text") {
         *text -= kernels.values().sum::<u64>();
     }
     expected.retain(|_, size| *size > 0);
-    assert_eq!(sizes(list(&image["sections"])), expected, "{}", file.display());
+    assert_sizes(&image["sections"], &expected, file);
     kernels.len()
 }
 
@@ -94,20 +98,12 @@ extern "C" __global__ void last(int *out) { out[0] = 1; }
 fn compile(folder: &Path, target: &str) -> PathBuf {
     scratch::write(folder.join("kernels.hip"), SOURCE);
     let out = folder.join(format!("{target}.hsaco"));
+    let options =
+        "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -O2 -include";
     let mut clang = llvm("clang");
-    clang.args([
-        "-x",
-        "hip",
-        "--cuda-device-only",
-        "--no-gpu-bundle-output",
-        "-nogpuinc",
-        "-nogpulib",
-        "-O2",
-        "-include",
-    ]);
-    clang
-        .arg(scratch::workspace().join("offload-build/include/offload/kernel.h"))
-        .arg(format!("--offload-arch={target}"));
+    clang.args(options.split(' '));
+    clang.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
+    clang.arg(format!("--offload-arch={target}"));
     succeed(clang.arg(folder.join("kernels.hip")).arg("-o").arg(&out));
     out
 }
@@ -129,49 +125,44 @@ fn sections_of_the_host_as_readelf_has_them() {
     let account = check_sums(&file, &[]);
     let mut expected = sections(&file);
     assert!(expected.remove(".hip_fatbin").is_some());
-    assert_eq!(sizes(list(&account["sections"])), expected);
+    assert_sizes(&account["sections"], &expected, &file);
 }
 
 fn compressed_images_share_what_is_stored() {
     let folder = scratch::folder("size-compressed");
     let targets = ["gfx906", "gfx90a", "gfx1100"];
-    let bundle = |name: &str, options: &[&str]| {
-        let out = folder.join(name);
+    let mut inputs = String::from("-input=/dev/null");
+    let mut ids = String::from("host-x86_64-unknown-linux-gnu");
+    for target in targets {
+        compile(&folder, target);
+        inputs += &format!(" -input={target}.hsaco");
+        ids += &format!(",hipv4-amdgcn-amd-amdhsa--{target}");
+    }
+    let [plain_file, file] = [("plain.hipfb", ""), ("compressed.hipfb", " -compress")].map(|it| {
+        let (name, option) = it;
+        let options = format!("-type=o -bundle-align=4096{option} -targets={ids} -output={name}");
         let mut bundler = llvm("clang-offload-bundler");
-        let ids = targets.map(|target| format!("hipv4-amdgcn-amd-amdhsa--{target}")).join(",");
-        bundler.args(["-type=o", "-bundle-align=4096", "-input=/dev/null"]).args(options);
-        bundler
-            .arg(format!("-targets=host-x86_64-unknown-linux-gnu,{ids}"))
-            .arg(format!("-output={}", out.display()));
-        for target in targets {
-            bundler.arg(format!("-input={}", compile(&folder, target).display()));
-        }
-        succeed(&mut bundler);
-        out
-    };
-    let plain = check_sums(&bundle("plain.hipfb", &[]), &[]);
-    let file = bundle("compressed.hipfb", &["-compress"]);
+        let words = options.split(' ').chain(inputs.split(' '));
+        succeed(bundler.current_dir(&folder).args(words));
+        folder.join(name)
+    });
+    let plain = check_sums(&plain_file, &[]);
     let compressed = check_sums(&file, &["--kernels"]);
-    let stored = fs::metadata(&file).expect("it is there").len();
+    let stored = u128::from(fs::metadata(&file).expect("it is there").len());
+    let whole = u128::from(number(&plain["size"]));
     for (plain, compressed) in list(&plain["images"]).iter().zip(list(&compressed["images"])) {
         assert_eq!(plain["target"], compressed["target"]);
         assert_eq!(plain["size"], compressed["size"]);
         for key in ["kernels", "sections"] {
-            assert_eq!(
-                sizes(list(&plain[key])),
-                sizes(list(&compressed[key])),
-                "{key} of {}",
-                plain["target"]
-            );
+            let target = &plain["target"];
+            assert_eq!(sizes(&plain[key]), sizes(&compressed[key]), "{key} of {target}");
             assert!(!list(&plain[key]).is_empty());
         }
         // An image's share of the compressed bytes is proportional to its size.
         let [size, inflated] = [&plain["size"], &plain["bytes"]].map(number);
         assert_eq!(size, inflated);
-        let whole = number(&json(&[text(&folder.join("plain.hipfb"))])["size"]);
-        let share = number(&compressed["bytes"])
-            .abs_diff((u128::from(stored) * u128::from(size) / u128::from(whole)) as u64);
-        assert!(share <= 1, "{compressed}");
+        let share = (stored * u128::from(size) / whole) as u64;
+        assert!(number(&compressed["bytes"]).abs_diff(share) <= 1, "{compressed}");
     }
     assert_eq!(list(&compressed["images"]).len(), targets.len());
 }

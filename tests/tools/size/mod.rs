@@ -7,7 +7,8 @@
 mod beside_readelf;
 mod page;
 
-use crate::{corpus_path, text};
+use crate::containers::shared_bundle;
+use crate::{assert_prints, corpus_path, list, number, string};
 use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, some_bytes};
 use offload_tests::own::{self, Ran, in_terminal, run};
 use offload_tests::registry::{NOTHING, Test, needs};
@@ -20,38 +21,25 @@ use std::path::Path;
 
 offload_tests::tests! {
     NOTHING => [
-        every_byte_of_the_corpus_counts_once,
-        bytes_that_images_share_count_once,
-        kernels_of_compressed_images_are_asked_for,
-        rows_that_are_left_out_are_counted,
+        every_byte_of_the_corpus_counts_once, bytes_that_images_share_count_once,
+        kernels_of_compressed_images_are_asked_for, rows_that_are_left_out_are_counted,
     ],
     needs(&[Tool::Terminal]) => [lines_fit_the_terminal];
-    beside_readelf::tests(),
-    page::tests(),
+    beside_readelf::tests(), page::tests(),
     corpus_folders().into_iter().map(|folder| {
         Test::new(module_path!(), &format!("golden_{folder}"), NOTHING, move || golden(&folder))
     }),
 }
 
-/// Runs `cargo offload size` in the folder of the corpus.
-fn size(arguments: &[&str]) -> Ran {
-    run(own::offload(&["size"]).args(arguments))
+/// Runs `cargo offload size` in the folder of the corpus. Spaces separate the arguments.
+fn size(line: &str) -> Ran {
+    crate::offload(&corpus_path(""), &format!("size {line}"))
 }
 
 /// Returns the document that `--json` prints.
 #[track_caller]
-fn json(arguments: &[&str]) -> Value {
-    let run = size(&[&["--json"], arguments].concat());
-    serde_json::from_str(&run.stdout)
-        .unwrap_or_else(|error| panic!("{error}\n{}{}", run.stdout, run.stderr))
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().expect("a number")
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+fn json(line: &str) -> Value {
+    crate::json(&size(&format!("--json {line}")))
 }
 
 fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
@@ -59,24 +47,26 @@ fn sum<'v>(values: impl IntoIterator<Item = &'v Value>, key: &str) -> u64 {
 }
 
 /// Returns sizes by name.
-fn sizes(values: &[Value]) -> BTreeMap<String, u64> {
-    values
-        .iter()
-        .map(|it| (it["name"].as_str().expect("a name").to_owned(), number(&it["size"])))
-        .collect()
+fn sizes(values: &Value) -> BTreeMap<&str, u64> {
+    list(values).iter().map(|it| (string(&it["name"]), number(&it["size"]))).collect()
 }
 
+/// Returns the number of kernels of all images.
+fn kernels(account: &Value) -> usize {
+    list(&account["images"]).iter().map(|image| list(&image["kernels"]).len()).sum()
+}
+
+/// Returns the account of a file, in which every byte counts once.
 #[track_caller]
-fn check_sums(file: &Path, arguments: &[&str]) -> Value {
-    let account = json(&[arguments, &[text(file)]].concat());
-    let what = format!("{} {arguments:?}", file.display());
+pub fn check_sums(file: &Path, options: &[&str]) -> Value {
+    let mut command = own::offload(&["size", "--json"]);
+    let account = crate::json(&run(command.args(options).arg(file)));
+    let what = format!("{} {options:?}", file.display());
     assert_eq!(number(&account["size"]), fs::metadata(file).expect("it is there").len(), "{what}");
-    let images = list(&account["images"]);
-    let all = sum(images, "bytes")
-        + sum(list(&account["containers"]), "bytes")
-        + number(&account["rest_bytes"]);
+    let (images, rest) = (list(&account["images"]), number(&account["rest_bytes"]));
+    let all = sum(images, "bytes") + sum(list(&account["containers"]), "bytes") + rest;
     assert_eq!(all, number(&account["size"]), "{what}");
-    assert!(sum(list(&account["sections"]), "bytes") <= number(&account["rest_bytes"]), "{what}");
+    assert!(sum(list(&account["sections"]), "bytes") <= rest, "{what}");
     for image in images {
         let parts = sum(list(&image["kernels"]), "bytes") + sum(list(&image["sections"]), "bytes");
         assert!(parts <= number(&image["bytes"]), "{what}: {image}");
@@ -84,43 +74,28 @@ fn check_sums(file: &Path, arguments: &[&str]) -> Value {
     account
 }
 
+/// Checks the account of each file of the corpus, and the page with the same numbers.
 fn every_byte_of_the_corpus_counts_once() {
-    let mut kernels = 0;
+    let folder = scratch::folder("size-page");
+    let mut found = 0;
     for file in corpus_files() {
-        for arguments in [&[][..], &["--kernels"]] {
-            let account = check_sums(&corpus_path(&file), arguments);
-            kernels += list(&account["images"])
-                .iter()
-                .map(|image| list(&image["kernels"]).len())
-                .sum::<usize>();
-        }
+        let account = check_sums(&corpus_path(&file), &[]);
+        let with_kernels = check_sums(&corpus_path(&file), &["--kernels"]);
+        found += kernels(&account) + kernels(&with_kernels);
+        page::assert_has(&folder, &file, &with_kernels);
     }
-    assert!(kernels > 20, "{kernels} kernels in the corpus");
+    assert!(found > 20, "{found} kernels in the corpus");
 }
 
 fn bytes_that_images_share_count_once() {
     let account = check_sums(&corpus_path("malformed/overlap.bc"), &[]);
-    let images = list(&account["images"]);
-    assert!(
-        images.iter().any(|image| number(&image["bytes"]) < number(&image["size"])),
-        "{account}"
-    );
+    let shares = |image: &Value| number(&image["bytes"]) < number(&image["size"]);
+    assert!(list(&account["images"]).iter().any(shares), "{account}");
     // Forty images that all have the same bytes.
-    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-    let count = 40u64;
     let ids: Vec<String> =
-        (0..count).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
-    let table = ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>() + 32;
-    bundle.extend(count.to_le_bytes());
-    for id in &ids {
-        [table, 5000, id.len() as u64]
-            .iter()
-            .for_each(|number| bundle.extend(number.to_le_bytes()));
-        bundle.extend(id.bytes());
-    }
-    bundle.extend(some_bytes(1, 5000));
+        (0..40).map(|number| format!("hip-amdgcn-amd-amdhsa--gfx9{number:02}")).collect();
     let file = scratch::folder("size-shared").join("shared.bundle");
-    scratch::write(&file, bundle);
+    scratch::write(&file, shared_bundle(&ids, &some_bytes(1, 5000)));
     let account = check_sums(&file, &[]);
     assert_eq!(sum(list(&account["images"]), "bytes"), 5000);
     assert_eq!(number(&account["images"][0]["bytes"]), 5000);
@@ -128,14 +103,11 @@ fn bytes_that_images_share_count_once() {
 
 fn kernels_of_compressed_images_are_asked_for() {
     let file = "fat_file/hip_nordc_compressed.o";
-    let count = |account: &Value| {
-        list(&account["images"]).iter().map(|it| list(&it["kernels"]).len()).sum::<usize>()
-    };
-    assert_eq!(count(&json(&[file])), 0);
-    assert!(count(&json(&["--kernels", file])) > 0);
+    assert_eq!(kernels(&json(file)), 0);
+    assert!(kernels(&json(&format!("--kernels {file}"))) > 0);
     let hint = "The kernels of 2 compressed images are not looked for without --kernels.";
-    assert!(size(&[file]).stdout.contains(hint));
-    assert!(!size(&["--kernels", file]).stdout.contains(hint));
+    assert_prints(&size(file), &[hint]);
+    assert!(!size(&format!("--kernels {file}")).stdout.contains(hint));
 }
 
 fn lines_fit_the_terminal() {
@@ -156,34 +128,26 @@ fn lines_fit_the_terminal() {
 }
 
 fn rows_that_are_left_out_are_counted() {
-    let rows =
-        |count: &str| size(&["nv_fatbin/lz4_12.4.fatbin", "--by", "target", "-n", count]).stdout;
-    let all = rows("99");
-    let targets =
-        all.lines().filter(|line| line.contains("sm_") || line.contains("compute_")).count();
-    assert!(targets > 2, "{all}");
-    let few = rows("1");
-    let top = few
-        .lines()
-        .filter(|line| line.contains("and ") && !line.contains("    and"))
-        .collect::<Vec<_>>();
-    assert_eq!(top.len(), 1, "{few}");
+    let rows = |count| size(&format!("nv_fatbin/lz4_12.4.fatbin --by target -n {count}")).stdout;
+    let all = rows(99);
+    let is_target = |line: &&str| line.contains("sm_") || line.contains("compute_");
+    assert!(all.lines().filter(is_target).count() > 2, "{all}");
+    let few = rows(1);
+    let is_omitted = |line: &&str| line.contains("and ") && !line.contains("    and");
+    assert_eq!(few.lines().filter(is_omitted).count(), 1, "{few}");
     // A line that stands for only one omitted row would use the same space as the row itself.
     assert!(!few.contains("and 1 more"), "{few}");
 }
 
 fn golden(folder: &str) {
     let mut found = String::new();
-    for file in
-        corpus_files().iter().filter(|file| Path::new(file).parent() == Some(Path::new(folder)))
-    {
-        for arguments in [&[][..], &["--kernels", "--by", "target"]] {
-            let run = size(&[arguments, &[file]].concat());
+    let of_folder = |file: &&String| Path::new(file).parent() == Some(Path::new(folder));
+    for file in corpus_files().iter().filter(of_folder) {
+        for options in ["", "--kernels --by target"] {
+            let run = size(&format!("{options} {file}"));
             found += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
         }
     }
-    assert_as_checked_in(
-        &scratch::workspace().join("tests/tools/expected/size").join(format!("{folder}.txt")),
-        &found,
-    );
+    let path = format!("tests/tools/expected/size/{folder}.txt");
+    assert_as_checked_in(&scratch::workspace().join(path), &found);
 }

@@ -1,108 +1,92 @@
 //! Tests of the page that `--html` writes: its numbers, its requirements, and hostile names in it.
 
-use super::{check_sums, json, list, number, size, sum};
-use crate::{assert_fails, text};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{corpus_files, read, some_bytes};
-use offload_tests::registry::NOTHING;
+use super::{check_sums, list, number, sum};
+use crate::containers::binary;
+use crate::{assert_ends, assert_fails, string, text};
+use offload_format::offload_binary::{ImageKind, OffloadKind, Version};
+use offload_tests::data::{read, some_bytes};
+use offload_tests::own::{self, Ran, run};
+use offload_tests::registry::{NOTHING, needs};
 use offload_tests::scratch;
-use offload_tests::tools::{stdout, succeed};
+use offload_tests::tools::{Tool, stdout, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    NOTHING => [
-        the_page_has_what_json_has,
-        the_page_needs_nothing_else,
-        names_stay_text,
-        the_page_is_whole_or_not_there,
-    ],
+    NOTHING => [names_stay_text, the_page_is_whole_or_not_there],
+    needs(&[Tool::Python]) => [the_page_needs_nothing_else],
+}
+
+/// Runs `cargo offload size` on a file, which writes a page.
+fn write(file: &str, page: &Path) -> Ran {
+    run(own::offload(&["size", file, "--html"]).arg(page))
 }
 
 /// Returns the page, and the data in it.
 fn page(folder: &Path, file: &str) -> (String, Value) {
     let out = folder.join("page.html");
-    let run = size(&[file, "--html", text(&out)]);
+    let run = write(file, &out);
     assert!(run.code <= 1, "{file}: {} {}", run.code, run.stderr);
     assert!(!run.stderr.contains("panicked"), "{file}: {}", run.stderr);
     let page = String::from_utf8(read(out)).expect("the page is UTF-8");
-    let (_, rest) =
-        page.split_once("<script type=\"application/json\" id=\"data\">").expect("it has data");
-    let (data, _) = rest.split_once("</script>").expect("the data ends");
+    let data = between(&page, "<script type=\"application/json\" id=\"data\">", "</script>");
     assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{file}");
     let data = serde_json::from_str(data).unwrap_or_else(|error| panic!("{file}: {error}"));
     (page, data)
 }
 
+/// Returns the text between two others.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let rest = text.split_once(start).and_then(|(_, rest)| rest.split_once(end));
+    rest.unwrap_or_else(|| panic!("no {start} and {end}")).0
+}
+
 /// Returns the rows of a list in the page's data: each has a name and two numbers.
-fn shares(data: &Value, all: &Value) -> Vec<(String, u64, u64)> {
+fn shares<'a>(data: &'a Value, all: &Value) -> Vec<(&'a str, u64, u64)> {
     let row = |row: &[Value]| {
         let name = data["names"][number(&row[0]) as usize].as_str().expect("a name");
-        (name.to_owned(), number(&row[1]), number(&row[2]))
+        (name, number(&row[1]), number(&row[2]))
     };
     list(all).chunks(3).map(row).collect()
 }
 
-fn the_page_has_what_json_has() {
-    let folder = scratch::folder("size-page");
-    for file in corpus_files() {
-        let (_, data) = page(&folder, &file);
-        let account = json(&["--kernels", &file]);
-        assert_eq!(data["size"], account["size"], "{file}");
-        assert_eq!(data["rest"], account["rest_bytes"], "{file}");
-        assert_eq!(
-            number(&data["containers"]),
-            sum(list(&account["containers"]), "bytes"),
-            "{file}"
-        );
-        assert_eq!(list(&data["images"]).len(), list(&account["images"]).len(), "{file}");
-        let named = |all: &Value| -> Vec<(String, u64, u64)> {
-            let row = |it: &Value| {
-                (
-                    it["name"].as_str().expect("text").to_owned(),
-                    number(&it["bytes"]),
-                    number(&it["size"]),
-                )
-            };
-            list(all).iter().map(row).collect()
-        };
-        assert_eq!(shares(&data, &data["host"]), named(&account["sections"]), "{file}");
-        for (drawn, image) in list(&data["images"]).iter().zip(list(&account["images"])) {
-            for key in ["bytes", "size"] {
-                assert_eq!(drawn[key], image[key], "{file}");
-            }
-            for key in ["kernels", "sections"] {
-                assert_eq!(drawn[key].is_null(), image[key].is_null(), "{file}");
-                assert_eq!(shares(&data, &drawn[key]), named(&image[key]), "{file}");
-            }
-            // The sizes that are drawn add up to the size of the image.
-            let drawn_bytes: u64 = ["kernels", "sections"]
-                .iter()
-                .flat_map(|key| shares(&data, &drawn[*key]))
-                .map(|it| it.1)
-                .sum();
-            assert_eq!(drawn_bytes + number(&drawn["other"][1]), number(&drawn["bytes"]), "{file}");
+/// Returns the rows of a list in what `--json` prints.
+fn named<'a>(all: &'a Value) -> Vec<(&'a str, u64, u64)> {
+    let row = |it: &'a Value| (string(&it["name"]), number(&it["bytes"]), number(&it["size"]));
+    list(all).iter().map(row).collect()
+}
+
+/// Asserts that the page of a file has the numbers of this account.
+pub fn assert_has(folder: &Path, file: &str, account: &Value) {
+    let (_, data) = page(folder, file);
+    assert_eq!(data["size"], account["size"], "{file}");
+    assert_eq!(data["rest"], account["rest_bytes"], "{file}");
+    assert_eq!(number(&data["containers"]), sum(list(&account["containers"]), "bytes"), "{file}");
+    assert_eq!(shares(&data, &data["host"]), named(&account["sections"]), "{file}");
+    let (drawn, images) = (list(&data["images"]), list(&account["images"]));
+    assert_eq!(drawn.len(), images.len(), "{file}");
+    for (drawn, image) in drawn.iter().zip(images) {
+        for key in ["bytes", "size"] {
+            assert_eq!(drawn[key], image[key], "{file}");
         }
+        // The sizes that are drawn add up to the size of the image.
+        let mut bytes = number(&drawn["other"][1]);
+        for key in ["kernels", "sections"] {
+            let rows = shares(&data, &drawn[key]);
+            assert_eq!(drawn[key].is_null(), image[key].is_null(), "{file}");
+            assert_eq!(rows, named(&image[key]), "{file}");
+            bytes += rows.iter().map(|row| row.1).sum::<u64>();
+        }
+        assert_eq!(bytes, number(&drawn["bytes"]), "{file}");
     }
 }
 
 fn the_page_needs_nothing_else() {
     let (page, _) = page(&scratch::folder("size-alone"), "fat_file/hip_nordc.o");
-    for word in [
-        "http:",
-        "https:",
-        "//cdn",
-        "src=",
-        "href=",
-        "url(",
-        "@import",
-        "import(",
-        "fetch(",
-        "eval(",
-        "innerHTML",
-    ] {
+    let words = "http: https: //cdn src= href= url( @import import( fetch( eval( innerHTML";
+    for word in words.split(' ') {
         assert!(!page.contains(word), "the page has {word}");
     }
     let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
@@ -112,30 +96,13 @@ fn the_page_needs_nothing_else() {
     assert!(page.find(policy) < page.find("<title>"), "the title comes before the policy");
     assert!(page.find(policy) < page.find("<style>"), "the style comes before the policy");
     // The policy allows the page's own scripts and styles, and no others.
+    let hash = "import base64, hashlib, sys\n\
+                print(base64.b64encode(hashlib.sha256(sys.argv[1].encode()).digest()).decode())";
     for (start, end) in [("<style>", "</style>"), ("<script>", "</script>")] {
-        let (_, rest) = page.split_once(start).expect("it has one");
-        let (inside, _) = rest.split_once(end).expect("it ends");
-        let file = scratch::folder("size-hash").join("inside");
-        scratch::write(&file, inside);
-        let sum = stdout(&succeed(Command::new("sha256sum").arg(&file)));
-        assert!(page.contains(&format!("'sha256-{}'", base64(&sum[..64]))), "the hash of {start}");
+        let mut python = Command::new("python3");
+        let sum = stdout(&succeed(python.args(["-c", hash, between(&page, start, end)])));
+        assert!(page.contains(&format!("'sha256-{}'", sum.trim())), "the hash of {start}");
     }
-}
-
-/// Returns the Base64 of bytes that are given as hexadecimal digits.
-fn base64(digits: &str) -> String {
-    let bits: String =
-        digits.chars().map(|c| format!("{:04b}", c.to_digit(16).expect("a digit"))).collect();
-    let alphabet: Vec<char> =
-        ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
-    let mut text: String = (0..bits.len().div_ceil(6))
-        .map(|at| format!("{:0<6}", &bits[at * 6..bits.len().min(at * 6 + 6)]))
-        .map(|six| alphabet[usize::from_str_radix(&six, 2).expect("bits")])
-        .collect();
-    while !text.len().is_multiple_of(4) {
-        text.push('=');
-    }
-    text
 }
 
 /// Names that could insert code or control sequences into a page or a terminal.
@@ -152,32 +119,24 @@ const BAD_NAMES: [&str; 8] = [
 
 fn names_stay_text() {
     let folder = scratch::folder("size-names");
-    let mut binary = OffloadBinaryBuilder::new();
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
-    for name in &names {
-        let image = binary.image(ImageKind::OBJECT, OffloadKind::HIP, 64);
-        image.string("triple", name).string("arch", name).string("module", name);
-    }
+    let strings = |name| [("triple", name), ("arch", name), ("module", name)];
+    let strings: Vec<_> = names.iter().copied().map(strings).collect();
     let payloads: Vec<Vec<u8>> = (0..names.len()).map(|number| some_bytes(number, 64)).collect();
-    let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+    let images = strings.iter().zip(&payloads);
+    let image = |(strings, bytes)| (ImageKind::OBJECT, OffloadKind::HIP, strings, bytes);
+    let images = images.map(|(strings, bytes)| image((&strings[..], &bytes[..])));
     // The file itself has such a name, too.
     let file = folder.join("<b>&\"'\u{202e}.bin");
-    scratch::write(&file, binary.layout(Version::V2).to_vec(&payloads));
-    check_sums(&file, &[]);
-    for arguments in [
-        &[][..],
-        &["--json"],
-        &["--by", "target"],
-        &["--by", "module"],
-        &["--by", "kernel", "-n", "99"],
-    ] {
-        let run = size(&[arguments, &[text(&file)]].concat());
+    scratch::write(&file, binary(Version::V2, &images.collect::<Vec<_>>()));
+    let account = check_sums(&file, &[]);
+    for line in ["", "--json", "--by target", "--by module", "--by kernel -n 99"] {
+        let run = run(own::offload(&["size"]).args(line.split_whitespace()).arg(&file));
         assert_eq!(run.code, 0, "{}", run.stderr);
         let bad = |c: &char| (c.is_control() && *c != '\n') || ['\u{202e}', '\u{2028}'].contains(c);
-        assert_eq!(run.stdout.chars().find(bad), None, "{arguments:?}");
+        assert_eq!(run.stdout.chars().find(bad), None, "{line}");
     }
-    let account = json(&[text(&file)]);
     let modules: Vec<&str> =
         list(&account["images"]).iter().filter_map(|it| it["module"].as_str()).collect();
     assert_eq!(modules, names);
@@ -194,26 +153,20 @@ fn the_page_is_whole_or_not_there() {
     let folder = scratch::folder("size-output");
     let out = folder.join("page.html");
     scratch::write(&out, "old");
-    let run = size(&["no/such/file", "--html", text(&out)]);
-    assert_eq!(
-        (run.code, run.stderr.as_str()),
-        (1, "error: cannot read no/such/file: No such file or directory\n")
-    );
+    let missing = "error: cannot read no/such/file: No such file or directory\n";
+    assert_ends(&write("no/such/file", &out), 1, missing);
     assert_eq!(read(&out), b"old");
-    let run = size(&["bundle/basic.bc", "--html", text(&folder)]);
-    assert_fails(&run, &["cannot write", "Is a directory"]);
-    let run = size(&["bundle/basic.bc", "--html", text(&folder.join("no/page.html"))]);
-    assert_fails(&run, &["cannot write", "No such file"]);
-    if Path::new("/dev/full").exists() {
-        let run = size(&["bundle/basic.bc", "--html", "/dev/full"]);
-        assert_eq!(
-            (run.code, run.stderr.as_str()),
-            (1, "error: cannot write /dev/full: No space left on device\n")
-        );
+    let file = "bundle/basic.bc";
+    assert_fails(&write(file, &folder), &["cannot write", "Is a directory"]);
+    assert_fails(&write(file, &folder.join("no/page.html")), &["cannot write", "No such file"]);
+    let full = Path::new("/dev/full");
+    if full.exists() {
+        let no_room = "error: cannot write /dev/full: No space left on device\n";
+        assert_ends(&write(file, full), 1, no_room);
     }
     let names: Vec<_> =
         fs::read_dir(&folder).expect("it is there").flatten().map(|it| it.file_name()).collect();
     assert_eq!(names, ["page.html"]);
-    assert_eq!(size(&["bundle/basic.bc", "--html", text(&out)]).code, 0);
+    assert_eq!(write(file, &out).code, 0);
     assert!(read(&out).starts_with(b"<!DOCTYPE html>"));
 }

@@ -1,0 +1,73 @@
+//! Containers that tests write: offload binaries, bundles and archives, some of which our own
+//! writers refuse.
+
+use offload_format::archive::ArchiveBuilder;
+use offload_format::bundle::{BundleBuilder, MAGIC};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+
+/// The kinds, strings and bytes of an image.
+pub type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
+
+/// Returns offload binaries with these images: version 1 has a binary for each image, later
+/// versions have one for all.
+pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
+    let mut builder = OffloadBinaryBuilder::new();
+    for (image_kind, offload_kind, strings, bytes) in images {
+        let image = builder.image(*image_kind, *offload_kind, bytes.len() as u64);
+        for (key, value) in *strings {
+            image.string(key, value);
+        }
+    }
+    let bytes: Vec<&[u8]> = images.iter().map(|image| image.3).collect();
+    builder.layout(version).to_vec(&bytes)
+}
+
+/// Returns a bundle for HIP: the host's empty entry, and these IDs with their code objects.
+pub fn hip_bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = BundleBuilder::hip();
+    builder.align(align);
+    for (id, code_object) in entries {
+        builder.entry(id, code_object.len() as u64).expect("an entry");
+    }
+    let images = entries.iter().map(|(_, image)| *image);
+    builder.layout().to_vec(&[&b""[..]].into_iter().chain(images).collect::<Vec<_>>())
+}
+
+/// Returns a bundle of these IDs whose entries all have the same bytes: those after the table. Our
+/// writer refuses such bundles, and many such IDs.
+pub fn shared_bundle<S: AsRef<str>>(ids: &[S], bytes: &[u8]) -> Vec<u8> {
+    let mut bundle = MAGIC.to_vec();
+    bundle.extend((ids.len() as u64).to_le_bytes());
+    let table: usize = ids.iter().map(|id| 24 + id.as_ref().len()).sum();
+    let start = bundle.len() + table;
+    for id in ids.iter().map(AsRef::as_ref) {
+        for number in [start, bytes.len(), id.len()] {
+            bundle.extend((number as u64).to_le_bytes());
+        }
+        bundle.extend(id.bytes());
+    }
+    [&bundle, bytes].concat()
+}
+
+/// Returns an archive of these members.
+pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = ArchiveBuilder::new();
+    for (name, bytes) in members {
+        builder.member(*name, bytes.len() as u64).expect("a member");
+    }
+    builder.layout().to_vec(&members.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())
+}
+
+/// Returns the file with other bytes from an offset on.
+pub fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    file
+}
+
+/// Returns the file with the first `from` replaced by `to`, which has the same length.
+pub fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = file.windows(from.len()).position(|window| window == from.as_bytes());
+    with(file, at.expect("it is there"), to.as_bytes())
+}
