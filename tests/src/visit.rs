@@ -141,7 +141,7 @@ pub fn nv_fatbin(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
         for (number, entry) in fatbin.entries().enumerate() {
-            seen.show(&entry);
+            seen.show(entry);
             if number < CODE_OBJECTS
                 && let Some(payload) = seen.kept(entry.decompress(LIMIT))
             {

@@ -1,5 +1,5 @@
-//! Tests reading fatbins of the corpus: one of CUDA 12, LTO-IR. The dumps of `golden` have what else
-//! is in them.
+//! Tests reading fatbins of the corpus: one of CUDA 12, and LTO-IR. The dumps of `golden` have
+//! their kinds, names and options.
 
 use super::{corpus, images, prebuilt, unpacked};
 use offload_tests::data::assert_same_bytes;

@@ -202,10 +202,8 @@ fn prebuilt(name: &str) -> Vec<u8> {
 fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     for (arch, bytes) in images {
-        let added = match bytes.starts_with(b"\x7fELF") {
-            true => builder.cubin(sm(arch), bytes),
-            false => builder.ptx(bytes),
-        };
+        let is_cubin = bytes.starts_with(b"\x7fELF");
+        let added = if is_cubin { builder.cubin(sm(arch), bytes) } else { builder.ptx(bytes) };
         added.unwrap_or_else(|error| panic!("{arch}: {error}"));
     }
     builder.layout().to_vec(&images.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>())

@@ -68,10 +68,8 @@ fn fatbinary_with_names_and_options() {
                 assert_eq!(image.name(), name.as_bytes(), "{image:?}");
                 let found = (image.has_debug_info(), image.is_64_bit(), image.host());
                 assert_eq!(found, (true, true, Some(HostOs::Linux)), "{image:?}");
-                let expected = match image.kind().is_ptx() {
-                    true => options.as_bytes().to_vec(),
-                    false => compat(&name_of(&image)),
-                };
+                let own = compat(&name_of(&image));
+                let expected = if image.kind().is_ptx() { options.as_bytes() } else { &own };
                 assert_eq!(image.options(), expected, "{image:?}");
             }
         }

@@ -90,8 +90,8 @@ fn bundles_in_the_layout_of_hip() {
     let theirs = bundler::bundle(&folder, "-type=o -bundle-align=4096", &entries, "theirs");
     let ours = ours(BundleBuilder::hip(), 1, &entries);
     assert_same_bytes(&ours, &theirs, "HIP's layout");
-    let aligned = |offset: u64| offset % HIP_ALIGN == 0;
-    assert!(Bundle::parse(&ours).unwrap().entries().all(|entry| aligned(entry.offset())));
+    let offsets = Bundle::parse(&ours).unwrap().entries().map(|entry| entry.offset());
+    assert_eq!(offsets.filter(|offset| offset % HIP_ALIGN != 0).count(), 0);
 }
 
 fn bundles_of_many_alignments_and_orders() {
