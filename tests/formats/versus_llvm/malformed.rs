@@ -15,8 +15,8 @@ offload_tests::tests! {
     NOTHING => [malformed_offload_binaries, every_truncation_of_a_bundle, every_truncation_of_an_offload_binary],
 }
 
-/// The dumps of `golden` have our IDs, or the error. If a bundle that we refuse is given to LLVM, it
-/// stops without a message, reads past the end or crashes (docs/llvm-differences.md).
+/// The dumps of `golden` have our IDs, or the error. LLVM does not get the bundles that we refuse:
+/// it stops without a message, reads past the end or crashes (docs/llvm-differences.md).
 fn malformed_bundles() {
     let mut read_by_both = 0;
     for file in corpus("malformed").iter().filter(|it| it.extension().is_some_and(|it| it == "bc"))
